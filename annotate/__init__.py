@@ -1,0 +1,1 @@
+"""The app: services, pages, the labelling card and the command line. Never imports torch."""

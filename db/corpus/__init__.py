@@ -1,0 +1,1 @@
+"""Files into checked texts: the same code for the importer and for the simulator."""

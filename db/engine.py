@@ -1,0 +1,84 @@
+"""The database: where it is, how it is opened, how its tables are brought up to date."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.orm import Session
+
+
+def home() -> Path:
+    """The folder of everything that Allpairs stores: `ALLPAIRS_HOME`, else `.allpairs` in the working folder."""
+    return Path(os.environ.get("ALLPAIRS_HOME", ".allpairs")).resolve()
+
+
+def artifacts() -> Path:
+    """The folder of models and embeddings."""
+    return home() / "artifacts"
+
+
+def database_url() -> str:
+    """The address of the database: `ALLPAIRS_DATABASE_URL`, else a SQLite file in `home()`."""
+    return os.environ.get("ALLPAIRS_DATABASE_URL") or f"sqlite:///{home() / 'allpairs.db'}"
+
+
+def jobs_url() -> str:
+    """The address of the job queue: a SQLite file of its own, or the PostgreSQL database itself."""
+    url = database_url()
+    return f"sqlite:///{home() / 'jobs.db'}" if url.startswith("sqlite") else url
+
+
+def make_engine(url: str | None = None) -> Engine:
+    """An engine on which every transaction of `writing` takes SQLite's write lock at its start."""
+    url = url or database_url()
+    if not url.startswith("sqlite"):
+        return create_engine(url.replace("postgresql://", "postgresql+psycopg://", 1), pool_pre_ping=True)
+    Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30})
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # the "begin" event opens transactions, not the driver
+    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=30000", "synchronous=NORMAL"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Any) -> None:
+    # A deferred BEGIN lets two processes read before either writes: both then claim the same task.
+    mode = "IMMEDIATE" if connection.get_execution_options().get("write") else "DEFERRED"
+    connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Session]:
+    """A session in one write transaction: committed at the end, rolled back on any error."""
+    with engine.connect().execution_options(write=True) as connection, connection.begin():
+        with Session(connection, expire_on_commit=False) as session:
+            yield session
+            session.flush()
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Session]:
+    """A session for reading: one consistent view, nothing kept."""
+    with engine.connect() as connection, Session(connection, expire_on_commit=False) as session:
+        yield session
+
+
+def migrate(url: str | None = None) -> None:
+    """Nothing; the database has the newest tables afterwards."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    engine = make_engine(url)
+    with engine.connect().execution_options(write=True) as connection, connection.begin():
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+    engine.dispose()

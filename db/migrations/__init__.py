@@ -1,0 +1,1 @@
+"""Alembic: how the tables came to be as they are."""

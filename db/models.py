@@ -1,0 +1,207 @@
+"""The tables. Answers and events are append-only; everything else is written once by its owner."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, TypeDecorator, UniqueConstraint
+from sqlalchemy import DateTime as SqlDateTime
+from sqlalchemy.engine import Dialect
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from db.domain import AnswerKind, Kind, Purpose, Side, Split
+
+
+def now() -> datetime:
+    """The time, aware, in UTC."""
+    return datetime.now(UTC)
+
+
+class Instant(TypeDecorator[datetime]):
+    """An aware UTC time on every database (SQLite itself forgets the zone)."""
+
+    impl = SqlDateTime(timezone=True)
+    cache_ok = True
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+
+
+class Base(DeclarativeBase):
+    type_annotation_map = {
+        dict[str, Any]: JSON,
+        datetime: Instant,
+        Kind: String(16),
+        Side: String(8),
+        Split: String(16),
+        AnswerKind: String(16),
+        Purpose: String(8),
+    }
+
+
+def of_project() -> Mapped[int]:
+    """A column that names the owning project."""
+    return mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+
+
+class Project(Base):
+    __tablename__ = "projects"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+    kind: Mapped[Kind]
+    settings: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Item(Base):
+    """One text. Identical texts are one item with several identifiers."""
+
+    __tablename__ = "items"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    side: Mapped[Side]
+    split: Mapped[Split]
+    text: Mapped[str] = mapped_column(Text)
+
+
+class Identifier(Base):
+    """An id that the imported file gave to an item."""
+
+    __tablename__ = "identifiers"
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
+    side: Mapped[Side] = mapped_column(primary_key=True)
+    external_id: Mapped[str] = mapped_column(String(500), primary_key=True)
+    item_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), index=True)
+
+
+class Gold(Base):
+    """A known answer that came with the data, or follows from it by transitive closure."""
+
+    __tablename__ = "gold"
+    left_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), primary_key=True)
+    right_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), primary_key=True)
+    project_id: Mapped[int] = of_project()
+    positive: Mapped[bool]
+    closure: Mapped[bool] = mapped_column(default=False)
+
+
+class Matcher(Base):
+    """A trained model, or the pre-trained encoder of round 0 (`w` and `b` are then empty)."""
+
+    __tablename__ = "matchers"
+    __table_args__ = (UniqueConstraint("project_id", "number"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    number: Mapped[int]  # trained on the answers of batches 1 … number
+    folder: Mapped[str | None]  # below the artifact folder; empty for the base encoder itself
+    encoder: Mapped[str]
+    w: Mapped[float | None]
+    b: Mapped[float | None]
+    cutoff: Mapped[int] = mapped_column(default=0)  # the last answer that the training saw
+    labels: Mapped[int] = mapped_column(default=0)
+    positives: Mapped[int] = mapped_column(default=0)
+    details: Mapped[dict[str, Any]] = mapped_column(default=dict)  # seed, loss, seconds by stage
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Evaluation(Base):
+    """What one matcher does over all pairs of evaluation items."""
+
+    __tablename__ = "evaluations"
+    matcher_id: Mapped[int] = mapped_column(ForeignKey("matchers.id", ondelete="CASCADE"), primary_key=True)
+    pairs: Mapped[int]
+    positives: Mapped[int]
+    estimates: Mapped[dict[str, Any]]  # name -> {value, low, high, method}
+    curve: Mapped[dict[str, Any]]  # recall, precision, score: equally long lists
+    histogram: Mapped[dict[str, Any]]  # edges, negatives, positives
+
+
+class Round(Base):
+    """One batch of tasks; `size` tasks are the batch, the others are served while the next is made."""
+
+    __tablename__ = "rounds"
+    __table_args__ = (UniqueConstraint("project_id", "number"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    number: Mapped[int]  # from 1
+    strategy: Mapped[str]
+    size: Mapped[int]
+    matcher_id: Mapped[int | None] = mapped_column(ForeignKey("matchers.id"))
+    note: Mapped[str] = mapped_column(Text, default="")  # what a person should know about this batch
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Task(Base):
+    """A pair put up for labelling, and why."""
+
+    __tablename__ = "tasks"
+    __table_args__ = (
+        UniqueConstraint("round_id", "left_id", "right_id"),
+        Index("ix_tasks_round_position", "round_id", "position"),
+    )
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    round_id: Mapped[int] = mapped_column(ForeignKey("rounds.id", ondelete="CASCADE"))
+    left_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"))
+    right_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"))
+    position: Mapped[int]  # from 0; a position at or above the round's size is in reserve
+    strategy: Mapped[str]
+    score: Mapped[float]  # cosine under the model that chose the pair
+    p: Mapped[float | None]  # that model's probability of a positive
+    inclusion: Mapped[float | None]  # probability with which the pair was selected, where it was drawn
+    stratum: Mapped[str | None]
+    purpose: Mapped[Purpose] = mapped_column(default=Purpose.TRAIN)
+
+
+class Lease(Base):
+    """One annotator's time-limited right to a task."""
+
+    __tablename__ = "leases"
+    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"), primary_key=True)
+    annotator: Mapped[str] = mapped_column(String(200), index=True)
+    expires_at: Mapped[datetime]
+
+
+class Answer(Base):
+    """One act of one annotator on one pair. Append-only: undo and correction are new rows."""
+
+    __tablename__ = "answers"
+    __table_args__ = (Index("ix_answers_pair", "project_id", "left_id", "right_id", "annotator"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    task_id: Mapped[int | None] = mapped_column(ForeignKey("tasks.id", ondelete="SET NULL"), index=True)
+    left_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"))
+    right_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"))
+    annotator: Mapped[str] = mapped_column(String(200))
+    answer: Mapped[AnswerKind]
+    key: Mapped[str] = mapped_column(String(80), unique=True)  # the client's own id: a replay stores nothing twice
+    seconds: Mapped[float | None]  # time the pair was on screen
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Job(Base):
+    """How far a job is. DBOS owns the job itself; this row is what pages show of it."""
+
+    __tablename__ = "jobs"
+    id: Mapped[str] = mapped_column(String(80), primary_key=True)  # the DBOS workflow id
+    project_id: Mapped[int] = of_project()
+    kind: Mapped[str] = mapped_column(String(40))
+    state: Mapped[str] = mapped_column(String(16), default="waiting")  # waiting, running, done, failed, cancelled
+    stage: Mapped[str] = mapped_column(default="")
+    fraction: Mapped[float] = mapped_column(default=0.0)
+    seconds_left: Mapped[float | None]
+    cancel: Mapped[bool] = mapped_column(default=False)
+    error: Mapped[str | None] = mapped_column(Text)
+    traceback: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Worker(Base):
+    """A worker process and when it was last heard of."""
+
+    __tablename__ = "workers"
+    executor_id: Mapped[str] = mapped_column(String(80), primary_key=True)
+    host: Mapped[str]
+    pid: Mapped[int]
+    device: Mapped[str]
+    seen_at: Mapped[datetime] = mapped_column(default=now)

@@ -1,0 +1,38 @@
+"""Fixtures shared by all tests: a temporary home, a migrated database, the real data where there is some."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from db.engine import make_engine, migrate
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A temporary `ALLPAIRS_HOME`, so that no test touches a person's projects."""
+    monkeypatch.setenv("ALLPAIRS_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("ALLPAIRS_DATABASE_URL", raising=False)
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def engine(home: Path) -> Iterator[Engine]:
+    """An engine on an empty, migrated SQLite file."""
+    migrate()
+    engine = make_engine()
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real data sets; skips where it is absent."""
+    folder = Path(os.environ.get("ALLPAIRS_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"no real data in {folder}: set ALLPAIRS_DATA")
+    return folder
