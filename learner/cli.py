@@ -1,0 +1,179 @@
+"""The commands of `python -m learner`."""
+
+import logging
+import os
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from pydantic import ValidationError
+
+from db.corpus.corpus import Corpus, load_corpus
+from db.corpus.split import read_split, split_corpus
+from db.domain import DEFAULT_ENCODER, InputError, Settings
+from learner import worker as worker_process
+from learner.catalog import STRATEGIES
+from learner.console import fail, print_result, progress_bar
+from learner.encoder import load_encoder
+from learner.evaluate import evaluate_corpus
+from learner.match import Cut, match_corpus
+from learner.matcher import load_matcher
+from learner.simulate import simulate as run_simulation
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+Left = Annotated[Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl or parquet, also .gz.")]
+Right = Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")]
+Gold = Annotated[Path, typer.Option(help="Known pairs: id1, id2 and optionally label.")]
+IdColumn = Annotated[str, typer.Option(help="Name of the id column.")]
+TextColumn = Annotated[list[str] | None, typer.Option(help="Name of a text column; repeat to join several.")]
+Model = Annotated[str, typer.Option(help="A matcher's folder, or an encoder's name or folder.")]
+Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
+
+
+@app.callback()
+def about() -> None:
+    """Train, measure and use matchers."""
+
+
+@app.command()
+def worker() -> None:
+    """Run jobs of the app until stopped.
+
+    Example: python -m learner worker
+    """
+    worker_process.run()
+
+
+@app.command()
+def simulate(
+    left: Left,
+    gold: Gold,
+    out: Annotated[Path, typer.Option(help="Folder for rounds.jsonl, split.csv, labels.csv and model/.")],
+    right: Right = None,
+    strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = "uncertainty",
+    first: Annotated[int, typer.Option(help="Labels in the first round.")] = 40,
+    growth: Annotated[float, typer.Option(help="Each round collects this many times the one before.")] = 1.5,
+    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds.")] = 5,
+    neighbours: Annotated[int, typer.Option(help="Nearest neighbours searched for each text.")] = 100,
+    test_fraction: Annotated[float, typer.Option(help="Share of the items kept for measuring.")] = 0.5,
+    split: Annotated[Path | None, typer.Option(help="A file id,side,split to obey instead.")] = None,
+    both_sides: Annotated[bool, typer.Option(help="Split the right side too.")] = False,
+    encoder: Annotated[str, typer.Option(help="Pre-trained encoder: name or folder.")] = DEFAULT_ENCODER,
+    epochs: Annotated[int, typer.Option(help="Passes over the labels in each training.")] = 2,
+    learning_rate: Annotated[float, typer.Option(help="Learning rate of the encoder.")] = 2e-5,
+    batch_size: Annotated[int, typer.Option(help="Pairs in one training step.")] = 16,
+    initialization: Annotated[str, typer.Option(help="balanced or reference.")] = "balanced",
+    warm_start: Annotated[bool, typer.Option(help="Continue from the last round's encoder.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    id_column: IdColumn = "id",
+    text_column: TextColumn = None,
+    json: Json = False,
+) -> None:
+    """Replay the rounds of the app with gold in the annotator's place.
+
+    Example: python -m learner simulate --left q.csv --gold gold.csv --strategy uncertainty --first 64 --rounds 4
+    --out out/q
+    """
+    settings = _settings(
+        strategy=strategy, first=first, growth=growth, neighbours=neighbours, evaluation_share=test_fraction,
+        encoder=encoder, epochs=epochs, learning_rate=learning_rate, batch_size=batch_size,
+        initialization=initialization, warm_start=warm_start, seed=seed,
+    )  # fmt: skip
+    corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=_columns(text_column))
+    rng = np.random.default_rng(seed)
+    corpus = read_split(split, corpus) if split else split_corpus(corpus, test_fraction, rng, both_sides=both_sides)
+    for note in corpus.notes:
+        typer.echo(f"note: {note}", err=True)
+    with progress_bar() as progress:
+        rows = run_simulation(corpus, load_encoder(encoder), settings, rounds, out, progress)
+    if json:
+        print_result({"rounds": rows}, None)
+        return
+    typer.echo("round  labels  positives  AP      P@R20")
+    for row in rows:
+        ap, precision = row["average_precision"]["value"], row["precision_at_recall_20"]["value"]
+        typer.echo(f"{row['round']:5d}  {row['labels']:6d}  {row['positives']:9d}  {ap:.4f}  {precision:.4f}")
+
+
+@app.command()
+def evaluate(
+    model: Model,
+    left: Left,
+    gold: Gold,
+    right: Right = None,
+    method: Annotated[str, typer.Option(help="exact: every pair is scored.")] = "exact",
+    split: Annotated[Path | None, typer.Option(help="Measure only the evaluation items of this file.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the result; stdout without it.")] = None,
+    id_column: IdColumn = "id",
+    text_column: TextColumn = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON (the only form there is).")] = True,
+) -> None:
+    """Measure a matcher over all pairs of the files.
+
+    Example: python -m learner evaluate --model out/q/model --left q.csv --gold gold.csv
+    """
+    if method != "exact":
+        raise InputError(f"--method {method!r} is not known: use exact")
+    corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=_columns(text_column))
+    if split:
+        corpus = read_split(split, corpus)
+    with progress_bar() as progress:
+        result = evaluate_corpus(load_matcher(model), corpus, progress)
+    print_result(result, out)
+
+
+@app.command()
+def match(
+    model: Model,
+    left: Left,
+    out: Annotated[Path, typer.Option(help="File for the pairs: csv, jsonl or parquet.")],
+    right: Right = None,
+    top: Annotated[int | None, typer.Option(min=1, help="The K best pairs.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="All pairs with at least this cosine.")] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="All pairs above the lowest score at which this precision was measured.")
+    ] = None,
+    id_column: IdColumn = "id",
+    text_column: TextColumn = None,
+    json: Json = False,
+) -> None:
+    """Find the matching pairs of a file, or of two.
+
+    Example: python -m learner match --model out/q/model --left q.csv --precision 0.8 --out matches.csv
+    """
+    corpus = load_corpus(left, right, None, id_column=id_column, text_columns=_columns(text_column))
+    with progress_bar() as progress:
+        found = match_corpus(model, corpus, Cut(top, threshold, precision), out, progress)
+    if json:
+        print_result(found, None)
+    else:
+        typer.echo(f"{found['pairs']} pairs with cosine ≥ {found['threshold']:.4f} in {out}")
+
+
+def _columns(names: list[str] | None) -> tuple[str, ...]:
+    return tuple(names) if names else ("text",)
+
+
+def _settings(**values: object) -> Settings:
+    if values["strategy"] not in STRATEGIES:
+        raise InputError(f"strategy {values['strategy']!r} is not known: use one of {', '.join(STRATEGIES)}")
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"--{str(first['loc'][0]).replace('_', '-')}: {first['msg']}") from error
+
+
+def main() -> None:
+    """Nothing; runs the command line. Exit code 0, 1 (failed) or 2 (bad input)."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    try:
+        app()
+    except InputError as error:
+        fail(str(error), 2)
+    except Exception as error:  # the last line of defence: one line, not a traceback
+        logging.getLogger(__name__).debug("traceback", exc_info=True)
+        fail(f"{type(error).__name__}: {error}", 1)

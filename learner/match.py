@@ -1,0 +1,94 @@
+"""The matching pairs of a file, or of two."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from db.corpus.corpus import Corpus
+from db.domain import InputError, Kind, Progress, no_progress
+from learner.evaluate import sides_of
+from learner.matcher import FILE, load_matcher
+from learner.search import Pairs, best_pairs
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where the list of matches ends: exactly one of the three is given."""
+
+    top: int | None = None
+    threshold: float | None = None
+    precision: float | None = None
+
+
+def match_corpus(
+    model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress
+) -> dict[str, Any]:
+    """How many pairs were written to `out`, and the lowest score among them. Raises InputError for a bad cut."""
+    write = _writer(out)
+    threshold = _threshold(model, cut)
+    matcher = load_matcher(model)
+    vectors = matcher.encoder.encode([item.text for item in corpus.items], progress)
+    left, right = sides_of(corpus)
+    found = best_pairs(
+        vectors[left], vectors[right], corpus.kind == Kind.SYMMETRIC,
+        top=cut.top, threshold=threshold, device=matcher.encoder.device, progress=progress,
+    )  # fmt: skip
+    found = Pairs(left[found.left], right[found.right], found.score)
+    table = _table(corpus, found)
+    if matcher.layer is not None:
+        table.insert(3, "p", matcher.layer.probability(found.score))
+    write(table)
+    return {"pairs": len(found), "threshold": float(found.score[-1]) if len(found) else threshold, "out": str(out)}
+
+
+def _threshold(model: str, cut: Cut) -> float:
+    given = [name for name in ("top", "threshold", "precision") if getattr(cut, name) is not None]
+    if len(given) != 1:
+        raise InputError(f"give exactly one of --top, --threshold and --precision (given: {', '.join(given) or 'none'})")
+    if cut.precision is not None:
+        return _score_at_precision(Path(model), cut.precision)
+    return cut.threshold if cut.threshold is not None else -1.0
+
+
+def _score_at_precision(folder: Path, precision: float) -> float:
+    """The lowest score at or above which the matcher's measured precision was reached."""
+    file = folder / FILE
+    curve = json.loads(file.read_text()).get("curve") if file.is_file() else None
+    if not curve:
+        raise InputError(f"no precision has been measured for {folder}: use --top or --threshold")
+    scores, measured = np.array(curve["score"]), np.array(curve["precision"])
+    reached = measured >= precision
+    if not reached.any():
+        raise InputError(f"precision {precision:g} was never measured for {folder}; the highest is {measured.max():.3f}")
+    return float(scores[reached].min())
+
+
+def _table(corpus: Corpus, pairs: Pairs) -> pd.DataFrame:
+    left, right = [corpus.items[i] for i in pairs.left], [corpus.items[i] for i in pairs.right]
+    return pd.DataFrame(
+        {
+            "id1": [item.ids[0] for item in left],
+            "id2": [item.ids[0] for item in right],
+            "score": pairs.score,
+            "text1": [item.text for item in left],
+            "text2": [item.text for item in right],
+        }
+    )
+
+
+def _writer(out: Path):  # type: ignore[no-untyped-def]
+    """The function that writes a table in the form of the file's suffix; checked before anything expensive."""
+    writers = {
+        ".csv": lambda table: table.to_csv(out, index=False),
+        ".jsonl": lambda table: table.to_json(out, orient="records", lines=True, force_ascii=False),
+        ".parquet": lambda table: table.to_parquet(out, index=False),
+    }
+    if out.suffix not in writers:
+        raise InputError(f"{out}: the suffix is {out.suffix or 'missing'}; use {', '.join(writers)}")
+    if not out.parent.is_dir():
+        raise InputError(f"the folder {out.parent} does not exist: make it first")
+    return writers[out.suffix]

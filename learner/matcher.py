@@ -1,0 +1,47 @@
+"""A matcher on disk: a folder that SentenceTransformer loads, with the output layer in matcher.json."""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from db.domain import InputError
+from learner.encoder import Encoder, load_encoder
+from learner.output_layer import OutputLayer
+
+FILE = "matcher.json"
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """An encoder and, once trained, its output layer."""
+
+    encoder: Encoder
+    layer: OutputLayer | None
+
+
+def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
+    """Nothing; the folder holds the matcher, whole or (killed halfway) not at all. Replaces what stood there."""
+    aside = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
+    shutil.rmtree(aside, ignore_errors=True)
+    matcher.encoder.save(aside)
+    layer = matcher.layer
+    known = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss} if layer else {}
+    (aside / FILE).write_text(json.dumps({**known, "encoder": matcher.encoder.name, **details}, indent=2))
+    shutil.rmtree(folder, ignore_errors=True)
+    os.replace(aside, folder)
+
+
+def load_matcher(name: str, device: str | None = None) -> Matcher:
+    """The matcher in a folder, or a bare encoder by name or folder (its cosine ranks alike, without w and b)."""
+    file = Path(name) / FILE
+    if not file.is_file():
+        return Matcher(load_encoder(name, device), None)
+    try:
+        known = json.loads(file.read_text())
+        layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{file} is not a matcher's file ({error!r}): train the model again") from error
+    return Matcher(load_encoder(name, device), layer)

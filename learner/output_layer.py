@@ -1,0 +1,55 @@
+"""The output layer of CosineBERT: p = sigmoid(w·cos + b), refitted to convergence on frozen embeddings."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+STEPS = 10_000  # part of the definition: separable labels have no optimum (paper 004, reference code)
+
+
+@dataclass(frozen=True)
+class OutputLayer:
+    """w ≥ 0 and b on raw cosines, and the mean logistic loss of the fit."""
+
+    w: float
+    b: float
+    loss: float = float("nan")
+
+    @property
+    def threshold(self) -> float:
+        """The score where p = 1/2."""
+        return -self.b / self.w if self.w else float("nan")
+
+    def logit(self, scores: np.ndarray) -> np.ndarray:
+        """w·cos + b, of the shape of `scores`."""
+        return self.w * scores.astype(np.float64) + self.b
+
+    def probability(self, scores: np.ndarray) -> np.ndarray:
+        """sigmoid(w·cos + b), of the shape of `scores`."""
+        return sigmoid(self.logit(scores))
+
+
+def sigmoid(logits: np.ndarray) -> np.ndarray:
+    """1 / (1 + exp(-logits)), without overflow."""
+    return 0.5 * (1 + np.tanh(logits / 2))
+
+
+def fit_output_layer(scores: np.ndarray, labels: np.ndarray, steps: int = STEPS) -> OutputLayer:
+    """The layer after gradient descent (rate 1, start 0) on standardised cosines, mapped back to raw cosines.
+
+    scores: (n,) cosines; labels: (n,) 0 or 1. Stops early only where the gradient has vanished (below 1e-12).
+    Source: paper 004, appendix A.1; w ≥ 0 by projection.
+    """
+    scores, labels = scores.astype(np.float64), labels.astype(np.float64)
+    mean, deviation = scores.mean(), scores.std() or 1.0
+    z = (scores - mean) / deviation
+    w = b = 0.0
+    for _ in range(steps):
+        error = sigmoid(w * z + b) - labels
+        slope, offset = float(error @ z) / len(z), float(error.mean())
+        if max(abs(slope), abs(offset)) < 1e-12:
+            break
+        w, b = max(0.0, w - slope), b - offset
+    logits = w * z + b
+    loss = float(np.mean(np.logaddexp(0, logits) - labels * logits))
+    return OutputLayer(w / deviation, b - w * mean / deviation, loss)

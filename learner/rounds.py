@@ -1,0 +1,84 @@
+"""One round: the same few functions serve the browser's rounds and the simulator's."""
+
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+
+from db.domain import Progress, Settings, no_progress
+from learner.acquisition import Pool, most_similar, strategy
+from learner.dataset import Dataset
+from learner.evaluation import AllPairs, evaluate_exact
+from learner.output_layer import OutputLayer
+from learner.search import Pairs, count_pairs, nearest
+
+SEED_STRATEGY = "most-similar"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs to label, the first the most wanted: rows of the dataset, and the strategy that chose them."""
+
+    pairs: Pairs
+    strategy: str
+
+
+def choose(
+    dataset: Dataset,
+    vectors: np.ndarray,
+    layer: OutputLayer | None,
+    known: np.ndarray,
+    n: int,
+    settings: Settings,
+    rng: np.random.Generator,
+    progress: Progress = no_progress,
+) -> Batch:
+    """At most n unlabelled training pairs, each unordered pair once.
+
+    vectors: (len(texts), d) under the model that chooses; layer: its output layer, or None where there is no trained
+    one yet: then the most similar pairs are chosen (paper 004, section 4.2); known: keys of the labelled pairs.
+    """
+    left, right = dataset.train_left, dataset.train_right
+    if not len(left) or not len(right):
+        empty = np.empty(0, dtype=np.int64)
+        return Batch(Pairs(empty, empty, np.empty(0, dtype=np.float32)), SEED_STRATEGY)
+    found = nearest(vectors[left], vectors[right], settings.neighbours, dataset.symmetric, progress=progress)
+    candidates = Pairs(left[found.left], right[found.right], found.score)
+    candidates = candidates.take(~np.isin(dataset.keys(candidates.left, candidates.right), known))
+    if layer is None:
+        return Batch(most_similar(candidates, n), SEED_STRATEGY)
+
+    def draw(count: int, rng: np.random.Generator) -> Pairs:
+        return draw_pairs(dataset, vectors, known, count, rng)
+
+    chosen = strategy(settings.strategy)(Pool(candidates, layer, draw), n, rng)
+    return Batch(chosen, settings.strategy)
+
+
+def draw_pairs(dataset: Dataset, vectors: np.ndarray, known: np.ndarray, n: int, rng: np.random.Generator) -> Pairs:
+    """n distinct training pairs drawn uniformly from those whose key is not known (fewer where fewer exist)."""
+    rows, columns = dataset.train_left, dataset.train_right
+    total = count_pairs(len(rows), len(columns), dataset.symmetric)
+    # Among n + |known| distinct pairs at least n are not known.
+    numbers = rng.choice(total, size=min(total, n + len(known)), replace=False)
+    at = np.array([pair_of(int(number), len(rows), len(columns), dataset.symmetric) for number in numbers])
+    left, right = rows[at[:, 0]], columns[at[:, 1]]
+    unknown = ~np.isin(dataset.keys(left, right), known)
+    left, right = left[unknown][:n], right[unknown][:n]
+    return Pairs(left, right, np.einsum("nd,nd->n", vectors[left], vectors[right]).astype(np.float32))
+
+
+def pair_of(number: int, rows: int, columns: int, symmetric: bool) -> tuple[int, int]:
+    """The pair with that number, from 0: row by row; in a symmetric corpus only columns after the row."""
+    if not symmetric:
+        return divmod(number, columns)
+    # Counted from the end, the last row but t holds numbers t(t+1)/2 and up; whole numbers keep it exact.
+    rest = count_pairs(rows, rows, True) - 1 - number
+    t = (isqrt(8 * rest + 1) - 1) // 2
+    return rows - 2 - t, rows - 1 - (rest - t * (t + 1) // 2)
+
+
+def evaluate(dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> AllPairs | None:
+    """Exact figures over all evaluation pairs, or None where there is no gold positive among them."""
+    left, right = vectors[dataset.evaluation_left], vectors[dataset.evaluation_right]
+    return evaluate_exact(left, right, dataset.evaluation_positives, dataset.symmetric, progress=progress)

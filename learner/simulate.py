@@ -1,0 +1,187 @@
+"""The browser's rounds with gold in the annotator's place."""
+
+import csv
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from db.corpus.corpus import Corpus
+from db.corpus.split import write_split
+from db.domain import InputError, Kind, Progress, Settings, batch_size_of, no_progress
+from learner.dataset import Dataset, make_dataset
+from learner.encoder import Encoder
+from learner.evaluation import AllPairs
+from learner.matcher import Matcher, save_matcher
+from learner.output_layer import OutputLayer
+from learner.rounds import choose, evaluate
+from learner.training import Labelled, train
+
+
+def dataset_of(corpus: Corpus) -> Dataset:
+    """The corpus as rows: one for each item, in its order. Every item has a split."""
+    items = corpus.items
+    positives = [(pair.left, pair.right) for pair in corpus.gold if pair.positive]
+    return make_dataset(
+        [item.text for item in items],
+        [item.side for item in items],
+        [item.split or "" for item in items],
+        corpus.kind == Kind.SYMMETRIC,
+        np.array(positives, dtype=np.int64),
+    )
+
+
+@dataclass
+class Labels:
+    """The labels collected so far, in the order of collection."""
+
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+    label: list[int] = field(default_factory=list)
+    round: list[int] = field(default_factory=list)
+    score: list[float] = field(default_factory=list)
+
+    def arrays(self) -> Labelled:
+        return Labelled(*(np.array(column, dtype=np.int64) for column in (self.left, self.right, self.label)))
+
+
+class Stopwatch:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 3)
+
+
+def simulate(
+    corpus: Corpus,
+    encoder: Encoder,
+    settings: Settings,
+    rounds: int,
+    out: Path,
+    progress: Progress = no_progress,
+) -> list[dict[str, Any]]:
+    """One object a round, as written to `out/rounds.jsonl`; beside it labels.csv, split.csv, base.json and model/.
+
+    base.json has the figures of the pre-trained encoder, which a simulation starts from. Raises InputError when there
+    is nothing to measure or to train on.
+    """
+    dataset = dataset_of(corpus)
+    _check(dataset)
+    out.mkdir(parents=True, exist_ok=True)
+    write_split(corpus, out / "split.csv")
+    positives = set(dataset.keys(*dataset.positives.T).tolist())
+    base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
+    rng = np.random.default_rng(settings.seed)
+    labels, layer, watch = Labels(), None, Stopwatch()
+    with watch.stage("encode"):
+        vectors = encoder.encode(dataset.texts, progress)
+    measured = _measure(dataset, vectors, watch, progress)
+    (out / "base.json").write_text(json.dumps(_row(0, labels, measured, watch), indent=2))
+    written = []
+    with (out / "rounds.jsonl").open("w") as file:
+        for number in range(1, rounds + 1):
+            watch = Stopwatch()
+            with watch.stage("choose"):
+                _collect(dataset, vectors, layer, labels, positives, number, settings, rng, progress)
+            labelled = labels.arrays()
+            if labelled.has_both_classes:
+                if not settings.warm_start:
+                    encoder.model.load_state_dict(base)
+                with watch.stage("train"):
+                    layer = train(encoder, dataset.texts, labelled, settings, progress)
+                with watch.stage("encode"):
+                    vectors = encoder.encode(dataset.texts, progress)
+            measured = _measure(dataset, vectors, watch, progress)
+            written.append(_row(number, labels, measured, watch))
+            _write_line(file, written[-1])
+            _write_labels(corpus, labels, out / "labels.csv")
+    _save(encoder, layer, measured, labels, settings, out / "model")
+    return written
+
+
+def _check(dataset: Dataset) -> None:
+    if not len(dataset.evaluation_positives):
+        raise InputError("no gold positive lies among the evaluation items: use a larger --test-fraction or more gold")
+    if not len(dataset.train_left) or not len(dataset.train_right):
+        raise InputError("no training pairs are left: use a smaller --test-fraction")
+
+
+def _collect(
+    dataset: Dataset,
+    vectors: np.ndarray,
+    layer: OutputLayer | None,
+    labels: Labels,
+    positives: set[int],
+    number: int,
+    settings: Settings,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> None:
+    """Adds the next batch to the labels; gold answers, and what is not a gold positive is a negative."""
+    known = dataset.keys(*(np.array(column, dtype=np.int64) for column in (labels.left, labels.right)))
+    size = batch_size_of(number - 1, settings.first, settings.growth)
+    pairs = choose(dataset, vectors, layer, known, size, settings, rng, progress).pairs
+    labels.left += pairs.left.tolist()
+    labels.right += pairs.right.tolist()
+    labels.score += pairs.score.tolist()
+    labels.round += [number] * len(pairs)
+    labels.label += [int(key in positives) for key in dataset.keys(pairs.left, pairs.right).tolist()]
+
+
+def _measure(dataset: Dataset, vectors: np.ndarray, watch: Stopwatch, progress: Progress) -> AllPairs:
+    with watch.stage("evaluate"):
+        measured = evaluate(dataset, vectors, progress)
+    assert measured is not None  # _check found a positive
+    return measured
+
+
+def _row(number: int, labels: Labels, measured: AllPairs, watch: Stopwatch) -> dict[str, Any]:
+    return {
+        "round": number,
+        "labels": len(labels.label),
+        "positives": sum(labels.label),
+        **{name: estimate.as_dict() for name, estimate in measured.estimates.items()},
+        "pairs": measured.pairs,
+        "evaluation_positives": measured.positives,
+        "seconds": watch.seconds,
+    }
+
+
+def _write_line(file: TextIO, row: dict[str, Any]) -> None:
+    file.write(json.dumps(row) + "\n")
+    file.flush()
+
+
+def _write_labels(corpus: Corpus, labels: Labels, path: Path) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id1", "id2", "label", "round", "score"])
+        for left, right, label, number, score in zip(
+            labels.left, labels.right, labels.label, labels.round, labels.score, strict=True
+        ):
+            ids = corpus.items[left].ids[0], corpus.items[right].ids[0]
+            writer.writerow([*ids, label, number, f"{score:.6f}"])
+
+
+def _save(
+    encoder: Encoder, layer: OutputLayer | None, measured: AllPairs, labels: Labels, settings: Settings, folder: Path
+) -> None:
+    save_matcher(
+        Matcher(encoder, layer),
+        folder,
+        labels=len(labels.label),
+        positives=sum(labels.label),
+        settings=settings.model_dump(),
+        curve=measured.curve.thinned().as_dict(),
+    )

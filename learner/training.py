@@ -1,0 +1,139 @@
+"""CosineBERT: an encoder trained so that sigmoid(w·cos(e(x1), e(x2)) + b) is the probability of a match.
+
+Source: paper 004, section 4.1 and appendix A.1. Each distinct text of a step is embedded once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from db.domain import Progress, Settings, no_progress
+from learner.encoder import Encoder, Tokens
+from learner.output_layer import OutputLayer, fit_output_layer
+
+MAX_LENGTH = 128  # tokens of a text in training
+HEAD_RATE = 1e4  # w and b learn this many times as fast as the encoder
+WARM_UP = 0.1  # share of the steps over which the rate rises
+ATTEMPTS, WORST_LOSS = 3, 0.6  # a refit loss above this means that training failed
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled pairs of texts, by row: left and right (n,) int64, label (n,) 0 or 1."""
+
+    left: np.ndarray
+    right: np.ndarray
+    label: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def positives(self) -> int:
+        return int(self.label.sum())
+
+    @property
+    def has_both_classes(self) -> bool:
+        return 0 < self.positives < len(self)
+
+
+class Head(nn.Module):
+    """|w|·batch norm(cos) + b: the trainable output layer, thrown away after training for the refitted one."""
+
+    def __init__(self, initialization: str) -> None:
+        super().__init__()
+        w, b = (10.0, -50.0) if initialization == "reference" else (1.0, 0.0)
+        self.norm = nn.BatchNorm1d(1, eps=1e-8, momentum=None, affine=False)
+        self.w, self.b = nn.Parameter(torch.tensor(w)), nn.Parameter(torch.tensor(b))
+
+    def forward(self, cosines: Tensor) -> Tensor:
+        """Logits (n,) of cosines (n,)."""
+        return self.w.abs() * self.norm(cosines[:, None])[:, 0] + self.b
+
+
+def train(
+    encoder: Encoder, texts: Sequence[str], labelled: Labelled, settings: Settings, progress: Progress = no_progress
+) -> OutputLayer:
+    """The refitted output layer; the encoder is trained in place.
+
+    A training whose refitted loss stays above 0.6 is repeated from the start with another order, three times at most.
+    """
+    start = {name: value.clone() for name, value in encoder.model.state_dict().items()}
+    for attempt in range(ATTEMPTS):
+        encoder.model.load_state_dict(start)
+        _descend(encoder, texts, labelled, settings, np.random.default_rng([settings.seed, attempt]), progress)
+        layer = fit_output_layer(cosines(encoder, texts, labelled), labelled.label)
+        if layer.loss <= WORST_LOSS:
+            break
+    return layer
+
+
+def cosines(encoder: Encoder, texts: Sequence[str], labelled: Labelled) -> np.ndarray:
+    """The cosine of each labelled pair, (n,) float32; each distinct text is encoded once."""
+    rows, inverse = np.unique(np.r_[labelled.left, labelled.right], return_inverse=True)
+    vectors = encoder.encode([texts[row] for row in rows])
+    left, right = inverse[: len(labelled)], inverse[len(labelled) :]
+    return np.einsum("nd,nd->n", vectors[left], vectors[right])
+
+
+def _descend(
+    encoder: Encoder,
+    texts: Sequence[str],
+    labelled: Labelled,
+    settings: Settings,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> None:
+    rows, inverse = np.unique(np.r_[labelled.left, labelled.right], return_inverse=True)
+    tokens = encoder.tokenize([texts[row] for row in rows], MAX_LENGTH)
+    left, right = inverse[: len(labelled)], inverse[len(labelled) :]
+    labels = torch.from_numpy(labelled.label.astype(np.float32)).to(encoder.device)
+    head = Head(settings.initialization).to(encoder.device)
+    order = list(_batches(len(labelled), settings, rng))
+    optimizer, schedule = _optimizer(encoder, head, settings.learning_rate, len(order))
+    for step, batch in enumerate(order):
+        logits = head(_batch_cosines(encoder, tokens, left[batch], right[batch]))
+        loss = nn.functional.binary_cross_entropy_with_logits(logits, labels[batch])
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        for group in optimizer.param_groups:
+            nn.utils.clip_grad_norm_(group["params"], 1.0)
+        optimizer.step()
+        schedule.step()
+        progress("train", (step + 1) / len(order))
+
+
+def _batches(n: int, settings: Settings, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Positions of each step's pairs; the incomplete batch at an epoch's end is dropped unless it is the only one."""
+    size = min(settings.batch_size, n)
+    for _ in range(settings.epochs):
+        order = rng.permutation(n)
+        for start in range(0, n - size + 1, size):
+            yield order[start : start + size]
+
+
+def _batch_cosines(encoder: Encoder, tokens: Tokens, left: np.ndarray, right: np.ndarray) -> Tensor:
+    """Cosines (n,) with gradients; every distinct text is embedded once."""
+    rows, inverse = np.unique(np.r_[left, right], return_inverse=True)
+    vectors = encoder.embed([tokens[row] for row in rows])
+    at = torch.from_numpy(inverse).to(encoder.device)
+    return (vectors[at[: len(left)]] * vectors[at[len(left) :]]).sum(1)
+
+
+def _optimizer(
+    encoder: Encoder, head: Head, rate: float, steps: int
+) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
+    groups = [
+        {"params": [p for p in encoder.model.parameters() if p.requires_grad], "lr": rate},
+        {"params": list(head.parameters()), "lr": rate * HEAD_RATE},
+    ]
+    optimizer = torch.optim.AdamW(groups, eps=1e-6, weight_decay=0.0, fused=True)
+    warm = max(1, round(WARM_UP * steps))
+
+    def factor(step: int) -> float:
+        return (step + 1) / warm if step < warm else (steps - step) / max(1, steps - warm)
+
+    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
