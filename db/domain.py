@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
+SEED_STRATEGY = "most-similar"  # of batches chosen before there is a trained model
 
 # (stage, share of the stage that is done, 0 to 1); may raise Cancelled to stop the work.
 Progress = Callable[[str, float], None]

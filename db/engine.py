@@ -60,10 +60,13 @@ def _begin(connection: Any) -> None:
 @contextmanager
 def writing(engine: Engine) -> Iterator[Session]:
     """A session in one write transaction: committed at the end, rolled back on any error."""
-    with engine.connect().execution_options(write=True) as connection, connection.begin():
-        with Session(connection, expire_on_commit=False) as session:
-            yield session
-            session.flush()
+    with (
+        engine.connect().execution_options(write=True) as connection,
+        connection.begin(),
+        Session(connection, expire_on_commit=False) as session,
+    ):
+        yield session
+        session.flush()
 
 
 @contextmanager

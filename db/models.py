@@ -1,7 +1,7 @@
 """The tables. Answers and events are append-only; everything else is written once by its owner."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlalchemy import JSON, ForeignKey, Index, String, Text, TypeDecorator, UniqueConstraint
 from sqlalchemy import DateTime as SqlDateTime
@@ -27,7 +27,7 @@ class Instant(TypeDecorator[datetime]):
 
 
 class Base(DeclarativeBase):
-    type_annotation_map = {
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
         dict[str, Any]: JSON,
         datetime: Instant,
         Kind: String(16),

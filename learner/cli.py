@@ -9,7 +9,7 @@ import numpy as np
 import typer
 from pydantic import ValidationError
 
-from db.corpus.corpus import Corpus, load_corpus
+from db.corpus.corpus import load_corpus
 from db.corpus.split import read_split, split_corpus
 from db.domain import DEFAULT_ENCODER, InputError, Settings
 from learner import worker as worker_process
@@ -38,12 +38,14 @@ def about() -> None:
 
 
 @app.command()
-def worker() -> None:
+def worker(
+    name: Annotated[str | None, typer.Option(help="Name of this worker; the machine's name without it.")] = None,
+) -> None:
     """Run jobs of the app until stopped.
 
     Example: python -m learner worker
     """
-    worker_process.run()
+    worker_process.run(name)
 
 
 @app.command()

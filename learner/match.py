@@ -24,9 +24,7 @@ class Cut:
     precision: float | None = None
 
 
-def match_corpus(
-    model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress
-) -> dict[str, Any]:
+def match_corpus(model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress) -> dict[str, Any]:
     """How many pairs were written to `out`, and the lowest score among them. Raises InputError for a bad cut."""
     write = _writer(out)
     threshold = _threshold(model, cut)
@@ -48,7 +46,7 @@ def match_corpus(
 def _threshold(model: str, cut: Cut) -> float:
     given = [name for name in ("top", "threshold", "precision") if getattr(cut, name) is not None]
     if len(given) != 1:
-        raise InputError(f"give exactly one of --top, --threshold and --precision (given: {', '.join(given) or 'none'})")
+        raise InputError(f"give one of --top, --threshold and --precision (given: {', '.join(given) or 'none'})")
     if cut.precision is not None:
         return _score_at_precision(Path(model), cut.precision)
     return cut.threshold if cut.threshold is not None else -1.0
@@ -63,7 +61,7 @@ def _score_at_precision(folder: Path, precision: float) -> float:
     scores, measured = np.array(curve["score"]), np.array(curve["precision"])
     reached = measured >= precision
     if not reached.any():
-        raise InputError(f"precision {precision:g} was never measured for {folder}; the highest is {measured.max():.3f}")
+        raise InputError(f"precision {precision:g} was not reached by {folder}; the highest was {measured.max():.3f}")
     return float(scores[reached].min())
 
 

@@ -31,7 +31,7 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
     known = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss} if layer else {}
     (aside / FILE).write_text(json.dumps({**known, "encoder": matcher.encoder.name, **details}, indent=2))
     shutil.rmtree(folder, ignore_errors=True)
-    os.replace(aside, folder)
+    aside.replace(folder)
 
 
 def load_matcher(name: str, device: str | None = None) -> Matcher:
@@ -45,3 +45,11 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
     except (ValueError, KeyError, TypeError) as error:
         raise InputError(f"{file} is not a matcher's file ({error!r}): train the model again") from error
     return Matcher(load_encoder(name, device), layer)
+
+
+def add_details(folder: Path, **details: Any) -> None:
+    """Nothing; the matcher's file holds these too."""
+    known = json.loads((folder / FILE).read_text())
+    aside = folder / f"{FILE}.tmp"
+    aside.write_text(json.dumps({**known, **details}, indent=2))
+    aside.replace(folder / FILE)

@@ -5,14 +5,12 @@ from math import isqrt
 
 import numpy as np
 
-from db.domain import Progress, Settings, no_progress
+from db.domain import SEED_STRATEGY, Progress, Settings, no_progress
 from learner.acquisition import Pool, most_similar, strategy
 from learner.dataset import Dataset
 from learner.evaluation import AllPairs, evaluate_exact
 from learner.output_layer import OutputLayer
 from learner.search import Pairs, count_pairs, nearest
-
-SEED_STRATEGY = "most-similar"
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,81 @@
-def run() -> None: ...
+"""The worker: the process that runs jobs."""
+
+import logging
+import os
+import signal
+import socket
+import threading
+
+from dbos import DBOS, DBOSPortableJSONSerializer
+from sqlalchemy import Engine
+
+from db.domain import InputError
+from db.engine import jobs_url, make_engine, migrate, writing
+from db.jobs import live_workers, report_worker
+from learner.encoder import default_device
+from learner.jobs import next_round  # noqa: F401  (registers the workflow)
+
+QUEUE = "jobs"
+VERSION = "1"  # of the workflows' steps: waiting jobs of another version are not taken
+HEARTBEAT = 2.0  # seconds
+
+log = logging.getLogger(__name__)
+
+
+def run(name: str | None = None) -> None:
+    """Nothing; runs jobs until interrupted. Raises InputError where a worker of that name is alive already."""
+    name = name or socket.gethostname()
+    migrate()
+    engine = make_engine()
+    device = default_device()
+    _take_name(engine, name, device)
+    stopping = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
+    _launch(name)
+    log.warning("worker %s is ready (%s)", name, device)
+    while not stopping.wait(HEARTBEAT):
+        _report(engine, name, device)
+    # A job at work is not waited for: its finished steps are stored, and the next start goes on from there.
+    os._exit(0)
+
+
+def _launch(name: str) -> None:
+    DBOS(
+        config={
+            "name": "allpairs",
+            "system_database_url": jobs_url(),
+            "application_version": VERSION,
+            "executor_id": name,
+            "serializer": DBOSPortableJSONSerializer(),
+            "console_log_level": "WARNING",
+        }
+    )
+    DBOS.launch()
+    DBOS.register_queue(QUEUE, worker_concurrency=1, polling_interval_sec=0.5)
+
+
+def _take_name(engine: Engine, name: str, device: str) -> None:
+    """Reports this process under the name, unless another live process has it: a name's jobs resume where it starts."""
+    with writing(engine) as session:
+        for other in live_workers(session):
+            if other.executor_id == name and other.pid != os.getpid() and _is_running(other.host, other.pid):
+                raise InputError(f"a worker named {name} is alive (process {other.pid}): give this one another --name")
+        report_worker(session, name, socket.gethostname(), os.getpid(), device)
+
+
+def _is_running(host: str, pid: int) -> bool:
+    if host != socket.gethostname():
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _report(engine: Engine, name: str, device: str) -> None:
+    with writing(engine) as session:
+        report_worker(session, name, socket.gethostname(), os.getpid(), device)

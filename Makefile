@@ -1,0 +1,37 @@
+# Two commands: `make app` and `make test`. Each does its own set-up; a second run starts at once.
+PYTHON ?= python3
+BIN := .venv/bin
+export HF_HUB_OFFLINE ?= 1
+export TOKENIZERS_PARALLELISM ?= true
+
+.PHONY: app test slow lint venv chromium
+
+app: .venv/app
+	$(BIN)/python -m annotate serve
+
+test: .venv/dev chromium
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not browser"
+	$(BIN)/python -m pytest -m "browser and not slow"
+
+slow: .venv/dev
+	$(BIN)/python -m pytest -m slow
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv || (apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv --clear .venv)
+
+.venv/app: requirements.txt constraints.txt | .venv/bin/python
+	$(BIN)/pip install --quiet -r requirements.txt -c constraints.txt
+	touch $@
+
+.venv/dev: requirements-dev.txt requirements.txt constraints.txt | .venv/bin/python
+	$(BIN)/pip install --quiet -r requirements-dev.txt -c constraints.txt
+	touch $@ .venv/app
+
+# Playwright drives Debian's browser; where it cannot be installed, the browser tests skip and say so.
+chromium:
+	@command -v chromium >/dev/null || (apt-get update && apt-get install -y chromium) || echo "chromium is missing: browser tests will skip"

@@ -1,0 +1,1 @@
+"""What Streamlit does not have itself."""

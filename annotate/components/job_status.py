@@ -1,0 +1,78 @@
+"""The state of a project's jobs: a line for any page, and the parts of the jobs page."""
+
+import streamlit as st
+
+from annotate import jobs
+from annotate.app_state import engine
+from annotate.wording import ago, duration, literal
+from db.domain import InputError
+from db.models import Job
+
+KINDS = {"next_round": "Train and make the next batch"}
+OPEN = ("waiting", "running")
+EVERY = 2  # seconds between two looks at a job that is under way
+
+
+def job_line(project_id: int) -> None:
+    """Nothing; draws the newest job's progress or outcome and the "Train now" button, and keeps them fresh."""
+    newest = next(iter(jobs.list_jobs(engine(), project_id)), None)
+    under_way = newest is not None and newest.state in OPEN
+    st.fragment(_line, run_every=EVERY if under_way else None)(project_id, under_way)
+
+
+def _line(project_id: int, was_under_way: bool) -> None:
+    newest = next(iter(jobs.list_jobs(engine(), project_id)), None)
+    if newest is not None and newest.state in OPEN:
+        progress(newest)
+    elif was_under_way:
+        st.rerun()  # the job has ended: what the rest of the page shows is out of date
+    else:
+        _idle(project_id, newest)
+
+
+def _idle(project_id: int, newest: Job | None) -> None:
+    if newest is not None and newest.state == "failed":
+        failure(newest)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        train_now(project_id, "Try again" if newest is not None and newest.state == "failed" else "Train now")
+        if newest is not None:
+            st.caption(f"Last job {newest.state} {ago(newest.updated_at)}.")
+
+
+def train_now(project_id: int, label: str = "Train now") -> None:
+    """Nothing; draws the button that asks for a training and the next batch."""
+    if not st.button(label, key="train_now", type="primary", icon=":material/model_training:"):
+        return
+    try:
+        jobs.request_round(engine(), project_id)
+    except InputError as problem:
+        st.warning(literal(str(problem)))
+    else:
+        st.rerun()
+
+
+def progress(job: Job) -> None:
+    """Nothing; draws how far the job is, with a button that cancels it."""
+    st.progress(min(1.0, max(0.0, job.fraction)), text=progress_in_words(job))
+    if st.button("Cancel", key=f"cancel_{job.id}", icon=":material/cancel:"):
+        jobs.cancel(engine(), job.id)
+        st.rerun()
+
+
+def progress_in_words(job: Job) -> str:
+    """What the job does now, how far it is, and how long it still takes."""
+    title = KINDS.get(job.kind, job.kind)
+    if job.state == "waiting":
+        return f"{title}: waiting for a worker"
+    parts = [job.stage or "starting", f"{job.fraction:.0%}"]
+    if job.seconds_left is not None:
+        parts.append(f"about {duration(job.seconds_left)} left")
+    return f"{title}: {', '.join(parts)}"
+
+
+def failure(job: Job) -> None:
+    """Nothing; draws why the job failed in one sentence, the traceback one click away."""
+    st.error(literal(job.error or "The job failed without saying why."), icon=":material/error:")
+    if job.traceback:
+        with st.expander("Traceback", icon=":material/bug_report:"):
+            st.code(job.traceback, language="python", wrap_lines=True)

@@ -1,0 +1,52 @@
+"""What a matcher is, and how to take it and the labels away."""
+
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+import streamlit as st
+
+from annotate.app_state import engine
+from annotate.labels import export_labels
+from annotate.monitoring import card, round_name
+from annotate.takeaway import address, usage
+from db.models import Matcher
+
+FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
+
+
+def model_card(project: str, matcher: Matcher) -> None:
+    """Nothing; draws what is known of the matcher, its download and the lines of Python that use it."""
+    facts, away = st.columns([2, 3], gap="large")
+    with facts:
+        rows = pd.DataFrame(card(matcher), columns=["Property", "Value"])
+        st.dataframe(rows, hide_index=True, height="content", alt=f"Model card: {round_name(matcher.number)}")
+    with away:
+        if matcher.folder is None:
+            st.write("This is the encoder as it comes. Nothing is trained yet, so there is nothing to take away.")
+            return
+        st.link_button("Download the model (zip)", address(matcher), icon=":material/download:", type="primary")
+        st.write("Unpacked, it is a folder that sentence-transformers loads:")
+        st.code(usage(project, matcher), language="python")
+
+
+def label_downloads(project: str) -> None:
+    """Nothing; draws one download button for each file format of the labels."""
+    with st.container(horizontal=True):
+        for form, title in FORMATS.items():
+            st.download_button(
+                f"Labels as {title}",
+                partial(_exported, project, form),
+                file_name=f"labels.{form}",
+                icon=":material/download:",
+                on_click="ignore",
+                key=f"labels_{form}",
+            )
+
+
+def _exported(project: str, form: str) -> bytes:
+    with TemporaryDirectory(prefix="allpairs-") as folder:
+        path = Path(folder) / f"labels.{form}"
+        export_labels(engine(), project, path)
+        return path.read_bytes()

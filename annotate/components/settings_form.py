@@ -1,0 +1,142 @@
+"""The form of a project's settings: one widget for each field of `Settings`, and its errors in words."""
+
+import re
+from collections.abc import Collection
+from typing import Any, get_args
+
+import streamlit as st
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from db.domain import PAPER_SETTINGS, Settings
+from learner.catalog import STRATEGIES
+
+GROUPS: dict[str, dict[str, str]] = {
+    "Annotators": {"question": "Question", "guidelines": "Guidelines"},
+    "Batches": {
+        "first": "First batch",
+        "growth": "Growth",
+        "strategy": "Strategy",
+        "neighbours": "Neighbours of each text",
+        "auto_train": "Train when a batch is complete",
+    },
+    "Measuring": {"evaluation_share": "Share kept for measuring"},
+    "Training": {
+        "encoder": "Encoder",
+        "epochs": "Epochs",
+        "learning_rate": "Learning rate",
+        "batch_size": "Pairs in a step",
+        "initialization": "Output layer at the start",
+        "seed": "Seed",
+        "warm_start": "Continue from the last round",
+    },
+}
+LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}
+WIDE = {"question", "guidelines"}
+FORMATS = {"learning_rate": ("%.1e", 1e-6), "evaluation_share": ("%.2f", 0.05), "growth": ("%.2f", 0.1)}
+
+
+def settings_form(values: dict[str, Any], key: str = "settings", fixed: Collection[str] = ()) -> dict[str, Any]:
+    """What the person has entered, by field; to be checked with `problems`.
+
+    `values` fill the form when it is first drawn; `fixed` fields are shown and cannot be changed. It has a button of
+    its own, so it does not go into an `st.form`.
+    """
+    for name, value in (Settings().model_dump() | values).items():
+        st.session_state.setdefault(f"{key}_{name}", _as_typed(name, value))
+    entered: dict[str, Any] = {}
+    for group, fields in GROUPS.items():
+        st.subheader(group, anchor=False)
+        if group == "Batches":
+            _paper_button(key)
+        entered |= _group(list(fields), key, fixed)
+    return entered
+
+
+def problems(values: dict[str, Any]) -> list[str]:
+    """One line for each field whose value is not possible, in the order of the form."""
+    try:
+        Settings.model_validate(values)
+    except ValidationError as error:
+        lines = {str(found["loc"][0]): _line(str(found["loc"][0]), found["msg"], found["input"])
+                 for found in error.errors()}  # fmt: skip
+        return [lines[name] for name in (*LABELS, *lines.keys() - LABELS.keys()) if name in lines]
+    return []
+
+
+def _line(name: str, message: str, value: object) -> str:
+    wanted = re.sub(r"^(Input|String|Value) should", "should", message)
+    return f"{LABELS.get(name, name)}: {wanted}, not {value!r}."
+
+
+def _paper_button(key: str) -> None:
+    values = ", ".join(f"{LABELS[name].lower()} {value}" for name, value in PAPER_SETTINGS.items())
+    st.button(
+        "Use the paper's values",
+        key=f"{key}_paper",
+        icon=":material/menu_book:",
+        on_click=_use_paper_values,
+        args=(key,),
+        help=f"Mussmann, Jia and Liang (2020), Quora: {values}.",
+    )
+
+
+def _use_paper_values(key: str) -> None:
+    for name, value in PAPER_SETTINGS.items():
+        st.session_state[f"{key}_{name}"] = _as_typed(name, value)
+
+
+def _group(names: list[str], key: str, fixed: Collection[str]) -> dict[str, Any]:
+    entered: dict[str, Any] = {}
+    for name in (name for name in names if name in WIDE):
+        entered[name] = _widget(name, f"{key}_{name}", name in fixed)
+    narrow = [name for name in names if name not in WIDE]
+    for start in range(0, len(narrow), 2):  # row by row, so that one column on a phone keeps the order
+        for column, name in zip(st.columns(2, vertical_alignment="bottom"), narrow[start : start + 2], strict=False):
+            with column:
+                entered[name] = _widget(name, f"{key}_{name}", name in fixed)
+    return entered
+
+
+def _widget(name: str, key: str, disabled: bool) -> Any:
+    """The value of the field's widget; its kind follows from the field's type."""
+    field = Settings.model_fields[name]
+    common: dict[str, Any] = {"key": key, "help": _help(field), "disabled": disabled}
+    if name == "guidelines":
+        return st.text_area(LABELS[name], height=160, **common)
+    if name == "strategy":
+        return _strategy(common)
+    if field.annotation is bool:
+        return st.toggle(LABELS[name], **common)
+    if field.annotation is int:
+        return st.number_input(LABELS[name], step=1, **common)
+    if field.annotation is float:
+        form, step = FORMATS[name]
+        return st.number_input(LABELS[name], format=form, step=step, **common)
+    if options := get_args(field.annotation):
+        return st.selectbox(LABELS[name], options, **common)
+    return st.text_input(LABELS[name], **common)
+
+
+def _strategy(common: dict[str, Any]) -> str:
+    """The name of the chosen strategy; those that need answers nobody has are not offered."""
+    current = st.session_state[common["key"]]
+    options = [name for name, entry in STRATEGIES.items() if not entry.oracle or name == current]
+    common["help"] = "\n".join(f"- **{STRATEGIES[name].title}**: {STRATEGIES[name].description}" for name in options)
+    return str(st.selectbox(LABELS["strategy"], options, format_func=lambda name: STRATEGIES[name].title, **common))
+
+
+def _help(field: FieldInfo) -> str:
+    """The field's description and its bounds."""
+    words = {"Ge": "at least", "Gt": "more than", "Le": "at most", "Lt": "less than"}
+    bounds = [
+        f"{words[kind]} {getattr(bound, kind.lower()):,}"
+        for bound in field.metadata
+        if (kind := type(bound).__name__) in words
+    ]
+    return " ".join([field.description or "", f"({', '.join(bounds)})" if bounds else ""]).strip()
+
+
+def _as_typed(name: str, value: Any) -> Any:
+    """The value in the type that its widget holds: a number out of JSON may be whole where the field is not."""
+    return float(value) if Settings.model_fields[name].annotation is float else value

@@ -1,0 +1,65 @@
+"""The demo project: questions to a help desk, ready to label at the first start."""
+
+import csv
+import os
+from pathlib import Path
+
+from sqlalchemy import Engine, insert
+from sqlalchemy.orm import Session
+
+from annotate.jobs import request_round
+from annotate.projects import create_project, list_projects
+from db.corpus.corpus import load_corpus
+from db.domain import SEED_STRATEGY, Settings, Side
+from db.engine import writing
+from db.items import items_by_identifier
+from db.models import Round, Task
+
+NAME = "Help desk (demo)"
+FOLDER = Path(__file__).parent
+SETTINGS = Settings(
+    question="Do these two questions ask for the same thing?",
+    guidelines=(
+        "**Same**: one answer from the help desk would serve both people completely.\n\n"
+        "**Different**: the same device or program, but another problem, another step or another wish.\n\n"
+        "**Unsure**: a careful colleague could see it either way."
+    ),
+    epochs=4,
+)
+
+
+def ensure_demo(engine: Engine) -> None:
+    """Nothing; an empty database has the demo project afterwards, unless `ALLPAIRS_DEMO` is 0."""
+    if os.environ.get("ALLPAIRS_DEMO") == "0" or list_projects(engine):
+        return
+    corpus = load_corpus(FOLDER / "questions.csv", None, FOLDER / "gold.csv")
+    project_id = create_project(engine, NAME, corpus, SETTINGS)
+    with writing(engine) as session:
+        _store_first_batch(session, project_id)
+    request_round(engine, project_id)
+
+
+def _store_first_batch(session: Session, project_id: int) -> None:
+    """The batch that the job would make, from a file: the first pair need not wait until a model is loaded.
+
+    `python -m tests.demo_batch` makes the file; a test makes it again and compares.
+    """
+    items = items_by_identifier(session, project_id, Side.LEFT)
+    with (FOLDER / "first_batch.csv").open(newline="") as file:
+        pairs = list(csv.DictReader(file))
+    first = Round(project_id=project_id, number=1, strategy=SEED_STRATEGY, size=SETTINGS.first)
+    session.add(first)
+    session.flush()
+    rows = [
+        {
+            "project_id": project_id,
+            "round_id": first.id,
+            "left_id": items[pair["id1"]],
+            "right_id": items[pair["id2"]],
+            "position": position,
+            "strategy": SEED_STRATEGY,
+            "score": float(pair["score"]),
+        }
+        for position, pair in enumerate(pairs)
+    ]
+    session.execute(insert(Task), rows)

@@ -1,0 +1,78 @@
+"""Which words of two texts differ, for highlighting them on the page."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
+
+# A run of text, and whether it differs from the other text.
+Segment = tuple[str, bool]
+
+LONGEST = 20_000  # characters of a text that are shown
+MOST_WORDS = 1_500  # of both texts together; above, aligning them would keep the annotator waiting
+
+# Chinese and Japanese do not separate words by spaces: there, a character is the unit.
+_UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"\s+|[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+|[^\w\s]+")
+
+
+@lru_cache(maxsize=512)  # the page asks again for the same 40 pairs after every answer
+def highlight(left: str, right: str) -> tuple[list[Segment], list[Segment]]:
+    """Both texts as runs of equal and different words; case and white space do not count as differences."""
+    a, b = _words(_shorten(left)), _words(_shorten(right))
+    same_a, same_b = _common(_keys(a), _keys(b))
+    return _segments(a, same_a), _segments(b, same_b)
+
+
+def _shorten(text: str) -> str:
+    rest = len(text) - LONGEST
+    return text if rest <= 0 else f"{text[:LONGEST]} … ({rest:,} more characters are not shown)"
+
+
+def _words(text: str) -> list[str]:
+    """The text cut into words, punctuation and white space; joined, it is the text again."""
+    words: list[str] = []
+    for word in _WORD.findall(text):
+        # A mark belongs to the letter before it: apart, they would not be drawn as one.
+        if words and (_joins(word[0]) or _joins(words[-1][-1])) and not word.isspace():
+            words[-1] += word
+        else:
+            words.append(word)
+    return words
+
+
+def _joins(char: str) -> bool:
+    return char > "\u02ff" and (char in "\u200c\u200d" or unicodedata.category(char)[0] == "M")
+
+
+def _keys(words: list[str]) -> list[tuple[int, str]]:
+    """Where the words are and what they are compared by; white space is left out."""
+    return [(i, word.casefold()) for i, word in enumerate(words) if not word.isspace()]
+
+
+def _common(a: list[tuple[int, str]], b: list[tuple[int, str]]) -> tuple[set[int], set[int]]:
+    """The places of the words that both texts have: in the same order, unless the texts are very long."""
+    words_a, words_b = [word for _, word in a], [word for _, word in b]
+    if len(a) + len(b) > MOST_WORDS:
+        both = set(words_a) & set(words_b)
+        return {i for i, word in a if word in both}, {i for i, word in b if word in both}
+    blocks = SequenceMatcher(None, words_a, words_b, autojunk=False).get_matching_blocks()
+    return (
+        {a[block.a + k][0] for block in blocks for k in range(block.size)},
+        {b[block.b + k][0] for block in blocks for k in range(block.size)},
+    )
+
+
+def _segments(words: list[str], same: set[int]) -> list[Segment]:
+    marked = zip(words, _different(words, same), strict=True)
+    return [("".join(word for word, _ in run), differs) for differs, run in groupby(marked, key=itemgetter(1))]
+
+
+def _different(words: list[str], same: set[int]) -> Iterator[bool]:
+    """For each word whether it differs; white space does where it stands between two words that do."""
+    for i, word in enumerate(words):
+        around: Iterable[int] = (i - 1, i + 1) if word.isspace() else (i,)
+        yield all(0 <= j < len(words) and j not in same for j in around)

@@ -1,0 +1,205 @@
+"""What the labelling page does, without the page: serve pairs, record answers, say why there is nothing to do."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import AwareDatetime, BaseModel, Field, ValidationError
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from annotate.jobs import request_round
+from db.answers import known_keys, store_answers
+from db.domain import LABELS, AnswerKind, Settings
+from db.engine import reading, writing
+from db.models import Job, Project, Task, now
+from db.tasks import (
+    BatchProgress,
+    batch_progress,
+    free_tasks,
+    is_in_batch,
+    lease_tasks,
+    newest_round,
+    next_lease_end,
+    task_pairs,
+    texts_of,
+)
+
+log = logging.getLogger(__name__)
+
+BUFFER = 40  # pairs that a browser holds, so that neither speed nor a lost connection interrupts
+
+
+class Event(BaseModel):
+    """One act of an annotator, as the browser sends it."""
+
+    key: Annotated[str, Field(pattern=r"^[!-~]{1,80}$")]
+    task_id: Annotated[int, Field(ge=1, lt=2**53)]
+    answer: AnswerKind
+    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    at: AwareDatetime | None = None
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of the events: the keys of those that are stored, and why the others are refused, by key."""
+
+    stored: list[str]
+    refused: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A pair to label, and why it was chosen."""
+
+    task_id: int
+    in_batch: bool
+    left: str
+    right: str
+    score: float
+    p: float | None
+    strategy: str
+
+
+class Reason(StrEnum):
+    """Why there is nothing to label."""
+
+    NO_BATCH = "no batch"  # the first batch is not made yet
+    COMPLETE = "complete"  # the batch is answered, and so is its reserve
+    LEASED = "leased"  # others hold all that is left
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the project stands for one annotator: how far the batch is, the work under way, and what is left for them."""
+
+    progress: BatchProgress
+    reason: Reason | None  # nothing while there are pairs to label
+    free_at: datetime | None  # when the first pair that others hold is free again
+    job: Job | None  # the newest job of the project, unless it is done
+
+
+def serve(engine: Engine, project_id: int, annotator: str, n: int = BUFFER) -> tuple[list[Pair], Standing]:
+    """The next n pairs, leased to this annotator for ten minutes, and how the project stands for them."""
+    at = now()
+    with writing(engine) as session:
+        tasks = lease_tasks(session, project_id, annotator, n, at)
+        return _pairs(session, project_id, tasks), _standing(session, project_id, annotator, at, bool(tasks))
+
+
+def look(engine: Engine, project_id: int, annotator: str) -> Standing:
+    """How the project stands for this annotator; leases nothing, so it can be asked again and again."""
+    at = now()
+    with reading(engine) as session:
+        return _standing(session, project_id, annotator, at, bool(free_tasks(session, project_id, annotator, 1, at)))
+
+
+def _pairs(session: Session, project_id: int, tasks: Sequence[Task]) -> list[Pair]:
+    batch = newest_round(session, project_id)
+    texts = texts_of(session, [item for task in tasks for item in (task.left_id, task.right_id)])
+    return [
+        Pair(task.id, batch is not None and task.position < batch.size, texts[task.left_id], texts[task.right_id],
+             task.score, task.p, task.strategy)
+        for task in tasks
+    ]  # fmt: skip
+
+
+def _standing(session: Session, project_id: int, annotator: str, at: datetime, any_free: bool) -> Standing:
+    progress = batch_progress(session, project_id)
+    return Standing(
+        progress=progress,
+        reason=None if any_free else _reason(progress),
+        free_at=None if any_free else next_lease_end(session, project_id, annotator, at),
+        job=unfinished_job(session, project_id),
+    )
+
+
+def _reason(progress: BatchProgress) -> Reason:
+    if progress.number == 0:
+        return Reason.NO_BATCH
+    return Reason.COMPLETE if progress.complete and not progress.reserve_left else Reason.LEASED
+
+
+def unfinished_job(session: Session, project_id: int) -> Job | None:
+    """The newest job of the project if it waits, runs or failed; nothing once it is done or cancelled."""
+    newest = session.scalar(
+        select(Job).where(Job.project_id == project_id).order_by(Job.created_at.desc(), Job.id.desc()).limit(1)
+    )
+    return newest if newest is not None and newest.state in ("waiting", "running", "failed") else None
+
+
+def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any]) -> Receipt:
+    """What became of each event, in one transaction; an event whose key is stored already is stored by that.
+
+    An event that is malformed or names no task of this project is refused and logged, never raised: the browser must
+    drop it, or it would send it for ever. An answer to a task whose lease has expired is stored: no label is lost. Asks
+    for the next batch when the last pair of the batch is answered, if the project trains by itself.
+    """
+    valid, refused = _checked(events)
+    if not valid:
+        return Receipt([], refused)
+    with writing(engine) as session:
+        known = known_keys(session, valid)
+        pairs = task_pairs(session, project_id, {event.task_id for event in valid.values()})
+        fresh = [event for key, event in valid.items() if key not in known and event.task_id in pairs]
+        store_answers(session, [_row(event, project_id, pairs[event.task_id], annotator) for event in fresh])
+        completed = _completed(session, project_id, fresh)
+    for key in valid.keys() - known:
+        if valid[key].task_id not in pairs:
+            refused[key] = f"task {valid[key].task_id} is not one of this project: reload the page"
+    for key, why in refused.items():
+        log.warning("answer %s of %s in project %s refused: %s", key, annotator, project_id, why)
+    if completed:
+        _ask_for_round(engine, project_id)
+    return Receipt([key for key in valid if key not in refused], refused)
+
+
+def _checked(events: Iterable[Any]) -> tuple[dict[str, Event], dict[str, str]]:
+    """The well-formed events by key, and why the others are refused."""
+    valid: dict[str, Event] = {}
+    refused: dict[str, str] = {}
+    for event in events:
+        try:
+            checked = Event.model_validate(event)
+            valid.setdefault(checked.key, checked)
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = str(event.get("key", "")) if isinstance(event, dict) else ""
+            refused[key] = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return valid, refused
+
+
+def _row(event: Event, project_id: int, pair: tuple[int, int], annotator: str) -> dict[str, Any]:
+    at = now()
+    return {
+        "project_id": project_id,
+        "task_id": event.task_id,
+        "left_id": pair[0],
+        "right_id": pair[1],
+        "annotator": annotator,
+        "answer": event.answer,
+        "key": event.key,
+        "seconds": event.seconds,
+        "created_at": min(event.at or at, at),  # a browser's clock may be ahead, but no answer is from the future
+    }
+
+
+def _completed(session: Session, project_id: int, fresh: Sequence[Event]) -> bool:
+    """Whether these answers completed the batch of a project that trains by itself."""
+    labelled = {event.task_id for event in fresh if event.answer in LABELS}
+    # Answers to the reserve leave the batch as it was: a job that failed or was cancelled is not started again by them.
+    if not is_in_batch(session, project_id, labelled) or not batch_progress(session, project_id).complete:
+        return False
+    project = session.get_one(Project, project_id)
+    return Settings.model_validate(project.settings).auto_train
+
+
+def _ask_for_round(engine: Engine, project_id: int) -> None:
+    try:
+        request_round(engine, project_id)
+    except Exception:
+        # The answers are stored and must be acknowledged; the page offers to ask for the batch again.
+        log.exception("the next batch of project %s could not be asked for", project_id)

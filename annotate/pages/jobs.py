@@ -1,0 +1,84 @@
+"""What is being computed, what was, and who computes."""
+
+import pandas as pd
+import streamlit as st
+
+from annotate import jobs
+from annotate.app_state import current_project, engine
+from annotate.components.job_status import EVERY, KINDS, OPEN, failure, progress, train_now
+from annotate.wording import ago
+from db.models import Job, Worker
+
+WORKER_COMMAND = "python -m learner worker"
+SHOWN = 20
+STATES = {
+    "waiting": ("orange", ":material/schedule:"),
+    "running": ("blue", ":material/sync:"),
+    "done": ("green", ":material/check:"),
+    "failed": ("red", ":material/error:"),
+    "cancelled": ("gray", ":material/cancel:"),
+}
+
+
+def main() -> None:
+    """Nothing; draws the page."""
+    st.title("Jobs", anchor=False)
+    project = current_project(engine())
+    if project is None:
+        st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
+    else:
+        st.caption("Jobs of this project train a matcher on its labels and choose the next batch.")
+        under_way = any(job.state in OPEN for job in jobs.list_jobs(engine(), project.id))
+        st.fragment(job_list, run_every=EVERY if under_way else None)(project.id, under_way)
+    worker_list()
+
+
+def job_list(project_id: int, was_under_way: bool) -> None:
+    """Nothing; draws the jobs, the newest first, and the button that starts one."""
+    found = jobs.list_jobs(engine(), project_id)
+    under_way = any(job.state in OPEN for job in found)
+    if was_under_way and not under_way:
+        st.rerun()  # the last job has ended: stop looking every two seconds
+    if not under_way:
+        failed = bool(found) and found[0].state == "failed"
+        train_now(project_id, "Try again" if failed else "Train now")
+    if not found:
+        st.info("No job yet.", icon=":material/inbox:")
+    for job in found[:SHOWN]:
+        with st.container(border=True):
+            job_row(job)
+    if len(found) > SHOWN:
+        st.caption(f"{len(found) - SHOWN:,} older jobs are not shown.")
+
+
+def job_row(job: Job) -> None:
+    """Nothing; draws one job."""
+    colour, icon = STATES[job.state]
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.badge(job.state, icon=icon, color=colour)  # type: ignore[arg-type]
+        st.markdown(f"**{KINDS.get(job.kind, job.kind)}**")
+        st.caption(f"{job.id}, asked for {ago(job.created_at)}")
+    if job.state in OPEN:
+        progress(job)
+    elif job.state == "failed":
+        failure(job)
+
+
+@st.fragment(run_every=EVERY)
+def worker_list() -> None:
+    """Nothing; draws the workers that are alive, or the command that starts one."""
+    st.subheader("Workers", anchor=False)
+    alive = jobs.workers(engine())
+    if not alive:
+        st.warning("No worker is alive: jobs wait until there is one. Start it with this command:")
+        st.code(WORKER_COMMAND, language="bash")
+        return
+    st.dataframe(pd.DataFrame(map(worker_row, alive)), hide_index=True, alt="Workers that are alive")
+
+
+def worker_row(worker: Worker) -> dict[str, object]:
+    """What there is to know about a worker."""
+    return {"Host": worker.host, "Process": str(worker.pid), "Device": worker.device, "Last seen": ago(worker.seen_at)}
+
+
+main()

@@ -1,0 +1,62 @@
+"""What can be changed about a project, and its end."""
+
+import streamlit as st
+
+from annotate.app_state import current_project, engine
+from annotate.components.settings_form import problems, settings_form
+from annotate.projects import delete_project, update_settings
+from annotate.wording import literal
+from db.domain import Settings
+from db.models import Project
+
+FIXED = ("evaluation_share",)  # the items are split once, when the project is made
+
+
+def main() -> None:
+    """Nothing; draws the page."""
+    st.title("Settings", anchor=False)
+    project = current_project(engine())
+    if project is None:
+        st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
+        return
+    st.caption(
+        "The question, the guidelines and training by itself take effect at once, everything else from the next round. "
+        "The share kept for measuring was fixed when the project was made."
+    )
+    entered = settings_form(project.settings, key=f"settings_{project.id}", fixed=FIXED)
+    save(project, entered)
+    danger(project)
+
+
+def save(project: Project, entered: dict[str, object]) -> None:
+    """Nothing; draws the button that stores the settings, and what is wrong with them."""
+    wrong = problems(entered)
+    for line in wrong:
+        st.error(literal(line))
+    changed = entered != Settings.model_validate(project.settings).model_dump()
+    with st.container(horizontal=True, vertical_alignment="center"):
+        disabled = bool(wrong) or not changed
+        if st.button("Save", key="save", type="primary", icon=":material/save:", disabled=disabled):
+            update_settings(engine(), project.id, Settings.model_validate(entered))
+            st.toast("Saved.", icon=":material/check:")
+            st.rerun()
+        st.caption("Not saved yet." if changed else "Everything is saved.")
+
+
+def danger(project: Project) -> None:
+    """Nothing; draws the deletion of the project, which its typed name confirms."""
+    st.subheader("Delete the project", anchor=False)
+    st.write(
+        "Its texts, labels, rounds and models are deleted for good. Export the labels first on the page “Monitor”."
+    )
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        typed = st.text_input(
+            f"Type the project's name to confirm: {literal(project.name)}", key=f"confirm_{project.id}"
+        )
+        if st.button("Delete", key="delete", icon=":material/delete:", disabled=typed != project.name):
+            delete_project(engine(), project.id)
+            st.query_params.pop("project", None)
+            st.rerun()
+
+
+main()

@@ -1,0 +1,173 @@
+"""Projects as people use them: each function is one act, in one transaction."""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from db.answers import label_counts
+from db.corpus.corpus import Corpus
+from db.corpus.split import split_corpus
+from db.domain import AnswerKind, InputError, Kind, Settings, Side, Split
+from db.engine import artifacts, reading, writing
+from db.items import add_corpus, gold_label_counts, item_counts
+from db.models import Project
+from db.projects import add_project, all_projects, checked_name, project_named, project_of, remove_project, round_count
+from learner.catalog import STRATEGIES
+
+
+@dataclass(frozen=True)
+class ProjectRow:
+    """A project and how far its labelling is."""
+
+    id: int
+    name: str
+    kind: Kind
+    settings: Settings
+    created_at: datetime
+    answers: dict[AnswerKind, int]
+    rounds: int
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What was imported: this never changes after a project is made."""
+
+    items: dict[tuple[Side, Split], int]
+    gold_positives: int
+    gold_negatives: int
+
+    def count(self, side: Side) -> int:
+        """The number of items of one side."""
+        return sum(count for (of, _), count in self.items.items() if of == side)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything about a project that fits on one screen."""
+
+    project: ProjectRow
+    contents: Contents
+
+
+def checked_settings(values: Mapping[str, Any]) -> Settings:
+    """The settings with these values, defaults elsewhere.
+
+    Raises InputError, one line for all that is wrong.
+    """
+    try:
+        settings = Settings.model_validate(dict(values))
+    except ValidationError as error:
+        wrong = (f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}, not {e['input']!r}" for e in error.errors())
+        raise InputError("settings: " + "; ".join(wrong)) from None
+    entry = STRATEGIES.get(settings.strategy)
+    usable = [name for name, strategy in STRATEGIES.items() if not strategy.oracle]
+    if entry is None or entry.oracle:
+        raise InputError(f"settings: no strategy {settings.strategy!r} for projects; choose {', '.join(usable)}")
+    return settings
+
+
+def split_as_set(corpus: Corpus, settings: Settings) -> Corpus:
+    """The corpus itself if it is split already, else split with the project's share and seed.
+
+    Raises InputError where no pair is left for training.
+    """
+    if any(item.split is None for item in corpus.items):
+        corpus = split_corpus(corpus, settings.evaluation_share, np.random.default_rng(settings.seed))
+    train = [item.side for item in corpus.items if item.split != Split.EVALUATION]
+    left, right = train.count(Side.LEFT), train.count(Side.RIGHT)
+    if left < 2 if corpus.kind == Kind.SYMMETRIC else not (left and right):
+        raise InputError(
+            f"the split leaves {left + right} of {len(corpus.items)} items for training, which makes no pair: "
+            "lower the evaluation share or add items"
+        )
+    return corpus
+
+
+def create_project(engine: Engine, name: str, corpus: Corpus, settings: Settings) -> int:
+    """The id of the new project; all of it is stored or nothing.
+
+    Raises InputError for a name that is taken or no name, and where no pair is left for training.
+    """
+    checked_name(name)
+    corpus = split_as_set(corpus, checked_settings(settings.model_dump()))
+    with writing(engine) as session:
+        project = add_project(session, name, corpus.kind, settings.model_dump())
+        add_corpus(session, project.id, corpus)
+        return project.id
+
+
+def list_projects(engine: Engine) -> list[ProjectRow]:
+    """Every project, the newest first."""
+    with reading(engine) as session:
+        return [_row(session, project) for project in all_projects(session)]
+
+
+def project_by_name(engine: Engine, name: str) -> ProjectRow:
+    """The project of this name.
+
+    Raises InputError where there is none.
+    """
+    with reading(engine) as session:
+        return _row(session, project_named(session, name))
+
+
+def project_contents(engine: Engine, project_id: int) -> Contents:
+    """What was imported into the project."""
+    with reading(engine) as session:
+        return _contents(session, project_id)
+
+
+def project_summary(engine: Engine, name: str) -> Summary:
+    """The project of this name with what it contains.
+
+    Raises InputError where there is none.
+    """
+    with reading(engine) as session:
+        project = project_named(session, name)
+        return Summary(_row(session, project), _contents(session, project.id))
+
+
+def update_settings(engine: Engine, project_id: int, settings: Settings) -> None:
+    """Nothing; the project has these settings from its next batch on.
+
+    Raises InputError for another share of evaluation items: the split is made once.
+    """
+    settings = checked_settings(settings.model_dump())
+    with writing(engine) as session:
+        project = project_of(session, project_id)
+        share = project.settings["evaluation_share"]
+        if settings.evaluation_share != share:
+            raise InputError(f"the evaluation share stays {share}: the split is made once, with the project")
+        project.settings = settings.model_dump()
+
+
+def delete_project(engine: Engine, project_id: int) -> None:
+    """Nothing; the project, its labels and its matchers are gone."""
+    with writing(engine) as session:
+        folders = remove_project(session, project_of(session, project_id))
+    for folder in folders:
+        shutil.rmtree(artifacts() / folder, ignore_errors=True)
+
+
+def _row(session: Session, project: Project) -> ProjectRow:
+    return ProjectRow(
+        id=project.id,
+        name=project.name,
+        kind=Kind(project.kind),
+        settings=Settings.model_validate(project.settings),
+        created_at=project.created_at,
+        answers=label_counts(session, project.id),
+        rounds=round_count(session, project.id),
+    )
+
+
+def _contents(session: Session, project_id: int) -> Contents:
+    gold = gold_label_counts(session, project_id)
+    return Contents(item_counts(session, project_id), gold[True], gold[False])

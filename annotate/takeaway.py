@@ -1,0 +1,105 @@
+"""The trained matcher as a file to take away, and the lines of Python that use it."""
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZIP_STORED, ZipFile
+
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from db.domain import InputError
+from db.engine import artifacts, make_engine, reading
+from db.models import Matcher, Project
+
+ADDRESS = "download/matchers"
+USAGE = """\
+import json
+from math import exp
+from pathlib import Path
+
+from sentence_transformers import SentenceTransformer
+
+folder = Path("{folder}")  # the unpacked archive
+encoder = SentenceTransformer(str(folder))
+matcher = json.loads((folder / "matcher.json").read_text())
+
+left, right = encoder.encode(["first text", "second text"], normalize_embeddings=True)
+score = float(left @ right)
+p = 1 / (1 + exp(-(matcher["w"] * score + matcher["b"])))
+"""
+
+
+def bundle_name(project: str, matcher: Matcher) -> str:
+    """The name of the folder in the archive: the project's name, made safe for a file, and the round."""
+    safe = re.sub(r"[^A-Za-z0-9]+", "-", project).strip("-").lower() or "project"
+    return f"{safe}-round-{matcher.number}"
+
+
+def usage(project: str, matcher: Matcher) -> str:
+    """The lines of Python that load the unpacked matcher and give a pair its score and probability."""
+    return USAGE.format(folder=bundle_name(project, matcher))
+
+
+def address(matcher: Matcher) -> str:
+    """Where the archive is downloaded from, relative to any page."""
+    return f"{ADDRESS}/{matcher.id}"
+
+
+def route() -> Route:
+    """The route that answers `address`. A page's own download button would hold the whole archive in memory."""
+    return Route(f"/{ADDRESS}/{{matcher_id:int}}", _download)
+
+
+@contextmanager
+def matcher_archive(project: str, matcher: Matcher) -> Iterator[Path]:
+    """A zip file with the matcher's folder in it; it is written to disk piece by piece and removed afterwards.
+
+    Raises InputError where the matcher has no folder of its own, or its folder is gone.
+    """
+    folder = artifacts() / _folder_of(matcher)
+    if not folder.is_dir():
+        raise InputError(f"the folder of round {matcher.number} is missing: {folder}; train again to make a new one")
+    name = bundle_name(project, matcher)
+    with TemporaryDirectory(prefix="allpairs-") as temporary:
+        archive = Path(temporary) / f"{name}.zip"
+        with ZipFile(archive, "w", ZIP_STORED) as bundle:  # weights do not compress: storing is as small and faster
+            for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+                bundle.write(file, Path(name) / file.relative_to(folder))
+        yield archive
+
+
+def _folder_of(matcher: Matcher) -> str:
+    if not matcher.folder:
+        raise InputError(
+            f"round {matcher.number} is the encoder {matcher.encoder} itself: there is nothing to take away"
+        )
+    return matcher.folder
+
+
+def _download(request: Request) -> Response:
+    found = _found(request.path_params["matcher_id"])
+    if found is None:
+        return PlainTextResponse("There is no such matcher: its project may have been deleted.", status_code=404)
+    with ExitStack() as stack:
+        try:
+            archive = stack.enter_context(matcher_archive(*found))
+        except InputError as problem:
+            return PlainTextResponse(str(problem), status_code=404)
+        kept = stack.pop_all()  # the file is removed when it has been sent
+    return FileResponse(archive, filename=archive.name, background=BackgroundTask(kept.close))
+
+
+def _found(matcher_id: int) -> tuple[str, Matcher] | None:
+    """The matcher and the name of its project."""
+    engine = make_engine()
+    try:
+        with reading(engine) as session:
+            matcher = session.get(Matcher, matcher_id)
+            return matcher and (session.get_one(Project, matcher.project_id).name, matcher)
+    finally:
+        engine.dispose()

@@ -1,0 +1,27 @@
+"""Times and texts as people read them on a page."""
+
+import re
+from datetime import datetime
+
+from db.models import now
+
+
+def duration(seconds: float) -> str:
+    """A length of time in its largest fitting unit: `8 s`, `3 min`, `2.5 h`."""
+    if seconds < 90:
+        return f"{max(0, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def ago(time: datetime) -> str:
+    """How long ago the time was."""
+    seconds = (now() - time).total_seconds()
+    return "just now" if seconds < 5 else f"{duration(seconds)} ago"
+
+
+def literal(text: str) -> str:
+    """The text such that Markdown shows it as it is, on one line, whatever signs are in it."""
+    escaped = re.sub(r"([\\`*_{}\[\]()#+\-.!$<>|~&])", r"\\\1", " ".join(text.split()))
+    return escaped.replace(":", "&#58;")  # Streamlit looks for :emoji: and :colour[ ] after the escapes are gone

@@ -1,0 +1,44 @@
+"""Exact average precision over all pairs: against the matrix product alone.
+
+python -m benchmarks.evaluation [--items 16000]
+"""
+
+import argparse
+import resource
+
+import numpy as np
+
+from benchmarks.common import compare
+from learner.evaluation import evaluate_exact
+from learner.search import as_tensor, blocks, count_pairs
+
+
+def clustered(items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Unit vectors (items, 384) in groups of four, scores spread as in real data, and the pairs (k, 2) of a group."""
+    common = rng.standard_normal(384)  # real encoders' cosines are not centred at 0
+    centres = rng.standard_normal((items // 4, 384)) + 0.3 * common
+    vectors = np.repeat(centres, 4, axis=0) + 0.6 * rng.standard_normal((items // 4 * 4, 384))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    start = 4 * np.arange(items // 4)
+    pairs = [np.column_stack([start + i, start + j]) for i in range(4) for j in range(i + 1, 4)]
+    return vectors, np.concatenate(pairs)
+
+
+def main() -> None:
+    """Nothing; prints pairs a second and peak memory."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, default=16_000)
+    vectors, positives = clustered(parser.parse_args().items, np.random.default_rng(0))
+    tensor, pairs = as_tensor(vectors), count_pairs(len(vectors), len(vectors), True)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    calls = {
+        "matrix product alone": lambda: [None for _ in blocks(tensor, tensor, True)],
+        "allpairs evaluate_exact": lambda: evaluate_exact(vectors, vectors, positives, True),
+    }
+    compare(f"exact AP over {pairs:,} pairs, {len(positives):,} positives", calls, pairs, "pairs")
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
+    print(f"  peak memory above the vectors: {after - before:,.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""One training round on pairs that active learning collects: against the plain loop.
+
+    python -m benchmarks.training [--pairs 512] [--batch-size 16]
+
+The pairs are the most similar ones of a corpus, so texts repeat as they do in real batches.
+"""
+
+import argparse
+
+import numpy as np
+import torch
+
+from benchmarks.common import compare, questions
+from db.domain import Settings
+from learner.acquisition import most_similar
+from learner.encoder import Encoder, load_encoder
+from learner.search import nearest
+from learner.training import MAX_LENGTH, Head, Labelled, train
+
+
+def plain_loop(encoder: Encoder, texts: list[str], labelled: Labelled, settings: Settings) -> None:
+    """Nothing; trains as written in most scripts: both texts of every pair embedded anew, one default AdamW."""
+    head = Head(settings.initialization)
+    groups = [
+        {"params": encoder.model.parameters(), "lr": settings.learning_rate},
+        {"params": head.parameters(), "lr": 1e4 * settings.learning_rate},
+    ]
+    optimizer = torch.optim.AdamW(groups, eps=1e-6, weight_decay=0.0)
+    rng = np.random.default_rng(settings.seed)
+    for _ in range(settings.epochs):
+        order = rng.permutation(len(labelled))
+        for start in range(0, len(order) - settings.batch_size + 1, settings.batch_size):
+            batch = order[start : start + settings.batch_size]
+            left = _embed(encoder, [texts[i] for i in labelled.left[batch]])
+            right = _embed(encoder, [texts[i] for i in labelled.right[batch]])
+            labels = torch.from_numpy(labelled.label[batch].astype(np.float32))
+            logits = head(torch.nn.functional.cosine_similarity(left, right))
+            optimizer.zero_grad()
+            torch.nn.functional.binary_cross_entropy_with_logits(logits, labels).backward()
+            torch.nn.utils.clip_grad_norm_(encoder.model.parameters(), 1.0)
+            optimizer.step()
+
+
+def _embed(encoder: Encoder, texts: list[str]) -> torch.Tensor:
+    features = encoder.model.tokenizer(texts, padding=True, truncation=True, max_length=MAX_LENGTH, return_tensors="pt")
+    vectors: torch.Tensor = encoder.model(dict(features))["sentence_embedding"]
+    return vectors
+
+
+def main() -> None:
+    """Nothing; prints pairs a second."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=512)
+    parser.add_argument("--batch-size", type=int, default=16)
+    options = parser.parse_args()
+    texts, encoder = questions(4000), load_encoder()
+    vectors = encoder.encode(texts)
+    pairs = most_similar(nearest(vectors, vectors, 50, True), options.pairs)
+    labels = (pairs.score > np.median(pairs.score)).astype(np.int64)
+    labelled = Labelled(pairs.left, pairs.right, labels)
+    settings = Settings(epochs=1, batch_size=options.batch_size)
+    distinct = len(np.unique(np.r_[pairs.left, pairs.right])) / (2 * len(pairs))
+    calls = {
+        "plain loop": lambda: plain_loop(encoder, texts, labelled, settings),
+        "allpairs train": lambda: train(encoder, texts, labelled, settings),
+    }
+    title = f"train one epoch, {len(pairs)} pairs, {distinct:.0%} of the slots distinct, batch {options.batch_size}"
+    compare(title, calls, len(pairs), "pairs")
+
+
+if __name__ == "__main__":
+    main()

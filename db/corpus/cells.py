@@ -1,0 +1,100 @@
+"""What every table format shares: rows, limits, cell values as text, and the form of error messages."""
+
+from collections.abc import Sequence
+from datetime import date, time
+from decimal import Decimal
+from pathlib import Path
+from typing import NamedTuple
+
+from db.domain import InputError
+
+MAX_CELL = 100_000  # characters in one cell
+MAX_LINE = 10_000_000  # bytes in one line: where reading stops, so that one endless line cannot fill the memory
+
+
+class Row(NamedTuple):
+    """The values of the wanted columns; `number` is the line in the file (in Parquet the row), from 1."""
+
+    number: int
+    values: tuple[str, ...]
+
+
+def shown(value: object) -> str:
+    """The value as one short printable piece of a message."""
+    text = str(value)
+    return repr(text if len(text) <= 60 else text[:60] + "…")
+
+
+def place(path: Path, row: int | None = None, column: str | None = None) -> str:
+    """Where something is: `left.csv, row 3, column 'text'`."""
+    parts = [path.name]
+    if row is not None:
+        parts.append(f"row {row}")
+    if column is not None:
+        parts.append(f"column {shown(column)}")
+    return ", ".join(parts)
+
+
+def bad(what: str, path: Path, row: int | None = None, column: str | None = None) -> InputError:
+    """The error that says where and what."""
+    return InputError(f"{place(path, row, column)}: {what}")
+
+
+def too_long(length: int, path: Path, row: int, column: str | None, at_least: bool = False) -> InputError:
+    """The error for a cell above the limit."""
+    known = f"{'at least ' if at_least else ''}{length:,}"
+    what = f"a cell of {known} characters, and the limit is {MAX_CELL:,}; shorten or split the text"
+    return bad(what, path, row, column)
+
+
+def as_text(value: object, path: Path, row: int, column: str) -> str:
+    """The value of a typed cell as text: empty for null, whole numbers without a point.
+
+    Raises InputError for lists, objects and bytes that are not UTF-8.
+    """
+    match value:
+        case str():
+            return value
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case float() if value != value:  # NaN is how many tools write null
+            return ""
+        case float() if value.is_integer():
+            return str(int(value))
+        case int() | float() | Decimal() | date() | time():
+            return str(value)
+        case bytes():
+            return _decoded(value, path, row, column)
+    raise bad(f"the value is a {type(value).__name__}, not text or a number", path, row, column)
+
+
+def _decoded(value: bytes, path: Path, row: int, column: str) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise bad(f"byte {error.start + 1} of the value is not UTF-8", path, row, column) from None
+
+
+def check(row: Row, columns: Sequence[str], path: Path) -> Row:
+    """The row itself.
+
+    Raises InputError for cells too long, with NUL characters or with half characters (lone surrogates).
+    """
+    for value, column in zip(row.values, columns, strict=True):
+        if len(value) > MAX_CELL:
+            raise too_long(len(value), path, row.number, column)
+        if "\0" in value:
+            raise bad("a NUL character; remove it (UTF-16 files must be saved as UTF-8)", path, row.number, column)
+        if not value.isascii():
+            _check_encodable(value, path, row.number, column)
+    return row
+
+
+def _check_encodable(value: str, path: Path, row: int, column: str) -> None:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        what = f"character {error.start + 1} is half a character (a lone surrogate); write the text as UTF-8"
+        raise bad(what, path, row, column) from None

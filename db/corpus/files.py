@@ -1,0 +1,133 @@
+"""Tables in files: CSV, TSV, JSON Lines and Parquet, each also compressed with gzip, as checked rows of text."""
+
+import difflib
+import gzip
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import IO, cast
+
+import pyarrow
+
+from db.corpus import delimited, structured
+from db.corpus.cells import Row, bad, check, shown
+from db.domain import InputError
+
+__all__ = ["FORMATS", "Row", "column_names", "preview", "read_rows"]
+
+FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+
+
+def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    """The rows of a table, with the values of these columns as text; reads in constant memory.
+
+    Raises InputError, one line that names file, row and column, for anything that cannot be read.
+    """
+    _require(columns, column_names(path), path)
+    empty = True
+    with _reading(path), _opened(path) as stream:
+        for row in _rows(path, stream, columns):
+            empty = False
+            yield check(row, columns, path)
+    if empty:
+        raise bad("there is a header but no row below it; add rows", path)
+
+
+def column_names(path: Path) -> list[str]:
+    """The names of a table's columns.
+
+    Raises InputError where there are none, or one is there twice.
+    """
+    with _reading(path), _opened(path) as stream:
+        names = _names(path, stream)
+    if not any(names):
+        raise bad("the file is empty; it needs named columns and rows", path)
+    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if twice is not None:
+        raise bad("two columns have this name; rename one", path, 1, twice)
+    return names
+
+
+def preview(path: Path, n: int) -> tuple[list[str], list[Row]]:
+    """The column names and the first n rows with all columns."""
+    names = column_names(path)
+    with _reading(path), _opened(path) as stream:
+        return names, list(islice(_rows(path, stream, names, sparse=True), n))
+
+
+def _format(path: Path) -> str:
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    if suffix not in FORMATS:
+        raise bad(
+            f"cannot read files that end in {shown(suffix)}; use {', '.join(FORMATS)}, or one of them + .gz", path
+        )
+    return FORMATS[suffix]
+
+
+def _names(path: Path, stream: IO[bytes]) -> list[str]:
+    match _format(path):
+        case "jsonl":
+            return structured.json_names(path, stream)
+        case "parquet":
+            return structured.parquet_names(stream)
+        case kind:
+            return delimited.names(path, stream, "," if kind == "csv" else "\t")
+
+
+def _rows(path: Path, stream: IO[bytes], columns: Sequence[str], sparse: bool = False) -> Iterator[Row]:
+    match _format(path):
+        case "jsonl":
+            return structured.json_rows(path, stream, columns, sparse)
+        case "parquet":
+            return structured.parquet_rows(path, stream, columns)
+        case kind:
+            return delimited.rows(path, stream, "," if kind == "csv" else "\t", columns)
+
+
+def _require(columns: Sequence[str], names: list[str], path: Path) -> None:
+    for column in columns:
+        if column not in names:
+            close = difflib.get_close_matches(column, names, 1, 0.5)
+            hint = f"did you mean {shown(close[0])}? " if close else ""
+            listed = ", ".join(shown(name) for name in names[:20]) + (", …" if len(names) > 20 else "")
+            raise bad(f"no such column; {hint}the file has {listed}", path, 1, column)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of the file, decompressed."""
+    kind = _format(path)
+    if not path.name.lower().endswith(".gz"):
+        with path.open("rb") as plain:
+            yield plain
+        return
+    with gzip.open(path) as unpacked:
+        stream = cast(IO[bytes], unpacked)
+        if kind != "parquet":
+            yield stream
+            return
+        with tempfile.TemporaryFile() as whole:  # Parquet is read from its end, gzip from its start
+            shutil.copyfileobj(stream, whole)
+            whole.seek(0)
+            yield whole
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turns what the system and the libraries raise about a file into InputError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file; check the path") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: this is a folder; name a file") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise bad(f"cannot unpack the gzip file ({error}); is it complete?", path) from None
+    except pyarrow.ArrowException as error:
+        raise bad(f"cannot read the Parquet file ({str(error).splitlines()[0]}); is it complete?", path) from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the file ({error.strerror or str(error).splitlines()[0]})") from None

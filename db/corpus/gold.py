@@ -1,0 +1,132 @@
+"""Gold pairs: read, checked against the items, and closed transitively in a symmetric corpus."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from db.corpus import graph
+from db.corpus.cells import bad, shown
+from db.corpus.files import column_names, read_rows
+from db.domain import InputError
+
+MAX_CLOSURE = 20_000_000  # pairs
+LABELS = {"1": True, "true": True, "positive": True, "0": False, "false": False, "negative": False}
+
+Positions = dict[str, int]
+
+
+class GoldPair(NamedTuple):
+    """A known answer; `left` and `right` are positions of items, left < right in a symmetric corpus."""
+
+    left: int
+    right: int
+    positive: bool
+    closure: bool = False  # not stated, but follows from stated positives
+
+
+@dataclass
+class _Stated:
+    """What a gold file states, and what is odd about it (places, for the notes)."""
+
+    pairs: dict[tuple[int, int], bool] = field(default_factory=dict)
+    same_item: list[str] = field(default_factory=list)
+    same_item_negative: list[str] = field(default_factory=list)
+    contradicted: list[str] = field(default_factory=list)
+    closed: list[str] = field(default_factory=list)
+    where: dict[tuple[int, int], str] = field(default_factory=dict)  # of the negatives
+
+
+def read_gold(
+    path: Path, known: tuple[Positions, Positions], symmetric: bool, columns: Sequence[str], notes: list[str]
+) -> list[GoldPair]:
+    """The gold pairs of a file, closed where symmetric; adds to the notes what a person should know.
+
+    `columns` are the two id columns and the label column; without a label column every pair is positive.
+    Raises InputError for unknown ids and labels, and for a closure above MAX_CLOSURE pairs.
+    """
+    stated = _read(path, known, symmetric, columns)
+    pairs = _closed(stated, path) if symmetric else [GoldPair(*pair, label) for pair, label in stated.pairs.items()]
+    notes += _notes(stated, path)
+    return pairs
+
+
+def _read(path: Path, known: tuple[Positions, Positions], symmetric: bool, columns: Sequence[str]) -> _Stated:
+    stated = _Stated()
+    present = columns[:2] if columns[2] not in column_names(path) else columns
+    for number, values in read_rows(path, present):
+        left = _position(values[0].strip(), known, 0, path, number, columns)
+        right = _position(values[1].strip(), known, 1, path, number, columns)
+        positive = _label(values[2], path, number, columns[2]) if len(values) > 2 else True
+        pair = (min(left, right), max(left, right)) if symmetric else (left, right)
+        where = f"row {number}: {shown(values[0].strip())}, {shown(values[1].strip())}"
+        _state(stated, pair, positive, where)
+    return stated
+
+
+def _position(
+    name: str, known: tuple[Positions, Positions], which: int, path: Path, row: int, columns: Sequence[str]
+) -> int:
+    if name in known[which]:
+        return known[which][name]
+    side = ("left", "right")[which]
+    hint = "; it is an id of the other list: swap the two columns" if name in known[1 - which] else ""
+    what = f"the id {shown(name)} is not among the {len(known[which]):,} ids of the {side} list"
+    raise bad(f"{what}{hint or '; correct it or remove the row'}", path, row, columns[which])
+
+
+def _label(value: str, path: Path, row: int, column: str) -> bool:
+    label = LABELS.get(value.strip().lower())
+    if label is None:
+        raise bad(f"the label is {shown(value)}; write one of {', '.join(LABELS)}", path, row, column)
+    return label
+
+
+def _state(stated: _Stated, pair: tuple[int, int], positive: bool, where: str) -> None:
+    if pair[0] == pair[1]:
+        (stated.same_item if positive else stated.same_item_negative).append(where)
+        return
+    before = stated.pairs.setdefault(pair, positive)
+    if before != positive:
+        stated.contradicted.append(where)
+        stated.pairs[pair] = True
+    if not positive:
+        stated.where.setdefault(pair, where)
+
+
+def _closed(stated: _Stated, path: Path) -> list[GoldPair]:
+    positives = [pair for pair, positive in stated.pairs.items() if positive]
+    negatives = [pair for pair, positive in stated.pairs.items() if not positive]
+    n = 1 + max((right for _, right in stated.pairs), default=-1)
+    component = graph.components(n, positives)
+    parts = graph.groups(component)
+    _require_small(parts, path)
+    pairs = [GoldPair(*pair, True, not stated.pairs.get(pair, False)) for pair in graph.closure(parts)]
+    for pair in negatives:
+        if component[pair[0]] == component[pair[1]]:
+            stated.closed.append(stated.where[pair])
+        else:
+            pairs.append(GoldPair(*pair, False))
+    return pairs
+
+
+def _require_small(parts: list[list[int]], path: Path) -> None:
+    sizes = np.array([len(part) for part in parts], dtype=np.int64)
+    total = int((sizes * (sizes - 1) // 2).sum())
+    if total > MAX_CLOSURE:
+        raise InputError(
+            f"{path.name}: the transitive closure of the positives has {total:,} pairs, and the limit is "
+            f"{MAX_CLOSURE:,}; the largest group has {sizes.max():,} items: look for wrong positives in it"
+        )
+
+
+def _notes(stated: _Stated, path: Path) -> list[str]:
+    texts = (
+        (stated.same_item, "positive pairs join an item with itself (identical texts) and say nothing"),
+        (stated.same_item_negative, "conflicts: negative pairs of an item with itself (identical texts), left out"),
+        (stated.contradicted, "conflicts: pairs stated both positive and negative, taken as positive"),
+        (stated.closed, "conflicts: negative pairs that follow as positive from other positives, taken as positive"),
+    )
+    return [f"{path.name}: {len(odd):,} {what} ({'; '.join(odd[:3])})." for odd, what in texts if odd]

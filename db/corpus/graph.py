@@ -1,0 +1,36 @@
+"""Connected components of pairs, and the transitive closure of positive pairs."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def components(n: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+    """The component of each of n items, named by its smallest item: int64 (n,)."""
+    parent = list(range(n))
+    for left, right in pairs:
+        a, b = _root(parent, left), _root(parent, right)
+        parent[max(a, b)] = min(a, b)
+    return np.array([_root(parent, item) for item in range(n)], dtype=np.int64)
+
+
+def _root(parent: list[int], item: int) -> int:
+    while parent[item] != item:
+        parent[item] = parent[parent[item]]
+        item = parent[item]
+    return item
+
+
+def groups(component: NDArray[np.int64]) -> list[list[int]]:
+    """The items of each component of two or more, in ascending order."""
+    order = np.argsort(component, kind="stable")
+    starts = np.flatnonzero(np.diff(component[order])) + 1
+    return [part.tolist() for part in np.split(order, starts) if len(part) > 1]
+
+
+def closure(parts: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
+    """Every pair (left < right) within each of the parts."""
+    for part in parts:
+        yield from combinations(part, 2)

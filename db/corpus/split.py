@@ -1,0 +1,170 @@
+"""Which items train and which measure: drawn by whole components of known pairs, or read from a file."""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from db.corpus import graph
+from db.corpus.cells import bad, shown
+from db.corpus.corpus import Corpus, Item
+from db.corpus.files import column_names, read_rows
+from db.corpus.gold import GoldPair
+from db.domain import InputError, Kind, Side, Split
+
+COLUMNS = ("id", "side", "split")
+VISIBLE = 0.01  # a share that misses the wish by more than this is worth a note
+
+
+def split_corpus(corpus: Corpus, share: float, rng: np.random.Generator, *, both_sides: bool = False) -> Corpus:
+    """The corpus with a split for every item; evaluation has the wished share as nearly as whole components allow.
+
+    Items joined by a known pair, positive or negative, are never separated. In a bipartite corpus the left items
+    are split and the right ones serve both, unless `both_sides`. Raises InputError for a share outside [0, 1).
+    """
+    if not 0 <= share < 1:
+        raise InputError(f"evaluation share: {share} is not in the range from 0 to below 1; take 0.3, for example")
+    left = sum(item.side == Side.LEFT for item in corpus.items)
+    joined = corpus.kind == Kind.SYMMETRIC or both_sides
+    component = graph.components(len(corpus.items), ((p.left, p.right) for p in corpus.gold) if joined else ())
+    drawn = _drawn(component[:left], share, rng)
+    evaluation = np.isin(component, component[:left][drawn])
+    if joined and corpus.kind == Kind.BIPARTITE:
+        _draw_right(evaluation, component, left, share, rng)
+    splits = [Split.EVALUATION if chosen else Split.TRAIN for chosen in evaluation]
+    if not joined:
+        splits[left:] = [Split.BOTH] * (len(splits) - left)
+    items = [replace(item, split=split) for item, split in zip(corpus.items, splits, strict=True)]
+    return replace(corpus, items=items, notes=corpus.notes + _missed(evaluation[:left], share))
+
+
+def _draw_right(
+    evaluation: NDArray[np.bool_], component: NDArray[np.int64], left: int, share: float, rng: np.random.Generator
+) -> None:
+    """Draws right items without a known pair, so that the right side has the share too."""
+    free = left + np.flatnonzero(component[left:] >= left)
+    wanted = share * (len(component) - left) - evaluation[left:].sum()
+    if len(free) and wanted > 0:
+        evaluation[free[_drawn(component[free], min(1.0, wanted / len(free)), rng)]] = True
+
+
+def _drawn(component: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Which items are drawn: whole components in random order as long as they fit, then one more if that is nearer."""
+    names, which, sizes = np.unique(component, return_inverse=True, return_counts=True)
+    taken = np.zeros(len(names), dtype=bool)
+    wanted = min(round(share * len(component)), len(component) - 1)
+    for part in rng.permutation(len(names)):
+        if sizes[part] <= wanted:
+            taken[part] = True
+            wanted -= sizes[part]
+    rest = np.flatnonzero(~taken)
+    if wanted and len(rest) > 1:  # the last component stays: nothing could be trained without it
+        smallest = rest[np.argmin(sizes[rest])]
+        taken[smallest] = sizes[smallest] - wanted < wanted
+    return np.asarray(taken[which])
+
+
+def _missed(evaluation: NDArray[np.bool_], share: float) -> list[str]:
+    got = float(evaluation.mean())
+    if abs(got - share) <= max(VISIBLE, 0.5 / len(evaluation)):
+        return []
+    return [
+        f"{got:.1%} of the items are kept for evaluation, not {share:.1%}: "
+        "items that known pairs join stay together, and their groups are too large for more."
+    ]
+
+
+def write_split(corpus: Corpus, path: Path) -> None:
+    """Nothing; the file has one row `id,side,split` for every id.
+
+    Raises ValueError for a corpus that is not split.
+    """
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(COLUMNS)
+        for item in corpus.items:
+            if item.split is None:
+                raise ValueError("split the corpus before writing its split")
+            writer.writerows((name, item.side.value, item.split.value) for name in item.ids)
+
+
+def read_split(path: Path, corpus: Corpus) -> Corpus:
+    """The corpus with the splits that a file `id,side,split` states; items that it does not name take no part.
+
+    A bipartite corpus of which it names no right item has `both` on its right side; a symmetric one needs no
+    column `side`. Raises InputError for unknown ids, sides and splits, and for an item in two splits.
+    """
+    splits = _stated(path, corpus)
+    if corpus.kind == Kind.BIPARTITE and not any(corpus.items[i].side == Side.RIGHT for i in splits):
+        splits |= {i: Split.BOTH for i, item in enumerate(corpus.items) if item.side == Side.RIGHT}
+    items = [replace(item, split=splits.get(i)) for i, item in enumerate(corpus.items)]
+    return _without_unnamed(replace(corpus, items=items), path)
+
+
+def _stated(path: Path, corpus: Corpus) -> dict[int, Split]:
+    positions = {Side.LEFT: corpus.positions(Side.LEFT), Side.RIGHT: corpus.positions(Side.RIGHT)}
+    sided = corpus.kind == Kind.BIPARTITE or "side" in column_names(path)
+    splits: dict[int, Split] = {}
+    rows: dict[int, int] = {}
+    for number, values in read_rows(path, COLUMNS if sided else ("id", "split")):
+        side = _side(values[1], corpus, path, number) if sided else Side.LEFT
+        name, split = values[0].strip(), _split(values[-1], corpus, side, path, number)
+        if name not in positions[side]:
+            what = f"the {side} list has no id {shown(name)}; correct it or remove the row"
+            raise bad(what, path, number, "id")
+        item = positions[side][name]
+        if splits.setdefault(item, split) != split:
+            what = f"the text of {shown(name)} is {splits[item]} in row {rows[item]} and {split} here; choose one"
+            raise bad(what, path, number, "split")
+        rows.setdefault(item, number)
+    return splits
+
+
+def _side(value: str, corpus: Corpus, path: Path, row: int) -> Side:
+    allowed = [side.value for side in ((Side.LEFT,) if corpus.kind == Kind.SYMMETRIC else Side)]
+    return Side(_one_of(value, allowed, path, row, "side"))
+
+
+def _split(value: str, corpus: Corpus, side: Side, path: Path, row: int) -> Split:
+    shared = corpus.kind == Kind.BIPARTITE and side == Side.RIGHT
+    allowed = [split.value for split in Split if shared or split != Split.BOTH]
+    return Split(_one_of(value, allowed, path, row, "split"))
+
+
+def _one_of(value: str, allowed: Iterable[str], path: Path, row: int, column: str) -> str:
+    word = value.strip().lower()
+    if word not in allowed:
+        raise bad(f"{shown(value)} is not allowed here; write {' or '.join(allowed)}", path, row, column)
+    return word
+
+
+def _without_unnamed(corpus: Corpus, path: Path) -> Corpus:
+    kept = [i for i, item in enumerate(corpus.items) if item.split is not None]
+    place = {old: new for new, old in enumerate(kept)}
+    gold = [
+        pair._replace(left=place[pair.left], right=place[pair.right])
+        for pair in corpus.gold
+        if pair.left in place and pair.right in place
+    ]
+    items = [corpus.items[i] for i in kept]
+    notes = corpus.notes + _dropped(corpus, len(items), len(gold), path) + _separated(items, gold, path)
+    return replace(corpus, items=items, gold=gold, notes=notes)
+
+
+def _dropped(corpus: Corpus, items: int, gold: int, path: Path) -> list[str]:
+    if items == len(corpus.items):
+        return []
+    return [
+        f"{path.name}: {len(corpus.items) - items:,} items are not named and take no part, "
+        f"nor do {len(corpus.gold) - gold:,} gold pairs with them."
+    ]
+
+
+def _separated(items: list[Item], gold: list[GoldPair], path: Path) -> list[str]:
+    apart = sum({items[pair.left].split, items[pair.right].split} == {Split.TRAIN, Split.EVALUATION} for pair in gold)
+    if not apart:
+        return []
+    return [f"{path.name}: {apart:,} gold pairs join a train item and an evaluation item and take no part."]

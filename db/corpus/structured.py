@@ -1,0 +1,79 @@
+"""JSON Lines and Parquet files, row by row."""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow.parquet as parquet
+
+from db.corpus.cells import MAX_CELL, MAX_LINE, Row, as_text, bad
+from db.corpus.delimited import UTF8_MARK, UTF16_MARKS
+
+LOOKED_AT = 100  # lines of a JSON Lines file that are read to learn its columns
+
+
+def json_names(path: Path, stream: IO[bytes]) -> list[str]:
+    """The keys of the first objects, in the order in which they appear."""
+    keys: dict[str, None] = {}
+    for _, record in islice(_objects(path, stream), LOOKED_AT):
+        keys.update(dict.fromkeys(record))
+    return list(keys)
+
+
+def json_rows(path: Path, stream: IO[bytes], columns: Sequence[str], sparse: bool) -> Iterator[Row]:
+    """The values of these columns, object by object; a missing key is an empty value where `sparse`, else an error."""
+    for number, record in _objects(path, stream):
+        missing = next((column for column in columns if column not in record), None)
+        if missing is not None and not sparse:
+            raise bad("the object has no such key; add it", path, number, missing)
+        yield Row(number, tuple(as_text(record.get(column), path, number, column) for column in columns))
+
+
+def _objects(path: Path, stream: IO[bytes]) -> Iterator[tuple[int, dict[str, Any]]]:
+    number = 0
+    while raw := stream.readline(MAX_LINE):
+        number += 1
+        if number == 1:
+            if raw.startswith(UTF16_MARKS):
+                raise bad("the file is in UTF-16; save it as UTF-8", path, 1)
+            raw = raw.removeprefix(UTF8_MARK)
+        if len(raw) == MAX_LINE and not raw.endswith(b"\n"):
+            raise bad(
+                f"a line of at least {MAX_LINE:,} bytes, and a cell may have {MAX_CELL:,} characters", path, number
+            )
+        if raw.strip():
+            yield number, _object(raw, path, number)
+
+
+def _object(raw: bytes, path: Path, number: int) -> dict[str, Any]:
+    try:
+        record = json.loads(raw.decode())
+    except UnicodeDecodeError as error:
+        what = f"byte 0x{raw[error.start]:02X} at position {error.start + 1} of the line is not UTF-8"
+        raise bad(f"{what}; save the file as UTF-8", path, number) from None
+    except json.JSONDecodeError as error:
+        what = f"not valid JSON at character {error.pos + 1} ({error.msg}); write one object a line"
+        raise bad(what, path, number) from None
+    except (ValueError, RecursionError):  # numbers of thousands of digits, brackets without end
+        raise bad("not usable JSON (a number or a nesting beyond all measure)", path, number) from None
+    if not isinstance(record, dict):
+        raise bad(f"the line is a JSON {type(record).__name__}, not an object with named values", path, number)
+    return record
+
+
+def parquet_names(stream: IO[bytes]) -> list[str]:
+    """The names of the top-level columns."""
+    return list(parquet.read_schema(stream).names)
+
+
+def parquet_rows(path: Path, stream: IO[bytes], columns: Sequence[str]) -> Iterator[Row]:
+    """The values of these columns; rows are counted from 1."""
+    number = 0
+    for batch in parquet.ParquetFile(stream).iter_batches(batch_size=8192, columns=list(dict.fromkeys(columns))):
+        values = [batch.column(column).to_pylist() for column in columns]
+        for cells in zip(*values, strict=True):
+            number += 1
+            pairs = zip(cells, columns, strict=True)
+            yield Row(number, tuple(as_text(cell, path, number, column) for cell, column in pairs))

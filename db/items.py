@@ -1,0 +1,101 @@
+"""Items, their identifiers and gold pairs: stored in bulk, counted, looked up."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import func, insert, select
+from sqlalchemy.orm import Session
+
+from db.corpus.corpus import Corpus
+from db.corpus.corpus import Item as CorpusItem
+from db.corpus.gold import GoldPair
+from db.domain import Side, Split
+from db.models import Base, Gold, Identifier, Item
+
+CHUNK = 10_000  # rows in one statement
+
+
+def add_corpus(session: Session, project_id: int, corpus: Corpus) -> None:
+    """Nothing; the items, identifiers and gold pairs of the corpus are stored.
+
+    Item ids ascend in the order of the corpus, so that left < right holds for stored pairs too.
+    """
+    _insert(session, Item, (_item(project_id, item) for item in corpus.items))
+    ids = session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)).all()
+    _insert(session, Identifier, _identifiers(project_id, ids, corpus.items))
+    _insert(session, Gold, (_gold(project_id, ids, pair) for pair in corpus.gold))
+
+
+def _item(project_id: int, item: CorpusItem) -> dict[str, Any]:
+    return {"project_id": project_id, "side": item.side, "split": item.split, "text": item.text}
+
+
+def _identifiers(project_id: int, ids: Sequence[int], items: Sequence[CorpusItem]) -> Iterator[dict[str, Any]]:
+    for id_, item in zip(ids, items, strict=True):
+        for name in item.ids:
+            yield {"project_id": project_id, "side": item.side, "external_id": name, "item_id": id_}
+
+
+def _gold(project_id: int, ids: Sequence[int], pair: GoldPair) -> dict[str, Any]:
+    return {
+        "project_id": project_id,
+        "left_id": ids[pair.left],
+        "right_id": ids[pair.right],
+        "positive": pair.positive,
+        "closure": pair.closure,
+    }
+
+
+def _insert(session: Session, table: type[Base], rows: Iterable[dict[str, Any]]) -> None:
+    rows = iter(rows)
+    while chunk := list(islice(rows, CHUNK)):
+        session.execute(insert(table.__table__), chunk)  # type: ignore[arg-type]
+
+
+def item_counts(session: Session, project_id: int) -> dict[tuple[Side, Split], int]:
+    """How many items of the project have each side and split."""
+    counted = select(Item.side, Item.split, func.count()).where(Item.project_id == project_id)
+    rows = session.execute(counted.group_by(Item.side, Item.split))
+    return {(Side(side), Split(split)): count for side, split, count in rows}
+
+
+def gold_label_counts(session: Session, project_id: int) -> dict[bool, int]:
+    """How many gold pairs of the project are positive (True) and negative (False)."""
+    counted = select(Gold.positive, func.count()).where(Gold.project_id == project_id)
+    counts = {bool(positive): count for positive, count in session.execute(counted.group_by(Gold.positive))}
+    return {label: counts.get(label, 0) for label in (True, False)}
+
+
+def items_by_identifier(session: Session, project_id: int, side: Side) -> dict[str, int]:
+    """The item of each imported id of one side."""
+    named = select(Identifier.external_id, Identifier.item_id).where(Identifier.project_id == project_id)
+    return dict(session.execute(named.where(Identifier.side == side)).tuples().all())
+
+
+def first_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
+    """One imported id, always the same, of each of these items."""
+    return {
+        id_: name
+        for chunk in _chunks(item_ids)
+        for id_, name in session.execute(
+            select(Identifier.item_id, func.min(Identifier.external_id))
+            .where(Identifier.item_id.in_(chunk))
+            .group_by(Identifier.item_id)
+        )
+    }
+
+
+def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
+    """The text of each of these items."""
+    return {
+        id_: text
+        for chunk in _chunks(item_ids)
+        for id_, text in session.execute(select(Item.id, Item.text).where(Item.id.in_(chunk)))
+    }
+
+
+def _chunks(ids: Iterable[int]) -> Iterator[list[int]]:
+    ids = iter(sorted(set(ids)))
+    while chunk := list(islice(ids, CHUNK)):
+        yield chunk

@@ -1,0 +1,39 @@
+"""Job rows and workers: what pages show of work that DBOS owns."""
+
+from datetime import timedelta
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from db.models import Job, Worker, now
+
+OPEN = ("waiting", "running")
+ALIVE = timedelta(seconds=15)  # a worker reports every two seconds; a busy machine may hold it up
+
+
+def open_job(session: Session, project_id: int) -> Job | None:
+    """The project's job that is waiting or running."""
+    return session.scalar(select(Job).where(Job.project_id == project_id, Job.state.in_(OPEN)).limit(1))
+
+
+def add_job(session: Session, project_id: int, kind: str) -> Job:
+    """A new waiting job, with an id that tells its project and number."""
+    count = session.scalar(select(func.count()).where(Job.project_id == project_id)) or 0
+    job = Job(id=f"{kind}-{project_id}-{count + 1}", project_id=project_id, kind=kind)
+    session.add(job)
+    return job
+
+
+def list_jobs(session: Session, project_id: int) -> list[Job]:
+    """The project's jobs, the newest first."""
+    return list(session.scalars(select(Job).where(Job.project_id == project_id).order_by(Job.created_at.desc())))
+
+
+def live_workers(session: Session) -> list[Worker]:
+    """Workers heard of in the last 15 seconds."""
+    return list(session.scalars(select(Worker).where(Worker.seen_at > now() - ALIVE)))
+
+
+def report_worker(session: Session, executor_id: str, host: str, pid: int, device: str) -> None:
+    """Nothing; the worker has been heard of now."""
+    session.merge(Worker(executor_id=executor_id, host=host, pid=pid, device=device, seen_at=now()))

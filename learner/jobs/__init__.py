@@ -1,0 +1,1 @@
+"""The jobs: durable workflows, the only place where rows meet tensors."""

@@ -1,0 +1,233 @@
+"""The job `next_round`: labels up to a cutoff → train → encode → evaluate → choose → the next batch of tasks.
+
+Killed anywhere, it goes on with the step at hand. Every step is safe to run twice: files are moved into place whole,
+and rows are written in one transaction that first looks whether they are there already.
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from dbos import DBOS
+from sqlalchemy import func, insert, select, update
+from sqlalchemy.orm import Session
+
+from db.domain import Settings, batch_size_of
+from db.engine import artifacts, reading, writing
+from db.matchers import matcher_of, newest_matcher
+from db.models import Answer, Evaluation, Matcher, Round, Task
+from db.tasks import newest_round
+from learner.encoder import load_encoder
+from learner.evaluation import AllPairs
+from learner.jobs.progress import Reporter
+from learner.jobs.rows import known_keys, read_labels, read_project, tasks_of
+from learner.jobs.state import database, folder_of, job_state
+from learner.matcher import Matcher as TrainedMatcher
+from learner.matcher import add_details, save_matcher
+from learner.output_layer import OutputLayer
+from learner.rounds import choose, evaluate
+from learner.training import train
+
+NAME = "next_round"
+MOST_RESERVE = 500  # tasks beyond the batch, for people who go on while the next one is made
+Plan = dict[str, Any]
+
+
+@DBOS.workflow(name=NAME)
+def next_round(project_id: int) -> str:
+    """What was made, in words: a matcher where the labels allow one, and the next batch."""
+    job_id = str(DBOS.workflow_id)
+    with job_state(job_id):
+        plan = make_plan(project_id)
+        if plan["trains"]:
+            plan["training"] = train_matcher(job_id, project_id, plan)
+        plan["encode_seconds"] = encode_items(job_id, project_id, plan)
+        matcher_id = evaluate_matcher(job_id, project_id, plan)
+        return make_batch(job_id, project_id, plan, matcher_id)
+
+
+@DBOS.step()
+def make_plan(project_id: int) -> Plan:
+    """Round number, cutoff and label counts: fixed here, so that a resumed job sees the same labels."""
+    with database() as engine, reading(engine) as session:
+        newest = newest_round(session, project_id)
+        has_base = matcher_of(session, project_id, 0) is not None
+        cutoff = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
+        data = read_project(session, project_id)
+        labelled = read_labels(session, project_id, data, cutoff)
+    number = newest.number if newest and has_base else 0
+    trains = number > 0 and labelled.has_both_classes
+    train_cost = 3 * len(labelled) * data.settings.epochs if trains else 0
+    cost = train_cost + 1.1 * len(data.item_ids)
+    return {
+        "number": number,
+        "cutoff": cutoff,
+        "labels": len(labelled),
+        "positives": labelled.positives,
+        "trains": trains,
+        "train_share": train_cost / cost,
+        "encode_share": len(data.item_ids) / cost,
+    }
+
+
+@DBOS.step()
+def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
+    """w, b, loss and seconds; the trained encoder lies in the job's folder."""
+    started = time.monotonic()
+    with database() as engine:
+        progress = Reporter(engine, job_id, 0.0, plan["train_share"])
+        progress("load", 0.0)
+        with reading(engine) as session:
+            data = read_project(session, project_id)
+            labelled = read_labels(session, project_id, data, plan["cutoff"])
+            before = newest_matcher(session, project_id)
+        start = data.settings.encoder
+        if data.settings.warm_start and before and before.folder:
+            start = str(artifacts() / before.folder)
+        encoder = load_encoder(start)
+        layer = train(encoder, data.dataset.texts, labelled, data.settings, progress)
+        encoder.name = data.settings.encoder
+    counts = {name: plan[name] for name in ("labels", "positives")}
+    save_matcher(
+        TrainedMatcher(encoder, layer), _folder(project_id, job_id) / "model",
+        settings=data.settings.model_dump(), **counts,
+    )  # fmt: skip
+    return {"w": layer.w, "b": layer.b, "loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
+
+
+@DBOS.step()
+def encode_items(job_id: str, project_id: int, plan: Plan) -> float:
+    """Seconds; the vectors of all items, in the order of their ids, lie in the job's folder."""
+    started = time.monotonic()
+    with database() as engine:
+        progress = Reporter(engine, job_id, plan["train_share"], plan["encode_share"])
+        progress("load", 0.0)
+        with reading(engine) as session:
+            data = read_project(session, project_id)
+        model = str(_folder(project_id, job_id) / "model") if plan["trains"] else data.settings.encoder
+        vectors = load_encoder(model).encode(data.dataset.texts, progress)
+    path = _vectors(project_id, job_id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".tmp").open("wb") as file:
+        np.save(file, vectors)
+    path.with_suffix(".tmp").replace(path)
+    return round(time.monotonic() - started, 1)
+
+
+@DBOS.step()
+def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
+    """The id of the matcher that chooses the next batch; its row and its figures over all pairs are stored."""
+    with database() as engine:
+        with reading(engine) as session:
+            stored = matcher_of(session, project_id, plan["number"] if plan["trains"] else 0)
+            data = read_project(session, project_id)
+        if stored is not None:
+            return stored.id
+        progress = Reporter(engine, job_id, plan["train_share"] + plan["encode_share"], 0.02)
+        started = time.monotonic()
+        measured = evaluate(data.dataset, np.load(_vectors(project_id, job_id)), progress)
+        plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
+        if measured and plan["trains"]:
+            add_details(_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())
+        with writing(engine) as session:
+            return _store_matcher(session, job_id, project_id, data.settings, plan, measured)
+
+
+@DBOS.step()
+def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str:
+    """What was made, in words; the next round and its tasks are stored, once."""
+    number = plan["number"] + 1
+    with database() as engine:
+        with reading(engine) as session:
+            data = read_project(session, project_id)
+            known = known_keys(session, project_id, data)
+        size = batch_size_of(plan["number"], data.settings.first, data.settings.growth)
+        layer = OutputLayer(plan["training"]["w"], plan["training"]["b"]) if plan["trains"] else None
+        share = plan["train_share"] + plan["encode_share"]
+        batch = choose(
+            data.dataset, np.load(_vectors(project_id, job_id)), layer, known, size + min(size, MOST_RESERVE),
+            data.settings, np.random.default_rng([data.settings.seed, number]),
+            Reporter(engine, job_id, share + 0.02, 0.98 - share),
+        )  # fmt: skip
+        with writing(engine) as session:
+            newest = newest_round(session, project_id)
+            if newest is None or newest.number < number:
+                row = Round(
+                    project_id=project_id, number=number, strategy=batch.strategy, size=min(size, len(batch.pairs)),
+                    matcher_id=matcher_id, note=_note(plan, len(batch.pairs)),
+                )  # fmt: skip
+                session.add(row)
+                session.flush()
+                p = layer.probability(batch.pairs.score) if layer else None
+                if len(batch.pairs):
+                    session.execute(insert(Task), tasks_of(batch, data, p, project_id, row.id))
+    _drop_old_vectors(project_id, job_id)
+    return f"batch {number}: {min(size, len(batch.pairs))} pairs by {batch.strategy}"
+
+
+def _store_matcher(
+    session: Session, job_id: str, project_id: int, settings: Settings, plan: Plan, measured: AllPairs | None
+) -> int:
+    trained = plan.get("training", {})
+    seconds = {"train": trained.get("seconds"), "encode": plan["encode_seconds"], "evaluate": plan["evaluate_seconds"]}
+    row = Matcher(
+        project_id=project_id,
+        number=plan["number"] if plan["trains"] else 0,
+        folder=f"{folder_of(project_id, job_id)}/model" if plan["trains"] else None,
+        encoder=settings.encoder,
+        w=trained.get("w"),
+        b=trained.get("b"),
+        cutoff=plan["cutoff"] if plan["trains"] else 0,
+        labels=plan["labels"] if plan["trains"] else 0,
+        positives=plan["positives"] if plan["trains"] else 0,
+        details={
+            "seed": settings.seed,
+            "loss": trained.get("loss"),
+            "seconds": {stage: value for stage, value in seconds.items() if value is not None},
+        },
+    )
+    session.add(row)
+    session.flush()
+    if measured:
+        session.add(
+            Evaluation(
+                matcher_id=row.id,
+                pairs=measured.pairs,
+                positives=measured.positives,
+                estimates={name: estimate.as_dict() for name, estimate in measured.estimates.items()},
+                curve=measured.curve.thinned().as_dict(),
+                histogram=measured.histogram,
+            )
+        )
+    # The demo's first batch is made before its first model is: it belongs to the pre-trained encoder.
+    orphan = (Round.project_id == project_id) & Round.matcher_id.is_(None)
+    session.execute(update(Round).where(orphan).values(matcher_id=row.id))
+    return row.id
+
+
+def _note(plan: Plan, found: int) -> str:
+    """What a person should know about a batch that is not as usual."""
+    if found == 0:
+        return "Every pair that the search finds has been labelled: raise the number of neighbours, or stop here."
+    if plan["number"] == 0 or plan["trains"]:
+        return ""
+    missing = "negative" if plan["positives"] else "positive"
+    seen = "positive" if plan["positives"] else "negative"
+    what = f"All {plan['labels']} answers so far are {seen}" if plan["labels"] else "No answer so far can train a model"
+    return f"{what}: a model needs both. The next most similar pairs follow; training starts with the first {missing}."
+
+
+def _folder(project_id: int, job_id: str) -> Path:
+    return artifacts() / folder_of(project_id, job_id)
+
+
+def _vectors(project_id: int, job_id: str) -> Path:
+    return _folder(project_id, job_id) / "vectors.npy"
+
+
+def _drop_old_vectors(project_id: int, job_id: str) -> None:
+    """Vectors are large and can be made again: only the newest stay."""
+    for path in (artifacts() / f"project-{project_id}").glob("*/vectors.npy"):
+        if path != _vectors(project_id, job_id):
+            path.unlink(missing_ok=True)

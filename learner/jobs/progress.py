@@ -1,0 +1,37 @@
+"""How far a job is: written to its row for the pages, read back for a cancel."""
+
+import time
+
+from sqlalchemy import Engine
+
+from db.domain import Cancelled
+from db.engine import writing
+from db.models import Job, now
+
+EVERY = 0.5  # seconds between two looks at the row
+
+
+class Reporter:
+    """A progress function for one stage of a job; raises Cancelled soon after a person cancels.
+
+    before, share: the parts of the whole job, by expected cost, that lie before this stage and in it.
+    """
+
+    def __init__(self, engine: Engine, job_id: str, before: float, share: float) -> None:
+        self.engine, self.job_id, self.before, self.share = engine, job_id, before, share
+        self.started = time.monotonic()
+        self.looked = 0.0
+
+    def __call__(self, stage: str, done: float) -> None:
+        elapsed = time.monotonic() - self.started
+        if time.monotonic() - self.looked < EVERY:
+            return
+        self.looked = time.monotonic()
+        fraction = self.before + self.share * done
+        left = elapsed / (self.share * done) * (1 - fraction) if done > 0 and self.share > 0 else None
+        with writing(self.engine) as session:
+            job = session.get_one(Job, self.job_id)
+            if job.cancel:
+                raise Cancelled(self.job_id)
+            job.state, job.stage, job.fraction, job.seconds_left = "running", stage, fraction, left
+            job.updated_at = now()

@@ -1,0 +1,81 @@
+"""Rows of the database as arrays for the learner, and back."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from db.answers import current_labels
+from db.domain import AnswerKind, Kind, Purpose, Settings
+from db.models import Gold, Item, Project, Task
+from learner.dataset import Dataset, make_dataset
+from learner.rounds import Batch
+from learner.training import Labelled
+
+
+@dataclass(frozen=True)
+class ProjectData:
+    """A project as arrays: row i of the dataset is the item `item_ids[i]` (ascending int64)."""
+
+    settings: Settings
+    dataset: Dataset
+    item_ids: np.ndarray
+
+    def rows(self, item_ids: np.ndarray) -> np.ndarray:
+        """The rows of these items."""
+        return np.searchsorted(self.item_ids, item_ids)
+
+
+def read_project(session: Session, project_id: int) -> ProjectData:
+    """The project's settings, texts and gold positives."""
+    project = session.get_one(Project, project_id)
+    columns = select(Item.id, Item.side, Item.split, Item.text).where(Item.project_id == project_id).order_by(Item.id)
+    ids, sides, splits, texts = zip(*session.execute(columns), strict=True)
+    item_ids = np.array(ids, dtype=np.int64)
+    gold = select(Gold.left_id, Gold.right_id).where(Gold.project_id == project_id, Gold.positive)
+    pairs = np.array([tuple(pair) for pair in session.execute(gold)], dtype=np.int64).reshape(-1, 2)
+    symmetric = project.kind == Kind.SYMMETRIC
+    dataset = make_dataset(texts, sides, splits, symmetric, np.searchsorted(item_ids, pairs))
+    return ProjectData(Settings.model_validate(project.settings), dataset, item_ids)
+
+
+def read_labels(session: Session, project_id: int, data: ProjectData, cutoff: int) -> Labelled:
+    """The labels that may train, as they stood at answer `cutoff`: no unsure, no audit, no evaluation item."""
+    audits = set(session.scalars(select(Task.id).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT)))
+    labels = [
+        (label.left_id, label.right_id, label.answer == AnswerKind.POSITIVE)
+        for label in current_labels(session, project_id, cutoff)
+        if label.answer != AnswerKind.UNSURE and label.task_id not in audits
+    ]
+    left, right, answers = np.array(labels, dtype=np.int64).reshape(-1, 3).T
+    left, right = data.rows(left), data.rows(right)
+    trains = np.isin(left, data.dataset.train_left) & np.isin(right, data.dataset.train_right)
+    return Labelled(left[trains], right[trains], answers[trains])
+
+
+def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarray:
+    """Keys of all pairs that carry any answer, unsure too: no batch holds them again."""
+    pairs = [(label.left_id, label.right_id) for label in current_labels(session, project_id)]
+    left, right = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return data.dataset.keys(data.rows(left), data.rows(right))
+
+
+def tasks_of(
+    batch: Batch, data: ProjectData, p: np.ndarray | None, project_id: int, round_id: int
+) -> list[dict[str, object]]:
+    """The columns of the batch's tasks, in its order."""
+    left, right = data.item_ids[batch.pairs.left].tolist(), data.item_ids[batch.pairs.right].tolist()
+    return [
+        {
+            "project_id": project_id,
+            "round_id": round_id,
+            "left_id": left[at],
+            "right_id": right[at],
+            "position": at,
+            "strategy": batch.strategy,
+            "score": float(batch.pairs.score[at]),
+            "p": None if p is None else float(p[at]),
+        }
+        for at in range(len(left))
+    ]

@@ -1,0 +1,65 @@
+"""The state of a job's row while its workflow runs."""
+
+import logging
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dbos import error as dbos_error
+from sqlalchemy import Engine
+
+from db.domain import Cancelled, InputError
+from db.engine import make_engine, writing
+from db.models import Job, now
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def database() -> Iterator[Engine]:
+    """The project database, for the length of a step."""
+    engine = make_engine()
+    try:
+        yield engine
+    finally:
+        engine.dispose()
+
+
+@contextmanager
+def job_state(job_id: str) -> Iterator[None]:
+    """Nothing; keeps the row's state: running, then done, cancelled, or failed with one sentence and the traceback."""
+    _set(job_id, state="running", error=None, traceback=None)
+    try:
+        yield
+    except (Cancelled, dbos_error.DBOSWorkflowCancelledError):
+        _set(job_id, state="cancelled", stage="")
+        raise
+    except Exception as error:
+        log.exception("job %s failed", job_id)
+        _set(job_id, state="failed", error=_sentence(error), traceback=traceback.format_exc())
+        raise
+    _set(job_id, state="done", stage="", fraction=1.0, seconds_left=None)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, InputError):
+        return str(error)
+    if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
+        return "The machine ran out of memory: use fewer neighbours or a smaller batch size, or a larger machine."
+    lines = str(error).splitlines() or ["no message"]
+    return f"{type(error).__name__}: {lines[0]}"
+
+
+def _set(job_id: str, **columns: object) -> None:
+    with database() as engine, writing(engine) as session:
+        job = session.get(Job, job_id)
+        if job is None:  # the project was deleted meanwhile
+            return
+        for name, value in columns.items():
+            setattr(job, name, value)
+        job.updated_at = now()
+
+
+def folder_of(project_id: int, job_id: str) -> str:
+    """The job's folder below the artifact folder."""
+    return f"project-{project_id}/{job_id}"

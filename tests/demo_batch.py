@@ -1,0 +1,49 @@
+"""`python -m tests.demo_batch`: makes annotate/demo/first_batch.csv with the functions that the job uses."""
+
+import csv
+import os
+import tempfile
+from collections.abc import Iterator
+
+import numpy as np
+
+from annotate import demo
+from annotate.projects import create_project
+from db.corpus.corpus import load_corpus
+from db.engine import make_engine, migrate, reading
+from db.items import first_identifiers
+from learner.encoder import load_encoder
+from learner.jobs.rows import read_project
+from learner.rounds import choose
+
+
+def first_batch() -> Iterator[tuple[str, str, float]]:
+    """The ids and the cosine of each pair of the first batch and its reserve; uses the current `ALLPAIRS_HOME`."""
+    migrate()
+    engine = make_engine()
+    corpus = load_corpus(demo.FOLDER / "questions.csv", None, demo.FOLDER / "gold.csv")
+    project_id = create_project(engine, demo.NAME, corpus, demo.SETTINGS)
+    with reading(engine) as session:
+        data = read_project(session, project_id)
+        ids = first_identifiers(session, data.item_ids.tolist())
+    vectors = load_encoder().encode(data.dataset.texts)
+    nothing = np.empty(0, dtype=np.int64)
+    size = 2 * demo.SETTINGS.first  # as many again in reserve
+    pairs = choose(data.dataset, vectors, None, nothing, size, data.settings, np.random.default_rng(0)).pairs
+    for left, right, score in zip(data.item_ids[pairs.left], data.item_ids[pairs.right], pairs.score, strict=True):
+        yield ids[int(left)], ids[int(right)], float(score)
+
+
+def main() -> None:
+    """Nothing; writes the file."""
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["ALLPAIRS_HOME"] = home
+        rows = list(first_batch())
+    with (demo.FOLDER / "first_batch.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id1", "id2", "score"])
+        writer.writerows((left, right, f"{score:.6f}") for left, right, score in rows)
+
+
+if __name__ == "__main__":
+    main()

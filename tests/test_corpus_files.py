@@ -1,0 +1,193 @@
+"""Tables in every format come out the same; every kind of broken file is one clear line."""
+
+import gzip
+import json
+import time
+import tracemalloc
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from db.corpus import cells
+from db.corpus.files import Row, column_names, preview, read_rows
+from db.domain import InputError
+
+TEXTS = ["How are you?", 'She said "hi", then left', "שלום עולם", "emoji 🎈👩‍👩‍👧", "two\nlines", "tab in CSV:\there"]
+
+
+def csv_bytes(texts: list[str]) -> bytes:
+    quoted = (text.replace('"', '""') for text in texts)
+    return ("id,text\n" + "".join(f'{i},"{text}"\n' for i, text in enumerate(quoted))).encode()
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def parquet_bytes(columns: dict[str, list[object]], path: Path) -> bytes:
+    pq.write_table(pa.table(columns), path)
+    return path.read_bytes()
+
+
+def values(path: Path, *columns: str) -> list[tuple[str, ...]]:
+    return [row.values for row in read_rows(path, columns or ("id", "text"))]
+
+
+def message(path: Path, *columns: str) -> str:
+    with pytest.raises(InputError) as caught:
+        list(read_rows(path, columns or ("id", "text")))
+    text = str(caught.value)
+    assert "\n" not in text
+    assert path.name in text
+    return text
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".GZ"])
+@pytest.mark.parametrize("kind", ["csv", "tsv", "txt", "jsonl", "ndjson", "parquet"])
+def test_every_format_gives_the_same_rows(tmp_path: Path, kind: str, suffix: str) -> None:
+    texts = [text for text in TEXTS if "\n" not in text and "\t" not in text]
+    ids = [str(i) for i in range(len(texts))]
+    data = {
+        "csv": csv_bytes(texts),
+        "tsv": ("id\ttext\r\n" + "".join(f"{i}\t{text}\r\n" for i, text in enumerate(texts))).encode(),
+        "jsonl": "".join(json.dumps({"id": i, "text": text}) + "\n" for i, text in enumerate(texts)).encode(),
+        "parquet": parquet_bytes({"id": list(range(len(texts))), "text": texts}, tmp_path / "plain.parquet"),
+    }[{"txt": "tsv", "ndjson": "jsonl"}.get(kind, kind)]
+    path = tmp_path / f"items.{kind}{suffix}"
+    path.write_bytes(gzip.compress(data) if suffix else data)
+    assert values(path) == list(zip(ids, texts, strict=True))
+    assert values(path, "text", "id") == list(zip(texts, ids, strict=True))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(tmp_path: Path) -> None:
+    for name, data in (("a.csv", b"id,text\n1,x\n"), ("a.jsonl", b'{"id": 1, "text": "x"}\n')):
+        assert values(write(tmp_path / name, b"\xef\xbb\xbf" + data)) == [("1", "x")]
+
+
+def test_a_row_has_the_number_of_its_first_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", b'id,text\n1,"two\nlines"\n\n2,x\n')
+    assert list(read_rows(path, ("id",))) == [Row(2, ("1",)), Row(5, ("2",))]
+
+
+def test_quotes_in_tsv_are_literal(tmp_path: Path) -> None:
+    assert values(write(tmp_path / "a.tsv", b'id\ttext\n1\t"open\n2\tb"\n')) == [("1", '"open'), ("2", 'b"')]
+
+
+def test_typed_values_become_sensible_text(tmp_path: Path) -> None:
+    cells_in = [7, 7.0, 0.5, None, True, float("nan")]
+    lines = "".join(json.dumps({"id": i, "text": value}) + "\n" for i, value in enumerate(cells_in))
+    path = write(tmp_path / "a.jsonl", lines.encode())
+    assert [text for _, text in values(path)] == ["7", "7", "0.5", "", "true", ""]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), min_size=1, max_size=5))
+def test_csv_carries_any_text(tmp_path_factory: pytest.TempPathFactory, texts: list[str]) -> None:
+    path = write(tmp_path_factory.mktemp("any") / "a.csv", csv_bytes(texts))
+    assert [text for _, text in values(path)] == texts
+
+
+def test_preview_shows_all_columns_of_the_first_rows(tmp_path: Path) -> None:
+    names, rows = preview(write(tmp_path / "a.csv", b"id,text,more\n1,x,\n2,y,z\n3,q,r\n"), 2)
+    assert names == ["id", "text", "more"]
+    assert [row.values for row in rows] == [("1", "x", ""), ("2", "y", "z")]
+    names, rows = preview(write(tmp_path / "a.jsonl", b'{"id": 1}\n{"id": 2, "text": "y"}\n'), 5)
+    assert (names, [row.values for row in rows]) == (["id", "text"], [("1", ""), ("2", "y")])
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("a.csv", b"id,txet\n1,x\n", ["row 1, column 'text'", "did you mean 'txet'?", "'id', 'txet'"]),
+        ("a.csv", b"", ["is empty"]),
+        ("a.csv", b"id,text\n", ["no row below"]),
+        ("a.csv", b"1,just one line of text\n", ["no such column"]),
+        ("a.csv", b"id,text,id\n1,x,2\n", ["row 1, column 'id'", "two columns"]),
+        ("a.csv", b"id,text\n1,caf\xe9 au lait\n", ["row 2, column 'text'", "0xE9", "offset 13", "UTF-8"]),
+        ("a.csv", "id,text\n1,x\n".encode("utf-16"), ["row 1", "UTF-16"]),
+        ("a.csv", "id,text\n1,x\n".encode("utf-16-le"), ["row 1", "NUL"]),
+        ("a.csv", b'id,text\n1,"never closed\n2,x\n', ["row 2, column 'text'", "broken quoting"]),
+        ("a.csv", b'id,text\n1,x\n2,"closed" too early\n', ["row 3, column 'text'", "broken quoting"]),
+        ("a.csv", b"id,text\n1,a\0b\n", ["row 2, column 'text'", "NUL"]),
+        ("a.csv", b"id,text\n1,x\n2,x,y\n", ["row 3", "3 cells", "2"]),
+        ("a.csv", b"id,text\r1,x\r2,y\r", ["row 1", "carriage return"]),
+        ("a.tsv", b"id\ttext\n1\tx\n2\n", ["row 3", "1 cells", "2"]),
+        ("a.tsv", b"id\ttext\n1\tcaf\xe9\n", ["row 2, column 'text'", "0xE9"]),
+        ("a.jsonl", b'{"id": 1, "text": "x"}\n{"id": 2, "text"}\n', ["row 2", "not valid JSON", "character 17"]),
+        ("a.jsonl", b'["id", "text"]\n', ["row 1", "JSON list"]),
+        ("a.jsonl", b'{"id": 1, "text": "x"}\n{"id": 2}\n', ["row 2, column 'text'", "no such key"]),
+        ("a.jsonl", b'{"id": 1, "text": ["x"]}\n', ["row 1, column 'text'", "list"]),
+        ("a.jsonl", b'{"id": 1, "text": "\\ud800"}\n', ["row 1, column 'text'", "surrogate"]),
+        ("a.jsonl", b'{"id": 1, "text": "caf\xe9"}\n', ["row 1", "0xE9"]),
+        ("a.jsonl", b'{"id": ' + b"[" * 100_000 + b"\n", ["row 1", "not usable JSON"]),
+        ("a.jsonl", b"\n", ["is empty"]),
+        ("a.parquet", b"PAR1 but nothing else", ["Parquet"]),
+        ("a.csv.gz", b"", ["is empty"]),
+        ("a.xlsx", b"", ["'.xlsx'", ".csv"]),
+    ],
+)
+def test_bad_files_are_refused_in_one_line(tmp_path: Path, name: str, data: bytes, expected: list[str]) -> None:
+    text = message(write(tmp_path / name, data))
+    assert [part for part in expected if part not in text] == []
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    assert "no such file" in message(tmp_path / "absent.csv")
+    (tmp_path / "folder.csv").mkdir()
+    assert "folder" in message(tmp_path / "folder.csv")
+
+
+def test_damaged_gzip_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(b"id,text\n1,x\n")
+    assert "gzip" in message(path)
+    path.write_bytes(gzip.compress(csv_bytes(TEXTS * 100))[:-20])
+    assert "gzip" in message(path)
+
+
+@pytest.mark.parametrize("length", [cells.MAX_CELL + 1, cells.MAX_LINE, 100_000_000])
+@pytest.mark.parametrize("form", ["id,text,n\n1,{},2\n", 'id,text,n\n1,"{}",2\n'])
+def test_an_enormous_cell_is_named_quickly(tmp_path: Path, length: int, form: str) -> None:
+    path = write(tmp_path / "a.csv", form.format("x" * length).encode())
+    start = time.perf_counter()
+    text = message(path)
+    assert time.perf_counter() - start < 2
+    assert "row 2, column 'text'" in text
+    assert "100,000" in text
+
+
+def test_a_long_cell_is_refused_in_every_format(tmp_path: Path) -> None:
+    long = "x" * 100_001
+    parquet_bytes({"id": [1], "text": [long]}, tmp_path / "a.parquet")
+    write(tmp_path / "a.jsonl", json.dumps({"id": 1, "text": long}).encode())
+    write(tmp_path / "a.tsv", f"id\ttext\n1\t{long}\n".encode())
+    for kind in ("parquet", "jsonl", "tsv"):
+        assert "a cell of 100,001 characters, and the limit is 100,000" in message(tmp_path / f"a.{kind}")
+    assert "row 1" in message(write(tmp_path / "b.jsonl", b'{"id": 1, "text": "' + b"x" * 20_000_000 + b'"}'))
+
+
+def test_a_cell_at_the_limit_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", b"id,text\n1," + b"x" * cells.MAX_CELL + b"\n")
+    assert len(values(path)[0][1]) == cells.MAX_CELL
+
+
+def test_many_lines_inside_one_open_quote_are_broken_quoting(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", b'id,text\n1,"open\n' + b"2,some text\n" * 50_000)
+    assert "row 2, column 'text': broken quoting" in message(path)
+
+
+def test_column_names_may_have_white_space_around_them(tmp_path: Path) -> None:
+    assert column_names(write(tmp_path / "a.csv", b"id , text\n1,x\n")) == ["id", "text"]
+
+
+def test_rows_take_constant_memory(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", b"id,text\n" + b"1,some text that is long enough to count\n" * 100_000)
+    tracemalloc.start()
+    assert sum(1 for _ in read_rows(path, ("id", "text"))) == 100_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1_000_000

@@ -1,0 +1,171 @@
+"""A corpus from files: identical texts, gold pairs, closure, and what is said about odd data."""
+
+import json
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from db.corpus import gold, graph
+from db.corpus.corpus import Columns, Corpus, GoldPair, Item, identity, load_corpus
+from db.domain import InputError, Kind, Side
+
+
+def table(path: Path, *rows: str) -> Path:
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def items(folder: Path, n: int = 5, name: str = "items.csv", prefix: str = "") -> Path:
+    return table(folder / name, "id,text", *(f"{prefix}{i},text {prefix}{i}" for i in range(1, n + 1)))
+
+
+def refusal(*files: Path | None, **options: object) -> str:
+    with pytest.raises(InputError) as caught:
+        load_corpus(*files, **options)  # type: ignore[arg-type]
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def pairs(corpus: Corpus) -> set[tuple[str, str, bool, bool]]:
+    return {(corpus.items[a].ids[0], corpus.items[b].ids[0], label, closed) for a, b, label, closed in corpus.gold}
+
+
+def test_one_list_is_symmetric(tmp_path: Path) -> None:
+    corpus = load_corpus(items(tmp_path, 2))
+    assert corpus == Corpus(
+        Kind.SYMMETRIC, [Item(("1",), Side.LEFT, "text 1"), Item(("2",), Side.LEFT, "text 2")], [], []
+    )
+
+
+def test_two_lists_are_bipartite_and_may_share_ids_and_texts(tmp_path: Path) -> None:
+    left, right = items(tmp_path, 2), items(tmp_path, 3, "right.csv")
+    corpus = load_corpus(left, right, table(tmp_path / "gold.csv", "id1,id2", "2,1", "1,2"))
+    assert corpus.kind == Kind.BIPARTITE
+    assert [item.side for item in corpus.items] == [Side.LEFT] * 2 + [Side.RIGHT] * 3
+    assert corpus.gold == [GoldPair(1, 2, True), GoldPair(0, 3, True)]  # no closure
+
+
+def test_the_right_file_may_have_columns_of_its_own(tmp_path: Path) -> None:
+    right = table(tmp_path / "right.csv", "key,title,body", "1,T,b")
+    corpus = load_corpus(items(tmp_path, 1), right, right_columns=Columns("key", ("title", "body")))
+    assert corpus.items[1] == Item(("1",), Side.RIGHT, "T . b")
+
+
+def test_identical_texts_are_one_item_with_several_ids(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "id,text", "1,  café  au lait ", "2,cafe\u0301 au\u00a0lait", "3,Café au lait")
+    corpus = load_corpus(path)
+    assert [(item.ids, item.text) for item in corpus.items] == [
+        (("1", "2"), "café  au lait"),
+        (("3",), "Café au lait"),
+    ]
+    assert "2 rows" in corpus.notes[0]
+    assert "'1' and '2'" in corpus.notes[0]
+
+
+def test_text_columns_are_joined_and_empty_ones_skipped(tmp_path: Path) -> None:
+    path = table(tmp_path / "a.csv", "id,title,text", "1,Glacier cave, A cave ", "2,,no title", "3, ,x")
+    corpus = load_corpus(path, text_columns=["title", "text"])
+    assert [item.text for item in corpus.items] == ["Glacier cave . A cave", "no title", "x"]
+    path = table(tmp_path / "b.csv", "id,title,text", "1,a,b", "2, ,")
+    assert "b.csv, row 3, column 'title + text': the text is empty" in refusal(path, text_columns=["title", "text"])
+
+
+def test_closure_as_in_the_specification(tmp_path: Path) -> None:
+    path = table(tmp_path / "gold.csv", "id1,id2", "1,2", "3,2", "4,5")
+    found = pairs(load_corpus(items(tmp_path), gold=path))
+    assert found == {("1", "2", True, False), ("1", "3", True, True), ("2", "3", True, False), ("4", "5", True, False)}
+
+
+def test_labels_in_every_spelling(tmp_path: Path) -> None:
+    labels = ["1", "true", "Positive", " 1 ", "0", "FALSE", "negative"]
+    rows = [f"{i},{i + 1},{label}" for i, label in enumerate(labels, 1)]
+    path = table(tmp_path / "gold.csv", "id1,id2,label", *rows)
+    corpus = load_corpus(items(tmp_path, 8, "l.csv"), items(tmp_path, 8, "r.csv"), path)
+    assert [pair.positive for pair in corpus.gold] == [True] * 4 + [False] * 3
+
+
+def test_json_labels_may_be_booleans(tmp_path: Path) -> None:
+    rows = [json.dumps({"id1": 1, "id2": 2, "label": True}), json.dumps({"id1": 3, "id2": 4, "label": 0})]
+    corpus = load_corpus(items(tmp_path), gold=table(tmp_path / "gold.jsonl", *rows))
+    assert [pair.positive for pair in corpus.gold] == [True, False]
+
+
+def test_conflicts_are_noted_and_the_positive_wins(tmp_path: Path) -> None:
+    same = table(tmp_path / "a.csv", "id,text", "1,a", "2,b", "3,c", "4,d", "5,a")
+    rows = ["1,2,1", "2,3,1", "1,3,0", "3,4,0", "4,3,0", "2,1,0", "1,5,1", "5,1,0"]
+    corpus = load_corpus(same, gold=table(tmp_path / "gold.csv", "id1,id2,label", *rows))
+    assert pairs(corpus) == {
+        ("1", "2", True, False),
+        ("2", "3", True, False),
+        ("1", "3", True, True),
+        ("3", "4", False, False),
+    }
+    notes = "\n".join(corpus.notes[1:])
+    assert "1 positive pairs join an item with itself (identical texts) and say nothing (row 8: '1', '5')" in notes
+    assert "1 conflicts: negative pairs of an item with itself (identical texts), left out (row 9" in notes
+    assert "1 conflicts: pairs stated both positive and negative, taken as positive (row 7: '2', '1')" in notes
+    assert "1 conflicts: negative pairs that follow as positive" in notes
+    assert "(row 4: '1', '3')" in notes
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (["1,a"], ["items.csv: 1 distinct text", "at least 2"]),
+        (["1,a", "2,a"], ["items.csv: 1 distinct text"]),
+        (["1,a", "1,b"], ["row 3, column 'id'", "'1' is in row 2", "another text", "unique"]),
+        (["1,a", "1,a"], ["row 3, column 'id'", "'1' is in row 2", "the same text"]),
+        (["1,a", "2, "], ["row 3, column 'text'", "empty"]),
+        (["1,a", ",b"], ["row 3, column 'id'", "empty"]),
+        (["1,a", f"{'9' * 501},b"], ["row 3, column 'id'", "501", "500"]),
+    ],
+)
+def test_bad_items_are_refused(tmp_path: Path, rows: list[str], expected: list[str]) -> None:
+    text = refusal(table(tmp_path / "items.csv", "id,text", *rows))
+    assert [part for part in expected if part not in text] == []
+
+
+def test_bad_gold_is_refused(tmp_path: Path) -> None:
+    left, right = items(tmp_path, 3, "l.csv", "a"), items(tmp_path, 3, "r.csv", "b")
+
+    def gold_refusal(*rows: str) -> str:
+        return refusal(left, right, table(tmp_path / "gold.csv", *rows))
+
+    text = gold_refusal("id1,id2", "a1,b1", "a1,b9")
+    assert "gold.csv, row 3, column 'id2': the id 'b9' is not among the 3 ids of the right list" in text
+    assert "swap" in gold_refusal("id1,id2", "b1,a1")
+    text = gold_refusal("id1,id2,label", "a1,b1,maybe")
+    assert "gold.csv, row 2, column 'label': the label is 'maybe'" in text
+    assert "column 'id2'" in gold_refusal("id1,other", "a1,b1")
+
+
+def test_a_closure_beyond_measure_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gold, "MAX_CLOSURE", 5)
+    path = table(tmp_path / "gold.csv", "id1,id2", "1,2", "2,3", "3,4")
+    text = refusal(items(tmp_path), gold=path)
+    assert "6 pairs, and the limit is 5" in text
+    assert "largest group has 4 items" in text
+
+
+edges = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)).filter(lambda pair: pair[0] != pair[1]), max_size=15)
+
+
+@given(edges)
+def test_closure_is_idempotent_and_joins_exactly_the_connected(pairs: list[tuple[int, int]]) -> None:
+    component = graph.components(13, pairs)
+    closed = set(graph.closure(graph.groups(component)))
+    assert closed >= {(min(pair), max(pair)) for pair in pairs}
+    again = graph.components(13, closed)
+    assert (again == component).all()
+    assert closed == {(a, b) for a, b in combinations(range(13), 2) if component[a] == component[b]}
+    # transitive: no two closed pairs share an item without closing the triangle
+    assert all((min(a, c), max(a, c)) in closed for a, b in closed for x, c in closed if x == b and a != c)
+
+
+@given(st.text(), st.sampled_from([" ", "\u00a0", "\n", "\t "]))
+def test_identity_ignores_white_space_and_form(text: str, space: str) -> None:
+    assert identity(f"{space}{text}{space}") == identity(text)
+    assert identity(identity(text)) == identity(text)

@@ -1,0 +1,200 @@
+"""Serving pairs and recording answers, as the labelling page does it."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+
+from annotate import labelling
+from annotate.labelling import Reason, look, record, serve
+from db.answers import current_labels
+from db.domain import AnswerKind
+from db.engine import reading, writing
+from db.models import Answer, Job, Lease, Task, now
+from tests.factories import make_project, make_round
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    """A project with a batch of three pairs and a reserve of two."""
+    project_id = make_project(engine, [f"text {i}" for i in range(6)])
+    make_round(engine, project_id, 3, reserve=2)
+    return project_id
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The projects for which the next batch was asked for."""
+    projects: list[int] = []
+    monkeypatch.setattr(labelling, "request_round", lambda engine, project_id: projects.append(project_id))
+    return projects
+
+
+def event(task_id: int, answer: str = "positive", key: str = "", **more: Any) -> dict[str, Any]:
+    return {"key": key or f"{task_id}-{answer}", "task_id": task_id, "answer": answer, "seconds": 1.5} | more
+
+
+def task_ids(engine: Engine, project_id: int) -> list[int]:
+    with reading(engine) as session:
+        return list(session.scalars(select(Task.id).where(Task.project_id == project_id).order_by(Task.position)))
+
+
+def answers(engine: Engine) -> list[Answer]:
+    with reading(engine) as session:
+        return list(session.scalars(select(Answer).order_by(Answer.id)))
+
+
+def test_serving_gives_texts_and_leases(engine: Engine, project: int) -> None:
+    pairs, standing = serve(engine, project, "ann", 2)
+    assert [(pair.left, pair.right, pair.in_batch) for pair in pairs] == [
+        ("text 0", "text 1", True),
+        ("text 0", "text 2", True),
+    ]
+    assert standing.reason is None
+    with reading(engine) as session:
+        assert {lease.annotator for lease in session.scalars(select(Lease))} == {"ann"}
+
+
+def test_a_replay_stores_nothing_twice_and_is_acknowledged(engine: Engine, project: int, asked: list[int]) -> None:
+    first, second, _ = task_ids(engine, project)[:3]
+    log = [event(first), event(second, "negative")]
+    assert record(engine, project, "ann", log[:1]).stored == [log[0]["key"]]
+    assert record(engine, project, "ann", [*log, log[0]]).stored == [entry["key"] for entry in log]
+    assert [answer.answer for answer in answers(engine)] == ["positive", "negative"]
+    assert [answer.seconds for answer in answers(engine)] == [1.5, 1.5]
+
+
+def test_undo_is_a_row_and_the_pair_is_served_again(engine: Engine, project: int) -> None:
+    first = task_ids(engine, project)[0]
+    record(engine, project, "ann", [event(first), event(first, "retract")])
+    with reading(engine) as session:
+        assert current_labels(session, project) == []
+    assert len(answers(engine)) == 2
+    assert serve(engine, project, "ann", 1)[0][0].task_id == first
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"answer": "maybe"}, "answer"),
+        ({"answer": None}, "answer"),
+        ({"task_id": "one"}, "task_id"),
+        ({"task_id": 2**70}, "task_id"),
+        ({"seconds": float("nan")}, "seconds"),
+        ({"seconds": -1}, "seconds"),
+        ({"at": "yesterday"}, "at"),
+        ({"task_id": 999}, "task 999 is not one of this project"),
+    ],
+)
+def test_a_bad_event_is_refused_and_the_others_are_stored(
+    engine: Engine, project: int, change: dict[str, Any], why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    first, second, _ = task_ids(engine, project)[:3]
+    receipt = record(engine, project, "ann", [event(first), event(second, key="bad") | change])
+    assert receipt.stored == [event(first)["key"]]
+    assert why in receipt.refused["bad"]
+    assert "bad" in caplog.text
+    assert len(answers(engine)) == 1
+
+
+def test_what_is_no_event_at_all_is_refused(engine: Engine, project: int) -> None:
+    assert list(record(engine, project, "ann", ["text", None, {}]).refused) == [""]
+    assert answers(engine) == []
+
+
+def test_a_task_of_another_project_is_refused(engine: Engine, project: int) -> None:
+    other = make_project(engine, ["a", "b"], name="Other")
+    make_round(engine, other, 1)
+    foreign = task_ids(engine, other)[0]
+    assert record(engine, project, "ann", [event(foreign, key="k")]).refused.keys() == {"k"}
+    assert answers(engine) == []
+
+
+def test_an_answer_after_the_lease_is_stored(engine: Engine, project: int) -> None:
+    first = serve(engine, project, "ann", 1)[0][0].task_id
+    with writing(engine) as session:
+        session.get_one(Lease, first).expires_at = now() - timedelta(minutes=1)
+    serve(engine, project, "bob", 1)
+    record(engine, project, "ann", [event(first)])
+    assert [answer.annotator for answer in answers(engine)] == ["ann"]
+
+
+def test_the_time_of_an_answer_is_the_browsers_but_never_in_the_future(engine: Engine, project: int) -> None:
+    first, second, _ = task_ids(engine, project)[:3]
+    offline, ahead = now() - timedelta(hours=2), now() + timedelta(days=1)
+    log = [event(first, at=offline.isoformat()), event(second, at=ahead.isoformat())]
+    record(engine, project, "ann", log)
+    stored = [answer.created_at for answer in answers(engine)]
+    assert stored[0] == offline
+    assert stored[1] <= now()
+
+
+def test_the_last_answer_of_the_batch_asks_for_the_next_one(engine: Engine, project: int, asked: list[int]) -> None:
+    *batch, reserve, _ = task_ids(engine, project)
+    record(engine, project, "ann", [event(id_) for id_ in batch[:2]])
+    record(engine, project, "ann", [event(reserve), event(batch[2], "skip")])
+    assert asked == []
+    record(engine, project, "bob", [event(batch[2], "unsure")])
+    assert asked == [project]
+    record(engine, project, "bob", [event(batch[2], "unsure"), event(reserve, "negative")])
+    assert asked == [project]
+
+
+def test_a_project_that_does_not_train_by_itself_asks_for_nothing(engine: Engine, asked: list[int]) -> None:
+    project_id = make_project(engine, ["a", "b"], auto_train=False)
+    make_round(engine, project_id, 1)
+    record(engine, project_id, "ann", [event(task_ids(engine, project_id)[0])])
+    assert asked == []
+
+
+def test_answers_are_stored_even_if_the_next_batch_cannot_be_asked_for(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(engine: Engine, project_id: int) -> str:
+        raise OSError("the queue is away")
+
+    monkeypatch.setattr(labelling, "request_round", fail)
+    log = [event(id_) for id_ in task_ids(engine, project)[:3]]
+    assert len(record(engine, project, "ann", log).stored) == 3
+    assert "the queue is away" in caplog.text
+
+
+def test_reasons_for_having_nothing_to_label(engine: Engine, asked: list[int]) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(4)])
+    assert look(engine, project_id, "ann").reason is Reason.NO_BATCH
+    make_round(engine, project_id, 2, reserve=1)
+    assert look(engine, project_id, "ann").reason is None
+    serve(engine, project_id, "bob")
+    assert look(engine, project_id, "ann").reason is None  # the reserve
+    serve(engine, project_id, "cat")
+    standing = look(engine, project_id, "ann")
+    assert standing.reason is Reason.LEASED
+    assert standing.free_at is not None and standing.free_at > now()
+    record(engine, project_id, "bob", [event(id_, "negative") for id_ in task_ids(engine, project_id)])
+    assert look(engine, project_id, "ann").reason is Reason.COMPLETE
+
+
+def test_looking_leases_nothing(engine: Engine, project: int) -> None:
+    look(engine, project, "ann")
+    with reading(engine) as session:
+        assert session.scalars(select(Lease)).all() == []
+
+
+@pytest.mark.parametrize(
+    ("state", "shown"), [("waiting", True), ("running", True), ("failed", True), ("done", False), ("cancelled", False)]
+)
+def test_the_newest_job_is_shown_unless_it_is_over(engine: Engine, project: int, state: str, shown: bool) -> None:
+    with writing(engine) as session:
+        for number, of_state in enumerate(("failed", state)):
+            at = now() + timedelta(seconds=number)
+            session.add(Job(id=f"job-{number}", project_id=project, kind="round", state=of_state, created_at=at))
+    job = look(engine, project, "ann").job
+    assert (job is not None and job.id == "job-1") is shown
+
+
+def test_skip_and_retract_are_no_labels(engine: Engine, project: int, asked: list[int]) -> None:
+    batch = task_ids(engine, project)[:3]
+    record(engine, project, "ann", [event(id_, AnswerKind.SKIP) for id_ in batch])
+    assert asked == []
+    assert look(engine, project, "ann").progress.answered == 0

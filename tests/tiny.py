@@ -1,0 +1,47 @@
+"""A tiny encoder for tests: built, not downloaded, and loaded in a fraction of a second."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.models import Pooling, Transformer
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.normalizers import Lowercase
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
+from tokenizers.trainers import WordLevelTrainer
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+
+
+def tiny_encoder(folder: Path, texts: Sequence[str], seed: int = 0) -> Path:
+    """The folder of a random BERT of one layer that knows the words of these texts; mean pooling, seeded."""
+    tokenizer = _tokenizer(texts)
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64,
+        max_position_embeddings=128, hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5, pad_token_id=0,
+        initializer_range=0.2,
+    )  # fmt: skip
+    bare = folder / "bert"
+    BertModel(config, add_pooling_layer=False).save_pretrained(bare)
+    tokenizer.save_pretrained(bare)
+    transformer = Transformer(str(bare), max_seq_length=64)
+    pooling = Pooling(transformer.get_embedding_dimension(), "mean")
+    whole = folder / "tiny"
+    SentenceTransformer(modules=[transformer, pooling], device="cpu").save(str(whole), create_model_card=False)
+    return whole
+
+
+def _tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
+    words = Tokenizer(WordLevel(unk_token="[UNK]"))
+    words.normalizer, words.pre_tokenizer = Lowercase(), Whitespace()
+    words.train_from_iterator(texts, WordLevelTrainer(special_tokens=SPECIAL))
+    words.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        model_max_length=64,
+    )  # fmt: skip
