@@ -1,7 +1,7 @@
 """The plots of monitoring, and a sentence for each that says what it shows.
 
-Every colour here has a contrast of at least 3 to 1 on white and on the dark background, and the two ends of the scale
-differ for every kind of colour vision: rounds run from orange (early) to blue (late).
+Every colour here has a contrast of at least 3 to 1 on the light and on the dark background, and the two ends of the
+scale of rounds differ for every kind of colour vision: from orange (early) to blue (late).
 """
 
 import altair as alt
@@ -11,27 +11,28 @@ from annotate.monitoring import round_name
 
 POSITIVE, NEGATIVE = "#2f7fd6", "#d9730d"
 ROUNDS = ["#d9730d", "#d4567a", "#a767c9", "#2f7fd6"]
-NEUTRAL = "#808495"
-HEIGHT = 300
+NEUTRAL = "#7b8087"
+HEIGHT = 280
+FLOOR = 0.5  # where the bars of a logarithmic axis stand
 BATCH_TITLES = {"positives": "Positives found", "share_positive": "Share of positives"}
+LINES = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=400, symbolStrokeWidth=2.5)
+SQUARES = alt.Legend(orient="bottom", symbolType="square")
+
+Plot = alt.LayerChart | alt.FacetChart
 
 
-def estimate_chart(table: pd.DataFrame) -> alt.LayerChart:
+def estimate_chart(table: pd.DataFrame) -> Plot:
     """One measure against labels spent: points, a line, and the interval where it has a width."""
     base = alt.Chart(table).encode(x=alt.X("labels:Q", title="Labels spent", axis=alt.Axis(tickMinStep=1, tickCount=6)))
+    scale = _unit(table["high"].max())
     interval = base.transform_filter("datum.high > datum.low").encode(
-        y=alt.Y("low:Q", title=None, scale=_unit(table["high"].max())), y2="high:Q"
+        y=alt.Y("low:Q", title=None, scale=scale), y2="high:Q"
     )
     value = base.encode(
-        y=alt.Y("value:Q", title=None, scale=_unit(table["high"].max())),
-        tooltip=[
-            alt.Tooltip("round:O", title="Round"),
-            alt.Tooltip("labels:Q", title="Labels", format=","),
-            alt.Tooltip("value:Q", title="Value", format=".3f"),
-            alt.Tooltip("low:Q", title="Low", format=".3f"),
-            alt.Tooltip("high:Q", title="High", format=".3f"),
-        ],
-    )
+        y=alt.Y("value:Q", title=None, scale=scale),
+        tooltip=_tooltips({"round": ("Round", "d"), "labels": ("Labels", ",d"), "value": ("Value", ".3f"),
+                           "low": ("Low", ".3f"), "high": ("High", ".3f")}),
+    )  # fmt: skip
     return alt.layer(
         interval.mark_area(color=POSITIVE, opacity=0.18),
         interval.mark_rule(color=POSITIVE, strokeWidth=1.5),
@@ -47,25 +48,23 @@ def describe_estimates(table: pd.DataFrame) -> str:
     return start + (f", {last.value:.3f} at {last.labels:,} labels." if len(table) > 1 else ".")
 
 
-def curve_chart(table: pd.DataFrame) -> alt.LayerChart:
+def curve_chart(table: pd.DataFrame) -> Plot:
     """A precision-recall curve for each round in the table; the area under a line is the average precision."""
     named = table.assign(name=table["round"].map(round_name), order=range(len(table)))
     names = list(dict.fromkeys(named["name"]))
     base = alt.Chart(named).encode(
         x=alt.X("recall:Q", title="Recall", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".1f", tickCount=6)),
         y=alt.Y("precision:Q", title="Precision", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format=".1f")),
-        color=alt.Color("name:N", title=None, scale=_round_colours(names), legend=alt.Legend(orient="bottom")),
+        color=alt.Color("name:N", title=None, scale=_round_colours(names), legend=LINES),
     )
-    lines = base.mark_line(interpolate="step-before", strokeWidth=2).encode(
+    lines = base.mark_line(interpolate="step-before", strokeWidth=2.5).encode(
         order="order:Q",
-        strokeDash=alt.StrokeDash("name:N", scale=alt.Scale(domain=names, range=_dashes(names)), title=None),
+        strokeDash=alt.StrokeDash("name:N", title=None, legend=LINES, scale=_round_dashes(names)),
     )
     points = base.mark_point(size=60, opacity=0).encode(
         tooltip=[
             alt.Tooltip("name:N", title="Matcher"),
-            alt.Tooltip("recall:Q", title="Recall", format=".3f"),
-            alt.Tooltip("precision:Q", title="Precision", format=".3f"),
-            alt.Tooltip("score:Q", title="Score at least", format=".3f"),
+            *_tooltips({"recall": ("Recall", ".3f"), "precision": ("Precision", ".3f"), "score": ("Score", ".3f")}),
         ]
     )
     return alt.layer(lines, points).properties(height=HEIGHT + 60)
@@ -74,24 +73,22 @@ def curve_chart(table: pd.DataFrame) -> alt.LayerChart:
 def describe_curves(table: pd.DataFrame) -> str:
     """Where each curve is at half of the positives, in a sentence."""
     parts = []
-    for number, curve in table.groupby("round", sort=True):
-        reached = curve[curve["recall"] >= 0.5]
+    for number in sorted(table["round"].unique()):
+        reached = table[(table["round"] == number) & (table["recall"] >= 0.5)]
         if len(reached):
             parts.append(f"{round_name(number)} {reached.iloc[0]['precision']:.2f}")
     return "Precision against recall. Precision where half of the positives are found: " + ", ".join(parts) + "."
 
 
-def batch_chart(table: pd.DataFrame, column: str, title: str) -> alt.LayerChart:
+def batch_chart(table: pd.DataFrame, column: str) -> Plot:
     """One bar for each batch with its value written above it; a column of shares is shown in per cent."""
-    form = ".0%" if column == "share_positive" else ","
+    form, step = (".0%", 0.01) if column == "share_positive" else (",d", 1)
     base = alt.Chart(table.dropna(subset=[column])).encode(
         x=alt.X("round:O", title="Batch", axis=alt.Axis(labelAngle=0)),
-        y=alt.Y(f"{column}:Q", title=title, axis=alt.Axis(format=form, tickCount=5)),
-        tooltip=[
-            alt.Tooltip("round:O", title="Batch"),
-            alt.Tooltip("answered:Q", title="Answered", format=","),
-            alt.Tooltip(f"{column}:Q", title=title, format=form),
-        ],
+        y=alt.Y(f"{column}:Q", title=None, axis=alt.Axis(format=form, tickCount=5, tickMinStep=step)),
+        tooltip=_tooltips(
+            {"round": ("Batch", "d"), "answered": ("Answered", ",d"), column: (BATCH_TITLES[column], form)}
+        ),
     )
     bars = base.mark_bar(color=POSITIVE, cornerRadiusEnd=3, size=28)
     words = base.mark_text(dy=-8, color=NEUTRAL, fontSize=12).encode(text=alt.Text(f"{column}:Q", format=form))
@@ -104,60 +101,68 @@ def describe_batches(table: pd.DataFrame) -> str:
     return "Positives found. " + ", ".join(parts) + "."
 
 
-def histogram_chart(table: pd.DataFrame, threshold: float | None) -> alt.LayerChart:
-    """The scores of all evaluation pairs, positives before negatives, counts on a logarithmic axis."""
-    counts = table.melt(["score_from", "score_to"], ["negatives", "positives"], "pairs", "count")
-    counts = counts[counts["count"] > 0].assign(floor=0.5)
-    top = float(counts["count"].max()) * 2
-    bars = (
-        alt.Chart(counts)
-        .mark_bar(opacity=0.62, binSpacing=0)
-        .encode(
-            x=alt.X("score_from:Q", title="Score (cosine)", scale=alt.Scale(zero=False, nice=False)),
-            x2="score_to:Q",
-            y=alt.Y(
-                "count:Q",
-                title="Pairs (logarithmic)",
-                scale=alt.Scale(type="log", domain=[0.5, top]),
-                axis=alt.Axis(format="~s", tickCount=5),
-            ),
-            y2="floor:Q",
-            color=alt.Color(
-                "pairs:N",
-                title=None,
-                scale=alt.Scale(domain=["negatives", "positives"], range=[NEGATIVE, POSITIVE]),
-                legend=alt.Legend(orient="bottom"),
-            ),
-            tooltip=[
-                alt.Tooltip("pairs:N", title="Pairs"),
-                alt.Tooltip("count:Q", title="Count", format=","),
-                alt.Tooltip("score_from:Q", title="Score from", format=".3f"),
-                alt.Tooltip("score_to:Q", title="to", format=".3f"),
-            ],
-        )
+def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
+    """The scores of all evaluation pairs: negatives as bars, positives as a step line, counts on a logarithmic axis."""
+    top = 2.0 * float(max(1, table["negatives"].max(), table["positives"].max()))
+    count = alt.Y(
+        "height:Q",
+        title="Pairs (logarithmic)",
+        scale=alt.Scale(type="log", domain=[FLOOR, top], nice=False),
+        axis=alt.Axis(format="~s", values=[10**power for power in range(12) if 10**power <= top]),
     )
-    return alt.layer(bars, *_threshold_layers(table, threshold)).properties(height=HEIGHT)
+    kinds = alt.Scale(domain=["negatives", "positives"], range=[NEGATIVE, POSITIVE])
+    kind = alt.Color("pairs:N", title=None, scale=kinds, legend=SQUARES)
+    score = alt.X("score:Q", title="Score (cosine)", scale=alt.Scale(zero=False, nice=False))
+    bars = alt.Chart(_heights(table, "negatives")).mark_bar(opacity=0.6)
+    steps = alt.Chart(_outline(_heights(table, "positives"))).mark_area(
+        interpolate="step-after", line={"strokeWidth": 2}, opacity=0.35
+    )
+    hover = alt.Chart(table).mark_bar(opacity=0).encode(
+        alt.X("score_from:Q"), x2="score_to:Q", y=alt.value(0), y2=alt.value(HEIGHT),
+        tooltip=_tooltips({"score_from": ("Score from", ".3f"), "score_to": ("to", ".3f"),
+                           "negatives": ("Negatives", ",d"), "positives": ("Positives", ",d")}),
+    )  # fmt: skip
+    layers = [
+        bars.encode(score, count, kind, x2="score_to:Q", y2="floor:Q"),
+        steps.encode(score, count, kind, y2="floor:Q"),
+    ]
+    return alt.layer(*layers, hover, *_threshold_layers(table, threshold)).properties(height=HEIGHT)
 
 
 def describe_histogram(table: pd.DataFrame, threshold: float | None) -> str:
     """How many of the drawn pairs are positives, and where the threshold is, in a sentence."""
-    counted = f"{table['positives'].sum():,} positives and {table['negatives'].sum():,} negatives drawn by score"
+    counted = f"{table['positives'].sum():,.0f} positives and {table['negatives'].sum():,.0f} negatives by score"
     where = f"; the probability is one half at {threshold:.3f}" if threshold is not None else ""
     return f"Score histogram: {counted}{where}."
 
 
+def _heights(table: pd.DataFrame, column: str) -> pd.DataFrame:
+    """One row for each interval of the score; where it is empty its bar has no height."""
+    height = table[column].clip(lower=FLOOR)
+    return pd.DataFrame({"score": table["score_from"], "score_to": table["score_to"]}).assign(
+        height=height, floor=FLOOR, pairs=column
+    )
+
+
+def _outline(heights: pd.DataFrame) -> pd.DataFrame:
+    """The same with the right edge of the last interval, so that a step line ends there."""
+    last = heights.tail(1)
+    return pd.concat([heights, last.assign(score=last["score_to"])], ignore_index=True)
+
+
 def _threshold_layers(table: pd.DataFrame, threshold: float | None) -> list[alt.Chart]:
-    inside = threshold is not None and table["score_from"].min() <= threshold <= table["score_to"].max()
-    if not inside:
+    """A line at the threshold with its name, where it lies between the scores that are drawn."""
+    if threshold is None or not table["score_from"].min() <= threshold <= table["score_to"].max():
         return []
-    base = alt.Chart(pd.DataFrame({"threshold": [threshold], "name": [f"p = ½ at {threshold:.3f}"]})).encode(
-        x="threshold:Q"
-    )
+    base = alt.Chart(pd.DataFrame({"at": [threshold], "name": [f"p = ½ at {threshold:.3f}"]})).encode(x="at:Q")
     rule = base.mark_rule(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=2)
-    word = base.mark_text(color=NEUTRAL, align="right", dx=-6, baseline="top", fontSize=12).encode(
-        text="name:N", y=alt.value(4)
-    )
-    return [rule, word]
+    word = base.mark_text(color=NEUTRAL, align="left", dx=6, baseline="top", fontSize=12, fontWeight=600)
+    return [rule, word.encode(text="name:N", y=alt.value(2))]
+
+
+def _tooltips(fields: dict[str, tuple[str, str]]) -> list[alt.Tooltip]:
+    """Tooltips of numbers: column, title and format."""
+    return [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, (title, form) in fields.items()]
 
 
 def _unit(largest: float) -> alt.Scale:
@@ -166,9 +171,13 @@ def _unit(largest: float) -> alt.Scale:
 
 
 def _round_colours(names: list[str]) -> alt.Scale:
-    if len(names) == 1:
-        return alt.Scale(domain=names, range=[ROUNDS[-1]])
-    return alt.Scale(domain=names, range=[_between(i / (len(names) - 1)) for i in range(len(names))])
+    places = [i / (len(names) - 1) for i in range(len(names))] if len(names) > 1 else [1.0]
+    return alt.Scale(domain=names, range=[_between(place) for place in places])
+
+
+def _round_dashes(names: list[str]) -> alt.Scale:
+    """A dashed line for the pre-trained encoder, whole ones for the rounds."""
+    return alt.Scale(domain=names, range=[[5, 4] if name == round_name(0) else [1, 0] for name in names])
 
 
 def _between(place: float) -> str:
@@ -181,8 +190,3 @@ def _between(place: float) -> str:
 
 def _channels(colour: str) -> list[int]:
     return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-
-
-def _dashes(names: list[str]) -> list[list[int]]:
-    """A dashed line for the pre-trained encoder, whole ones for the rounds."""
-    return [[5, 4] if name == round_name(0) else [1, 0] for name in names]

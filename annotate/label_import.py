@@ -84,9 +84,8 @@ def _act(
     for which in (0, 1):
         name = row.values[which].strip()
         if name not in known[which]:
-            what = (
-                f"the project's {('left', 'right')[which]} list has no id {shown(name)}; correct it or remove the row"
-            )
+            where = "the project" if symmetric else f"the project's {('left', 'right')[which]} list"
+            what = f"{where} has no id {shown(name)}; correct it or remove the row"
             raise bad(what, path, row.number, columns[which])
         items.append(known[which][name])
     if items[0] == items[1]:

@@ -135,14 +135,11 @@ def threshold(matcher: Matcher) -> float | None:
 
 
 def method_in_words(found: Estimate, evaluation: Evaluation) -> str:
-    """How the estimate was made and over what, as part of a sentence."""
-    method = METHODS.get(found.method, found.method)
-    return f"{method} over all {evaluation.pairs:,} pairs of evaluation items, {evaluation.positives:,} positives"
-
-
-def interval_in_words(found: Estimate) -> str:
-    """The interval of the estimate, or nothing where it has no width."""
-    return f"95 % interval {found.low:.3f} to {found.high:.3f}" if found.high > found.low else ""
+    """The interval of the estimate where it has a width, how it was made, and over what."""
+    interval = f"95 % interval {found.low:.3f} to {found.high:.3f}, " if found.high > found.low else ""
+    words = f"{interval}{METHODS.get(found.method, found.method)}"
+    over = f"over all {evaluation.pairs:,} pairs of evaluation items, {evaluation.positives:,} positives."
+    return f"{words[0].upper()}{words[1:]} {over}"
 
 
 def why_unmeasured(report: Report) -> str:

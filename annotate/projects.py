@@ -74,7 +74,7 @@ def checked_settings(values: Mapping[str, Any]) -> Settings:
 
 
 def split_as_set(corpus: Corpus, settings: Settings) -> Corpus:
-    """The corpus itself if it is split already, else split with the project's share and seed.
+    """The corpus itself if it is split already, else split with the share and seed of the settings.
 
     Raises InputError where no pair is left for training.
     """
@@ -93,14 +93,22 @@ def split_as_set(corpus: Corpus, settings: Settings) -> Corpus:
 def create_project(engine: Engine, name: str, corpus: Corpus, settings: Settings) -> int:
     """The id of the new project; all of it is stored or nothing.
 
-    Raises InputError for a name that is taken or no name, and where no pair is left for training.
+    Where the corpus has another share of evaluation items than the settings, its own is stored. Raises InputError for
+    a name that is taken or no name, and where no pair is left for training.
     """
     checked_name(name)
     corpus = split_as_set(corpus, checked_settings(settings.model_dump()))
+    settings = settings.model_copy(update={"evaluation_share": _share(corpus, settings.evaluation_share)})
     with writing(engine) as session:
         project = add_project(session, name, corpus.kind, settings.model_dump())
         add_corpus(session, project.id, corpus)
         return project.id
+
+
+def _share(corpus: Corpus, wanted: float) -> float:
+    left = [item.split for item in corpus.items if item.side == Side.LEFT]
+    share = round(left.count(Split.EVALUATION) / len(left), 4)
+    return wanted if abs(share - wanted) < 0.01 else share
 
 
 def list_projects(engine: Engine) -> list[ProjectRow]:

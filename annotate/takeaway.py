@@ -75,9 +75,7 @@ def matcher_archive(project: str, matcher: Matcher) -> Iterator[Path]:
 
 def _folder_of(matcher: Matcher) -> str:
     if not matcher.folder:
-        raise InputError(
-            f"round {matcher.number} is the encoder {matcher.encoder} itself: there is nothing to take away"
-        )
+        raise InputError(f"round {matcher.number} is the encoder {matcher.encoder} itself: nothing to take away")
     return matcher.folder
 
 
@@ -100,6 +98,6 @@ def _found(matcher_id: int) -> tuple[str, Matcher] | None:
     try:
         with reading(engine) as session:
             matcher = session.get(Matcher, matcher_id)
-            return matcher and (session.get_one(Project, matcher.project_id).name, matcher)
+            return (session.get_one(Project, matcher.project_id).name, matcher) if matcher else None
     finally:
         engine.dispose()

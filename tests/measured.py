@@ -75,8 +75,8 @@ def add_matcher(engine: Engine, project_id: int, number: int, half_width: float 
 def evaluation_of(matcher: Matcher, half_width: float) -> Evaluation:
     """Exact figures over drawn scores that part positives from negatives better from round to round."""
     rng = np.random.default_rng(matcher.number)
-    positive = np.clip(rng.normal(0.68 + 0.035 * matcher.number, 0.13, 600), -1, 1)
-    negative = np.clip(rng.normal(0.12, 0.145, 200_000), -1, 1)
+    positive = np.clip(rng.normal(0.56 + 0.035 * matcher.number, 0.15, 600), -1, 1)
+    negative = np.clip(rng.normal(0.13, 0.16, 200_000), -1, 1)
     score = np.sort(positive)[::-1]
     true = np.arange(1, len(score) + 1)
     false = len(negative) - np.searchsorted(np.sort(negative), score)

@@ -44,7 +44,7 @@ def test_known_pairs_are_never_separated(corpus: Corpus, share: float, both_side
 
 
 @given(corpora(), shares, st.booleans(), st.integers(0, 9))
-def test_the_share_is_missed_by_no_more_than_a_component(
+def test_something_is_left_for_training_and_single_items_meet_the_share(
     corpus: Corpus, share: float, both_sides: bool, seed: int
 ) -> None:
     split = split_corpus(corpus, share, np.random.default_rng(seed), both_sides=both_sides)
@@ -61,6 +61,13 @@ def test_the_nearest_share_wins() -> None:
     assert "50.0% of the items" in split.notes[0]
     split = split_corpus(corpus_of(6, gold=pairs), 0.2, np.random.default_rng(0))
     assert Counter(item.split for item in split.items) == {Split.TRAIN: 6}
+
+
+def test_a_component_is_exchanged_where_that_comes_nearer() -> None:
+    gold = [GoldPair(0, 1, True), GoldPair(1, 2, True), GoldPair(3, 4, True)]  # 3 + 2 + 1 + 1 + 1 items
+    for seed in range(20):
+        split = split_corpus(corpus_of(8, gold=gold), 0.5, np.random.default_rng(seed))
+        assert Counter(item.split for item in split.items) == {Split.TRAIN: 4, Split.EVALUATION: 4}
 
 
 def test_one_component_of_everything_stays_in_training() -> None:

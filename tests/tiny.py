@@ -27,7 +27,7 @@ def tiny_encoder(folder: Path, texts: Sequence[str], seed: int = 0) -> Path:
         initializer_range=0.2,
     )  # fmt: skip
     bare = folder / "bert"
-    BertModel(config, add_pooling_layer=False).save_pretrained(bare)
+    BertModel(config).save_pretrained(bare)
     tokenizer.save_pretrained(bare)
     transformer = Transformer(str(bare), max_seq_length=64)
     pooling = Pooling(transformer.get_embedding_dimension(), "mean")

@@ -138,6 +138,7 @@ function counts(s) {
 function draw(s) {
   const find = (selector) => s.root.querySelector(selector)
   const pair = s.buffer[0]
+  find(".card").hidden = false // hidden until now: nothing is shown before keys work
   if (pair?.id !== s.shownId) s.shownAt = performance.now()
   s.shownId = pair?.id
   find(".question").textContent = s.view.question

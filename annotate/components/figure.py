@@ -2,12 +2,13 @@
 
 from typing import Any
 
-import altair as alt
 import pandas as pd
 import streamlit as st
 
+from annotate.charts import Plot
 
-def figure(chart: alt.LayerChart, description: str) -> None:
+
+def figure(chart: Plot, description: str) -> None:
     """Nothing; draws the chart as wide as the page."""
     st.altair_chart(chart, alt=description, width="stretch")
 

@@ -11,6 +11,7 @@ from annotate.app_state import engine
 from annotate.labels import export_labels
 from annotate.monitoring import card, round_name
 from annotate.takeaway import address, usage
+from annotate.wording import literal
 from db.models import Matcher
 
 FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
@@ -20,15 +21,16 @@ def model_card(project: str, matcher: Matcher) -> None:
     """Nothing; draws what is known of the matcher, its download and the lines of Python that use it."""
     facts, away = st.columns([2, 3], gap="large")
     with facts:
-        rows = pd.DataFrame(card(matcher), columns=["Property", "Value"])
-        st.dataframe(rows, hide_index=True, height="content", alt=f"Model card: {round_name(matcher.number)}")
+        rows = pd.DataFrame([(name, literal(value)) for name, value in card(matcher)], columns=["Property", "Value"])
+        name = f"Model card: {round_name(matcher.number)}"
+        st.table(rows, border="horizontal", hide_index=True, hide_header=True, alt=name)
     with away:
         if matcher.folder is None:
             st.write("This is the encoder as it comes. Nothing is trained yet, so there is nothing to take away.")
             return
         st.link_button("Download the model (zip)", address(matcher), icon=":material/download:", type="primary")
         st.write("Unpacked, it is a folder that sentence-transformers loads:")
-        st.code(usage(project, matcher), language="python")
+        st.code(usage(project, matcher), language="python", wrap_lines=True)
 
 
 def label_downloads(project: str) -> None:

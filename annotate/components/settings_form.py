@@ -42,7 +42,7 @@ def settings_form(values: dict[str, Any], key: str = "settings", fixed: Collecti
     `values` fill the form when it is first drawn; `fixed` fields are shown and cannot be changed. It has a button of
     its own, so it does not go into an `st.form`.
     """
-    for name, value in (Settings().model_dump() | values).items():
+    for name, value in (Settings.model_validate({}).model_dump() | values).items():
         st.session_state.setdefault(f"{key}_{name}", _as_typed(name, value))
     entered: dict[str, Any] = {}
     for group, fields in GROUPS.items():

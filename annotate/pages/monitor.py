@@ -16,7 +16,6 @@ from annotate.monitoring import (
     estimate,
     estimates_table,
     histogram_table,
-    interval_in_words,
     method_in_words,
     read_report,
     round_name,
@@ -68,7 +67,7 @@ def headline(report: Report) -> None:
             continue
         with column, st.container(border=True):
             st.metric(title, f"{found.value:.3f}", delta=change(report, name), delta_description=previous(report))
-            st.caption(". ".join(filter(None, [interval_in_words(found), method_in_words(found, evaluation)])))
+            st.caption(method_in_words(found, evaluation))
 
 
 def change(report: Report, name: str) -> str | None:
@@ -139,7 +138,7 @@ def batches(report: Report) -> None:
     for column, (name, title) in zip(st.columns(2), charts.BATCH_TITLES.items(), strict=True):
         with column:
             st.markdown(f"**{title}**")
-            figure(charts.batch_chart(table, name, title), charts.describe_batches(table))
+            figure(charts.batch_chart(table, name), charts.describe_batches(table))
     shown = table.assign(strategy=table["strategy"].map(strategy_title))
     table_behind(shown, "batches", {"share_positive": SHARE})
     notes(report)

@@ -46,13 +46,9 @@ def save(project: Project, entered: dict[str, object]) -> None:
 def danger(project: Project) -> None:
     """Nothing; draws the deletion of the project, which its typed name confirms."""
     st.subheader("Delete the project", anchor=False)
-    st.write(
-        "Its texts, labels, rounds and models are deleted for good. Export the labels first on the page “Monitor”."
-    )
+    st.write("Its texts, labels, rounds and models go for good. The page “Monitor” has the labels as a file.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        typed = st.text_input(
-            f"Type the project's name to confirm: {literal(project.name)}", key=f"confirm_{project.id}"
-        )
+        typed = st.text_input(f"To confirm, type its name: {literal(project.name)}", key=f"confirm_{project.id}")
         if st.button("Delete", key="delete", icon=":material/delete:", disabled=typed != project.name):
             delete_project(engine(), project.id)
             st.query_params.pop("project", None)

@@ -52,19 +52,35 @@ def _draw_right(
 
 
 def _drawn(component: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which items are drawn: whole components in random order as long as they fit, then one more if that is nearer."""
+    """Which items are drawn: whole components in random order as long as they fit, then the one best exchange."""
     names, which, sizes = np.unique(component, return_inverse=True, return_counts=True)
     taken = np.zeros(len(names), dtype=bool)
     wanted = min(round(share * len(component)), len(component) - 1)
     for part in rng.permutation(len(names)):
         if sizes[part] <= wanted:
             taken[part] = True
-            wanted -= sizes[part]
-    rest = np.flatnonzero(~taken)
-    if wanted and len(rest) > 1:  # the last component stays: nothing could be trained without it
-        smallest = rest[np.argmin(sizes[rest])]
-        taken[smallest] = sizes[smallest] - wanted < wanted
+            wanted -= int(sizes[part])
+    if wanted:
+        _exchange(taken, sizes, wanted)
     return np.asarray(taken[which])
+
+
+def _exchange(taken: NDArray[np.bool_], sizes: NDArray[np.int64], wanted: int) -> None:
+    """Takes one component more, perhaps for a smaller one, where that comes nearer to the items still wanted."""
+    outside = np.flatnonzero(~taken)
+    given = np.array([-1, *np.flatnonzero(taken)])  # -1: none is given back
+    if len(outside) < 2:
+        given = given[1:]  # the last component stays: nothing could be trained without it
+    _, first = np.unique(sizes[outside], return_index=True)
+    outside = outside[first]
+    released = np.where(given < 0, 0, sizes[given])
+    released, first = np.unique(released, return_index=True)
+    missed = np.abs(wanted - (sizes[outside][None, :] - released[:, None]))
+    if missed.size and missed.min() < wanted:
+        give, take = np.unravel_index(missed.argmin(), missed.shape)
+        taken[outside[take]] = True
+        if released[give]:
+            taken[given[first[give]]] = False
 
 
 def _missed(evaluation: NDArray[np.bool_], share: float) -> list[str]:

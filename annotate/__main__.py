@@ -1,0 +1,31 @@
+"""`python -m annotate`: projects, labels and the app, without the learner."""
+
+from typing import Annotated
+
+import typer
+
+from annotate.cli_labels import labels
+from annotate.cli_output import group, run
+from annotate.cli_projects import project
+
+app = group("Projects and labels, and the app in the browser.")
+app.add_typer(project, name="project")
+app.add_typer(labels, name="labels")
+
+
+@app.command()
+def serve(
+    port: Annotated[int, typer.Option(help="Port of the app.", min=1, max=65535)] = 8501,
+    address: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every network.")] = "localhost",
+) -> None:
+    """Start the app and, unless one is alive, a worker.
+
+    Example: python -m annotate serve --port 8501
+    """
+    from annotate.serve import serve as serve_app  # DBOS takes longer to import than every other command to run
+
+    serve_app(port=port, address=address)
+
+
+if __name__ == "__main__":
+    run(app)

@@ -1,0 +1,51 @@
+"""The commands `labels export|import`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from annotate.cli_output import Json, database, group, print_json
+from annotate.label_import import import_labels
+from annotate.labels import Form, export_labels
+
+labels = group("Take labels out of a project and into it.")
+
+Project = Annotated[str, typer.Argument(help="The project's name.")]
+
+
+@labels.command("export")
+def export_to(
+    project: Project,
+    out: Annotated[Path, typer.Option(help="The file to write: csv, jsonl or parquet.")],
+    form: Annotated[
+        Form, typer.Option("--format", help="Everything about each label, or sentence-transformers pairs or triplets.")
+    ] = Form.LABELS,
+    as_json: Json = False,
+) -> None:
+    """Write the current label of each pair to a file.
+
+    Example: python -m annotate labels export questions --out labels.csv
+    """
+    rows = export_labels(database(), project, out, form)
+    if as_json:
+        print_json({"rows": rows, "out": str(out), "format": form.value})
+    else:
+        print(f"{rows:,} rows in {out}")
+
+
+@labels.command("import")
+def import_from(
+    project: Project,
+    file: Annotated[Path, typer.Argument(help="A table with id1, id2, label (1, 0 or unsure), perhaps annotator.")],
+    as_json: Json = False,
+) -> None:
+    """Store the labels of a file: all of them or, where one is wrong, none.
+
+    Example: python -m annotate labels import questions labels.csv
+    """
+    imported = import_labels(database(), project, file)
+    if as_json:
+        print_json({"stored": imported.stored, "known": imported.known})
+    else:
+        print(f"{imported.stored:,} labels stored, {imported.known:,} were there already")

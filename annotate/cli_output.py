@@ -1,0 +1,58 @@
+"""What the command line has in common: the database, results on stdout, remarks and errors on stderr."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any, NoReturn
+
+import typer
+from sqlalchemy import Engine
+
+from db.domain import InputError
+from db.engine import make_engine, migrate
+
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def group(about: str) -> typer.Typer:
+    """A group of commands."""
+    return typer.Typer(help=about, add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+
+
+def database() -> Engine:
+    """The engine on the newest tables."""
+    migrate()
+    return make_engine()
+
+
+def print_json(result: Any) -> None:
+    """Nothing; the result is on stdout."""
+    print(json.dumps(result, indent=2, ensure_ascii=False))
+
+
+def print_columns(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Nothing; a table with aligned columns is on stdout."""
+    table = [list(header), *([" ".join(str(cell).split()) for cell in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def remark(text: str) -> None:
+    """Nothing; the text is on stderr."""
+    print(f"note: {text}", file=sys.stderr)
+
+
+def run(app: Callable[[], None]) -> None:
+    """Nothing; runs the command line. Exit code 0, 1 (failed) or 2 (bad input), errors in one line."""
+    try:
+        app()
+    except InputError as error:
+        _fail(str(error), 2)
+    except Exception as error:  # the last line of defence: whoever typed the command cannot use a traceback
+        _fail(f"{type(error).__name__}: {error}", 1)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print("error: " + " ".join(message.split()), file=sys.stderr)
+    raise SystemExit(code)

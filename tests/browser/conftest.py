@@ -1,0 +1,173 @@
+"""A running app, Chromium, and projects to label; every test has a project of its own."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from sqlalchemy import Engine, select
+
+from db.answers import current_labels
+from db.domain import AnswerKind
+from db.engine import make_engine, migrate, reading
+from db.models import Answer, Task
+from tests.conftest import ROOT
+from tests.factories import make_project, make_round
+
+CHROMIUM = Path("/usr/bin/chromium")
+DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+
+
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker("browser")
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A project of its own for one test, and what is stored of it."""
+
+    engine: Engine
+    project_id: int
+    url: str
+
+    @property
+    def answers(self) -> list[Answer]:
+        with reading(self.engine) as session:
+            mine = select(Answer).where(Answer.project_id == self.project_id)
+            return list(session.scalars(mine.order_by(Answer.id)))
+
+    @property
+    def tasks(self) -> list[Task]:
+        with reading(self.engine) as session:
+            mine = select(Task).where(Task.project_id == self.project_id)
+            return list(session.scalars(mine.order_by(Task.id)))
+
+    @property
+    def labels(self) -> list[AnswerKind | None]:
+        """The label of each task in the order of tasks."""
+        with reading(self.engine) as session:
+            found = {label.task_id: label.answer for label in current_labels(session, self.project_id)}
+        return [found.get(task.id) for task in self.tasks]
+
+
+@dataclass
+class App:
+    """The app in a process of its own, on a database of its own."""
+
+    home: Path
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"http://localhost:{self.port}"
+
+    def start(self) -> None:
+        environment = os.environ | {"ALLPAIRS_HOME": str(self.home)}
+        environment.pop("ALLPAIRS_DATABASE_URL", None)
+        options = ["--server.headless", "true", "--server.port", str(self.port)]
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
+        with (self.home / "app.log").open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+        self._wait()
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            self.process.wait(timeout=20)
+
+    def _wait(self) -> None:
+        for _ in range(300):
+            try:
+                urllib.request.urlopen(f"{self.url}/healthz", timeout=1)
+                return
+            except OSError:
+                time.sleep(0.1)
+        raise RuntimeError((self.home / "app.log").read_text())
+
+
+@pytest.fixture(scope="session")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    app = App(tmp_path_factory.mktemp("home"), port)
+    app.start()
+    yield app
+    app.stop()
+
+
+@pytest.fixture(scope="session")
+def database(app: App) -> Iterator[Engine]:
+    url = f"sqlite:///{app.home / 'allpairs.db'}"
+    migrate(url)
+    engine = make_engine(url)
+    yield engine
+    engine.dispose()
+
+
+_numbers = count(1)
+
+
+@pytest.fixture
+def make_desk(app: App, database: Engine) -> Callable[..., Desk]:
+    """A function that makes a project with one batch; texts that are not given are made up."""
+
+    def make(n: int, reserve: int = 0, texts: Sequence[str] = (), name: str = "", **settings: object) -> Desk:
+        name = name or f"Project {next(_numbers)}"
+        texts = texts or [f"How do I do thing number {i}?" for i in range(30)]
+        project_id = make_project(database, texts, name=name, **{"auto_train": False} | settings)
+        if n:
+            make_round(database, project_id, n, reserve)
+        return Desk(database, project_id, f"{app.url}/?project={quote(name)}")
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    if not CHROMIUM.exists():
+        pytest.skip(f"{CHROMIUM} is missing: install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def context(chromium: Browser) -> Iterator[BrowserContext]:
+    context = chromium.new_context(viewport=DESKTOP)  # type: ignore[arg-type]
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    errors: list[str] = []
+    page = context.new_page()
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    assert errors == []
+
+
+def open_card(page: Page, url: str) -> None:
+    """Nothing; the first pair is on the screen."""
+    page.goto(url)
+    expect(page.locator(".pair")).to_be_visible(timeout=30_000)
+
+
+def settle(page: Page, saved: int) -> None:
+    """Nothing; the server has acknowledged this many answers and owes none."""
+    # While a restarted app draws the page anew, the old card is there for a moment beside the new one.
+    expect(page.locator(".saved").last).to_have_text(f"saved {saved} · waiting 0", timeout=15_000)

@@ -1,0 +1,300 @@
+"""The labelling card in a real browser: nothing is lost, nothing is labelled twice, texts appear as they are."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from db.domain import AnswerKind
+from tests.browser.conftest import PHONE, App, Desk, open_card, settle
+from tests.conftest import ROOT
+from tests.factories import make_round
+
+P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
+MakeDesk = Callable[..., Desk]
+
+
+def shown(page: Page) -> tuple[str, str]:
+    left, right = (page.locator(f"[data-side={side}]").text_content() or "" for side in ("left", "right"))
+    return left, right
+
+
+def test_holding_a_key_over_sixty_pairs_gives_sixty_labels(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(60)
+    open_card(page, desk.url)
+    page.evaluate("addEventListener('keydown', (event) => { window.repeats = (window.repeats ?? 0) + event.repeat })")
+    for _ in range(75):
+        page.keyboard.down("2")  # the second time without up: the browser sees a key that repeats
+        page.wait_for_timeout(30)
+    page.keyboard.up("2")
+    settle(page, 60)
+    assert page.evaluate("window.repeats") == 74
+    assert len(desk.answers) == 60
+    assert desk.labels == [N] * 60
+    expect(page.locator(".empty")).to_contain_text("Batch 1 is complete")
+
+
+def test_sixty_presses_thirty_milliseconds_apart(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(60, reserve=10)
+    open_card(page, desk.url)
+    keys, meaning = ["1", "n", "u"], [P, N, U]
+    for i in range(60):
+        page.keyboard.press(keys[i % 3])
+        page.wait_for_timeout(30)
+    settle(page, 60)
+    assert len(desk.answers) == 60
+    assert desk.labels == [meaning[i % 3] for i in range(60)] + [None] * 10
+    expect(page.locator(".counts")).to_have_text("Batch 1: 60 of 60 answered · 20 positive")
+
+
+def test_undo_goes_back_as_far_as_wanted(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(5)
+    open_card(page, desk.url)
+    first = shown(page)
+    expect(page.locator("[data-act=undo]")).to_be_disabled()
+    for key in ("1", "1", "s", "z", "Backspace", "z"):
+        page.keyboard.press(key)
+    assert shown(page) == first
+    page.keyboard.press("z")  # nothing is left to undo
+    page.keyboard.press("2")
+    settle(page, 7)
+    assert [answer.answer for answer in desk.answers] == [P, P, S, R, R, R, N]
+    assert desk.labels == [N, None, None, None, None]
+    page.locator("[data-act=undo]").click()
+    expect(page.locator(".counts")).to_have_text("Batch 1: 0 of 5 answered · 0 positive")
+    settle(page, 8)
+    assert desk.labels == [None] * 5
+
+
+def test_a_skipped_pair_comes_back_at_the_end(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(3, reserve=3)
+    open_card(page, desk.url)
+    first = shown(page)
+    for key in ("s", "2", "2"):
+        page.keyboard.press(key)
+    settle(page, 3)
+    assert shown(page) == first
+    expect(page.locator(".last")).to_contain_text("negative")
+
+
+def test_a_reload_in_the_middle_loses_nothing(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(30)
+    open_card(page, desk.url)
+    for _ in range(12):
+        page.keyboard.press("2")
+    page.reload()
+    expect(page.locator(".counts")).to_have_text("Batch 1: 12 of 30 answered · 0 positive", timeout=15_000)
+    page.keyboard.press("1")
+    expect(page.locator(".counts")).to_have_text("Batch 1: 13 of 30 answered · 1 positive")
+    expect(page.locator(".saved")).to_contain_text("waiting 0")
+    assert desk.labels == [N] * 12 + [P] + [None] * 17
+    assert len(desk.answers) == 13
+
+
+def test_answers_given_offline_are_stored_when_the_connection_is_back(
+    page: Page, context: BrowserContext, make_desk: MakeDesk
+) -> None:
+    desk = make_desk(30)
+    open_card(page, desk.url)
+    context.set_offline(True)
+    for _ in range(8):
+        page.keyboard.press("1")
+    page.keyboard.press("z")
+    expect(page.locator(".saved")).to_have_text("saved 0 · waiting 9 · kept in this browser", timeout=15_000)
+    assert desk.answers == []
+    context.set_offline(False)
+    settle(page, 9)
+    assert desk.labels == [P] * 7 + [None] * 23
+    assert len(desk.answers) == 9
+
+
+def test_answers_of_a_closed_tab_are_stored_by_the_next_one(
+    page: Page, context: BrowserContext, make_desk: MakeDesk
+) -> None:
+    desk = make_desk(30)
+    open_card(page, desk.url)
+    context.set_offline(True)
+    for _ in range(6):
+        page.keyboard.press("2")
+    page.close()
+    context.set_offline(False)
+    assert desk.answers == []
+    again = context.new_page()
+    open_card(again, desk.url)
+    settle(again, 6)
+    assert desk.labels == [N] * 6 + [None] * 24
+    assert again.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('allpairs:')).length") == 0
+
+
+def test_a_restart_of_the_app_loses_nothing(page: Page, app: App, make_desk: MakeDesk) -> None:
+    desk = make_desk(30)
+    open_card(page, desk.url)
+    page.keyboard.press("1")
+    settle(page, 1)
+    app.stop()
+    for _ in range(5):
+        page.keyboard.press("2")
+    app.start()
+    settle(page, 6)
+    assert desk.labels == [P] + [N] * 5 + [None] * 24
+    assert len(desk.answers) == 6
+
+
+def test_two_tabs_of_one_annotator_agree(page: Page, context: BrowserContext, make_desk: MakeDesk) -> None:
+    desk = make_desk(20)
+    open_card(page, desk.url)
+    other = context.new_page()
+    open_card(other, desk.url)
+    for _ in range(10):
+        other.keyboard.press("2")
+    settle(other, 10)
+    page.keyboard.press("1")  # this tab still shows the first pair: an answer after all is a correction
+    settle(page, 1)
+    expect(page.locator(".counts")).to_have_text("Batch 1: 10 of 20 answered · 1 positive")
+    assert desk.labels == [P] + [N] * 9 + [None] * 10
+
+
+def test_keys_rest_while_one_types_or_holds_a_modifier(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(5)
+    open_card(page, desk.url)
+    page.get_by_label("Your name").click()
+    page.keyboard.type("12yns")
+    page.keyboard.press("Escape")
+    page.locator(".question").click()
+    for key in ("Control+1", "Alt+1", "Meta+1"):
+        page.keyboard.press(key)
+    page.wait_for_timeout(500)
+    assert desk.answers == []
+
+
+def test_the_score_is_hidden_until_the_answer(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(5)
+    open_card(page, desk.url)
+    assert "cosine" not in page.locator(".card").inner_text()
+    page.keyboard.press("1")
+    expect(page.locator(".last")).to_have_text("last pair: positive · cosine 0.95 · uncertainty")
+    assert "cosine" not in page.locator(".pair").inner_text()
+
+
+def test_differences_help_and_guidelines(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(2, texts=["change my password", "reset my password", "x"], guidelines="Think **twice**.")
+    open_card(page, desk.url)
+    assert page.locator(".text mark").all_text_contents() == ["change", "reset"]
+    underlined = "(mark) => getComputedStyle(mark).textDecorationLine"
+    assert page.locator(".text mark").first.evaluate(underlined) == "underline"
+    page.keyboard.press("d")
+    assert page.locator(".text mark").first.evaluate(underlined) == "none"
+    page.keyboard.press("?")
+    expect(page.locator(".help")).to_be_visible()
+    page.keyboard.press("g")
+    expect(page.get_by_text("Think twice.")).to_be_visible()
+    assert desk.answers == []
+
+
+HOSTILE = [
+    "<b>bold</b><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'>",
+    "**md** _md_ $x^2$ :smile: :red[no] [a](http://b) `code` \\ &amp; # h\n\n- list",
+    "مرحبا بالعالم 👩‍👩‍👧 " + "\u202e" + "abc",
+    "W" * 5000,
+    "word " * 1000,
+]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_texts_appear_as_they_are(page: Page, make_desk: MakeDesk, width: int) -> None:
+    desk = make_desk(9, texts=HOSTILE, name=f"<i>$x$ :smile:</i> {width}", question="**Same** <b>$x$</b> :smile:?")
+    page.set_viewport_size({"width": width, "height": 800})
+    open_card(page, desk.url)
+    expect(page.locator(".question")).to_have_text("**Same** <b>$x$</b> :smile:?")
+    texts = {text for _ in range(9) if (text := shown(page)) and page.keyboard.press("2") is None}
+    assert texts == {(HOSTILE[i], HOSTILE[j]) for i in range(5) for j in range(i + 1, 5)} - {(HOSTILE[3], HOSTILE[4])}
+    settle(page, 9)
+    assert page.evaluate("window.hacked") is None
+    assert page.get_by_role("heading", name=f"<i>$x$ :smile:</i> {width}").is_visible()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_long_texts_scroll_in_their_box(page: Page, make_desk: MakeDesk, width: int) -> None:
+    desk = make_desk(1, texts=HOSTILE[3:])
+    page.set_viewport_size({"width": width, "height": 800})
+    open_card(page, desk.url)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for side in ("left", "right"):
+        box = page.locator(f"[data-side={side}]")
+        assert box.evaluate("(box) => box.scrollWidth <= box.clientWidth && box.scrollHeight > box.clientHeight")
+
+
+def test_on_a_phone_texts_are_stacked_and_answers_fit_a_thumb(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(5)
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    open_card(page, desk.url)
+    left, right = (page.locator(f"[data-side={side}]").bounding_box() for side in ("left", "right"))
+    assert left is not None and right is not None
+    assert right["y"] >= left["y"] + left["height"]
+    for button in page.locator(".answers button").all():
+        box = button.bounding_box()
+        assert box is not None and box["height"] >= 48 and box["width"] >= 120
+        assert box["y"] + box["height"] <= PHONE["height"]
+    page.get_by_role("button", name="Yes, positive: key 1").click()
+    settle(page, 1)
+    assert desk.labels == [P] + [None] * 4
+
+
+def test_the_next_batch_appears_by_itself(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(2)
+    open_card(page, desk.url)
+    for _ in range(4):
+        page.keyboard.press("2")  # twice with nothing on the screen
+    settle(page, 2)
+    expect(page.locator(".empty")).to_contain_text("Batch 1 is complete")
+    make_round(desk.engine, desk.project_id, 3)
+    expect(page.locator(".counts")).to_have_text("Batch 2: 0 of 3 answered · 0 positive", timeout=10_000)
+    page.keyboard.press("1")
+    settle(page, 3)
+    assert desk.labels == [N, N, P, None, None]
+
+
+def test_a_complete_batch_asks_for_the_next_one_and_the_reserve_is_served(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(2, reserve=4, auto_train=True)
+    open_card(page, desk.url)
+    page.keyboard.press("2")
+    page.keyboard.press("2")
+    expect(page.get_by_text("The next batch is being made")).to_be_visible(timeout=15_000)
+    expect(page.locator(".counts")).to_have_text("Batch 1: 2 of 2 answered · 0 positive")
+    expect(page.locator(".pair")).to_be_visible()
+    page.keyboard.press("1")
+    settle(page, 3)
+    make_round(desk.engine, desk.project_id, 2)
+    expect(page.locator(".counts")).to_have_text("Batch 2: 0 of 2 answered · 0 positive (1 in all)", timeout=10_000)
+
+
+def test_pairs_of_others_are_not_shown_and_the_page_says_so(
+    page: Page, context: BrowserContext, make_desk: MakeDesk
+) -> None:
+    desk = make_desk(5)
+    open_card(page, f"{desk.url}&annotator=ann")
+    other = context.new_page()
+    other.goto(f"{desk.url}&annotator=bob")
+    expect(other.locator(".empty")).to_contain_text("with other annotators", timeout=15_000)
+    expect(other.locator(".empty")).to_contain_text("free in 10 minutes")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+def test_screenshots(page: Page, make_desk: MakeDesk, device: str, scheme: str) -> None:
+    texts = ["I forgot my password. How can I change it?", "How do I reset my password?", "Where are my invoices?",
+             "How do I download an invoice?", "Can I pay by bank transfer?"]  # fmt: skip
+    desk = make_desk(8, texts=texts, name=f"Help desk, {device}, {scheme}", question="Do these questions ask the same?")
+    if device == "phone":
+        page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    open_card(page, desk.url)
+    page.keyboard.press("1")
+    page.keyboard.press("2")
+    page.keyboard.press("z")
+    settle(page, 3)
+    background = page.locator("[data-testid=stApp]").evaluate("(app) => getComputedStyle(app).backgroundColor")
+    assert (sum(map(int, background[4:-1].split(","))) < 384) is (scheme == "dark")
+    folder = ROOT / "docs" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"label-{device}-{scheme}.png")

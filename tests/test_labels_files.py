@@ -1,0 +1,228 @@
+"""Labels go out to files and come back; files with a mistake change nothing."""
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from sqlalchemy import Engine, func, select
+
+from annotate.label_import import Imported, import_labels
+from annotate.labels import Form, export_labels
+from annotate.projects import create_project, list_projects
+from db.answers import current_labels
+from db.corpus.corpus import Corpus, Item
+from db.domain import AnswerKind, InputError, Kind, Settings, Side, Split
+from db.engine import reading, writing
+from db.items import first_identifiers
+from db.models import Answer, Task
+from tests.factories import make_round
+
+P, N, U, S, R = (
+    AnswerKind.POSITIVE,
+    AnswerKind.NEGATIVE,
+    AnswerKind.UNSURE,
+    AnswerKind.SKIP,
+    AnswerKind.RETRACT,
+)
+
+
+def make(engine: Engine, name: str = "Questions", n: int = 6, right: int = 0) -> int:
+    sides = [Side.LEFT] * n + [Side.RIGHT] * right
+    items = [
+        Item(
+            (f"id {i}", f"another {i}" if i == 0 else f"other {i}"), side, f'text {i}, "שלום" 🎈\nline two', Split.TRAIN
+        )
+        for i, side in enumerate(sides)
+    ]
+    corpus = Corpus(Kind.BIPARTITE if right else Kind.SYMMETRIC, items, [])
+    return create_project(engine, name, corpus, Settings(evaluation_share=0))
+
+
+def answer(engine: Engine, project_id: int, *answers: tuple[int, AnswerKind], who: str = "ann") -> None:
+    """Stores answers on tasks, by position."""
+    with writing(engine) as session:
+        tasks = session.scalars(select(Task).where(Task.project_id == project_id).order_by(Task.position)).all()
+        count = session.scalar(select(func.count(Answer.id))) or 0
+        for number, (position, kind) in enumerate(answers):
+            task = tasks[position]
+            pair = {"left_id": task.left_id, "right_id": task.right_id, "task_id": task.id}
+            session.add(Answer(project_id=project_id, annotator=who, answer=kind, key=f"key {count + number}", **pair))
+            session.flush()
+
+
+def labelled(engine: Engine, project_id: int) -> set[tuple[str, str, AnswerKind, str]]:
+    with reading(engine) as session:
+        labels = current_labels(session, project_id)
+        ids = first_identifiers(session, [item for at in labels for item in (at.left_id, at.right_id)])
+        return {(ids[at.left_id], ids[at.right_id], at.answer, at.annotator) for at in labels}
+
+
+def stored(engine: Engine) -> int:
+    with reading(engine) as session:
+        return session.scalar(select(func.count(Answer.id))) or 0
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    """A project with labels on pairs (0,1) +, (0,2) unsure, (0,4) −; (0,3) and (0,5) have none."""
+    project_id = make(engine)
+    make_round(engine, project_id, 5)
+    answer(engine, project_id, (0, N), (1, U), (2, P), (3, N), (4, S))
+    answer(engine, project_id, (0, P), (2, R))  # a correction and an undo
+    return project_id
+
+
+def read(path: Path) -> list[dict[str, object]]:
+    if path.suffix == ".parquet":
+        return pq.read_table(path).to_pylist()
+    if path.suffix == ".jsonl":
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [{key: value or None for key, value in row.items()} for row in csv.DictReader(stream)]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_an_export_has_the_label_that_counts(engine: Engine, project: int, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"labels.{suffix}"
+    assert export_labels(engine, "Questions", path) == 3
+    rows = {(row["id1"], row["id2"]): row for row in read(path)}
+    assert {pair: str(row["answer"]) for pair, row in rows.items()} == {
+        ("another 0", "id 1"): "positive",
+        ("another 0", "id 2"): "unsure",
+        ("another 0", "id 4"): "negative",
+    }
+    found = rows["another 0", "id 1"]
+    assert str(found["label"]) == "1"
+    assert rows["another 0", "id 2"]["label"] is None
+    assert found["text2"] == 'text 1, "שלום" 🎈\nline two'
+    assert (found["annotator"], str(found["round"]), found["strategy"]) == ("ann", "1", "uncertainty")
+    assert float(str(found["score"])) == 0.95
+    assert "T" in str(found["created_at"])
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_an_export_comes_back_the_same(engine: Engine, project: int, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"labels.{suffix}"
+    export_labels(engine, "Questions", path)
+    other = make(engine, "Other")
+    assert import_labels(engine, "Other", path) == Imported(3, 0)
+    assert labelled(engine, other) == labelled(engine, project)
+    assert import_labels(engine, "Other", path) == Imported(0, 3)
+    assert import_labels(engine, "Questions", path) == Imported(0, 3)  # they are there already, with their tasks
+
+
+def test_an_empty_project_exports_a_header(engine: Engine, tmp_path: Path) -> None:
+    make(engine)
+    assert export_labels(engine, "Questions", tmp_path / "a.parquet") == 0
+    assert pq.read_table(tmp_path / "a.parquet").column_names[:2] == ["id1", "id2"]
+    assert export_labels(engine, "Questions", tmp_path / "a.csv", Form.PAIRS) == 0
+    assert (tmp_path / "a.csv").read_text().strip() == "sentence1,sentence2,label"
+
+
+def test_pairs_for_training_leave_unsure_out(engine: Engine, project: int, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    assert export_labels(engine, "Questions", path, Form.PAIRS) == 2
+    assert [(str(row["sentence1"])[:6], str(row["sentence2"])[:6], row["label"]) for row in read(path)] == [
+        ("text 0", "text 4", 0),
+        ("text 0", "text 1", 1),
+    ]
+
+
+def triplets(path: Path) -> list[tuple[str, ...]]:
+    return [tuple(str(row[name])[5] for name in ("anchor", "positive", "negative")) for row in read(path)]
+
+
+def test_triplets_use_every_partner_of_an_anchor(engine: Engine, tmp_path: Path) -> None:
+    project_id = make(engine)
+    make_round(engine, project_id, 5)  # pairs of item 0 with items 1 … 5
+    answer(engine, project_id, (0, P), (1, N), (2, N), (3, N), (4, P))
+    path = tmp_path / "triplets.jsonl"
+    assert export_labels(engine, "Questions", path, Form.TRIPLETS) == 3
+    assert triplets(path) == [("0", "1", "2"), ("0", "5", "3"), ("0", "1", "4")]
+
+
+def test_both_items_of_a_symmetric_pair_are_anchors(engine: Engine, tmp_path: Path) -> None:
+    make(engine)
+    path = tmp_path / "labels.csv"
+    path.write_text("id1,id2,label\nid 0,id 3,1\nid 1,id 3,0\n")
+    import_labels(engine, "Questions", path)
+    export_labels(engine, "Questions", tmp_path / "t.jsonl", Form.TRIPLETS)
+    assert triplets(tmp_path / "t.jsonl") == [("3", "0", "1")]
+
+
+def test_only_left_items_anchor_a_bipartite_project(engine: Engine, tmp_path: Path) -> None:
+    make(engine, n=2, right=2)
+    path = tmp_path / "labels.csv"
+    path.write_text("id1,id2,label\nid 0,id 2,1\nid 0,id 3,0\nid 1,id 2,0\n")
+    import_labels(engine, "Questions", path)
+    export_labels(engine, "Questions", tmp_path / "t.jsonl", Form.TRIPLETS)
+    assert triplets(tmp_path / "t.jsonl") == [("0", "2", "3")]
+
+
+@pytest.mark.parametrize("name", ["labels.xlsx", "no/such/folder/labels.csv"])
+def test_files_that_cannot_be_written_are_refused(engine: Engine, project: int, tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match="labels"):
+        export_labels(engine, "Questions", tmp_path / name)
+    assert not list(tmp_path.rglob("*labels*"))
+
+
+def test_imported_labels_are_stored_once_whatever_the_order_of_ids(engine: Engine, tmp_path: Path) -> None:
+    project_id = make(engine)
+    path = tmp_path / "labels.csv"
+    path.write_text("id1,id2,label,annotator\nid 3,id 1,1,\nother 1,other 3,positive,\nid 1,id 2,Unsure,bob\n")
+    assert import_labels(engine, "Questions", path) == Imported(2, 0)
+    assert import_labels(engine, "Questions", path) == Imported(0, 2)
+    assert labelled(engine, project_id) == {("id 1", "id 3", P, "import"), ("id 1", "id 2", U, "bob")}
+    assert stored(engine) == 2
+
+
+def test_a_correction_after_an_import_survives_the_same_file(engine: Engine, tmp_path: Path) -> None:
+    project_id = make(engine)
+    path = tmp_path / "labels.csv"
+    path.write_text("id1,id2,label\nid 0,id 1,1\n")
+    import_labels(engine, "Questions", path)
+    make_round(engine, project_id, 1)
+    answer(engine, project_id, (0, N), who="import")
+    assert import_labels(engine, "Questions", path) == Imported(0, 1)
+    assert {label[2] for label in labelled(engine, project_id)} == {N}
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (["id 0,id 9,1"], ["row 3, column 'id2'", "the project has no id", "'id 9'"]),
+        (["nope,id 1,1"], ["row 3, column 'id1'", "'nope'"]),
+        (["id 0,id 1,perhaps"], ["row 3, column 'label'", "'perhaps'", "unsure"]),
+        (["id 0,id 1,"], ["row 3, column 'label'"]),
+        (["id 1,other 1,1"], ["row 3, column 'id2'", "same text"]),
+        (["id 4,id 5,0"], ["row 3, column 'label'", "negative here and positive in row 2"]),
+    ],
+)
+def test_one_bad_row_stores_nothing(engine: Engine, tmp_path: Path, rows: list[str], expected: list[str]) -> None:
+    make(engine)
+    path = tmp_path / "labels.csv"
+    path.write_text("\n".join(["id1,id2,label", "id 4,id 5,1", *rows]) + "\n")
+    with pytest.raises(InputError) as caught:
+        import_labels(engine, "Questions", path)
+    assert [part for part in expected if part not in str(caught.value)] == []
+    assert stored(engine) == 0
+
+
+def test_an_annotator_name_beyond_the_column_is_refused(engine: Engine, tmp_path: Path) -> None:
+    make(engine)
+    path = tmp_path / "labels.csv"
+    path.write_text(f"id1,id2,label,annotator\nid 0,id 1,1,{'x' * 201}\n")
+    with pytest.raises(InputError, match="column 'annotator': a name of 201"):
+        import_labels(engine, "Questions", path)
+
+
+def test_unknown_projects_are_refused(engine: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text("id1,id2,label\na,b,1\n")
+    for act in (import_labels, export_labels):
+        with pytest.raises(InputError, match="no project named 'Nope'"):
+            act(engine, "Nope", path)
+    assert list_projects(engine) == []
