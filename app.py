@@ -6,5 +6,7 @@ import streamlit as st
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-SCRIPT = Path(__file__).parent / "annotate" / "app.py"
-app = st.App(SCRIPT, routes=[Route("/healthz", lambda request: PlainTextResponse("ok"))])
+from annotate.serve import lifespan
+
+SCRIPT = Path(__file__).resolve().parent / "annotate" / "app.py"
+app = st.App(SCRIPT, lifespan=lifespan, routes=[Route("/healthz", lambda request: PlainTextResponse("ok"))])

@@ -5,8 +5,10 @@ from pathlib import Path
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.app_state import annotator, current_project, engine
+from annotate.app_state import MAX_ANNOTATOR, annotator, current_project, engine
 from annotate.jobs import worker_alive
+from annotate.labelling import leave
+from annotate.wording import literal
 from db.engine import reading
 from db.projects import all_projects
 
@@ -26,49 +28,58 @@ NAVIGATION = (
 def main() -> None:
     """Nothing; the page that was asked for is shown."""
     st.set_page_config(page_title="Allpairs", page_icon=ICON, layout="wide")
-    files = [(PAGES / f"{file}.py", title, icon) for file, title, icon in NAVIGATION]
-    page = st.navigation([st.Page(file, title=title, icon=icon) for file, title, icon in files if file.exists()])
+    page = st.navigation([st.Page(PAGES / f"{file}.py", title=title, icon=icon) for file, title, icon in NAVIGATION])
     database = engine()
     with st.sidebar:
         pick_project(database)
-        name_annotator()
+        name_annotator(database)
     warn_without_worker(database)
     page.run()
 
 
 def pick_project(database: Engine) -> None:
     """Nothing; `?project=NAME` names the project that was picked, on every page."""
+    asked = st.query_params.get("project")
     _restore("project")
-    with reading(database) as session:
-        names = [project.name for project in all_projects(session)]
     project = current_project(database)
     if project is None:
         return
-    wanted = st.query_params.get("project", project.name)
-    if wanted != project.name:
-        st.warning(f"There is no project named {wanted!r}; this is {project.name!r}.")
-    # The address decides, so that a link, the back button and another page can all change the project.
-    st.session_state["picked_project"] = st.query_params["project"] = project.name
-    st.selectbox("Project", names, key="picked_project", on_change=_remember, args=("project", "picked_project"))
+    if asked not in (None, project.name):
+        st.warning(f"There is no project named {literal(asked)}; this is {literal(project.name)}.")
+    with reading(database) as session:
+        names = [other.name for other in all_projects(session)]
+    key = _show("project", project.name)
+    st.selectbox("Project", names, key=key, on_change=_remember, args=("project",))
 
 
-def name_annotator() -> None:
+def name_annotator(database: Engine) -> None:
     """Nothing; `?annotator=NAME` names who is labelling, on every page."""
     _restore("annotator")
-    st.session_state["named_annotator"] = st.query_params["annotator"] = annotator()
-    st.text_input("Your name", key="named_annotator", on_change=_remember, args=("annotator", "named_annotator"))
-
-
-def _remember(parameter: str, widget: str) -> None:
-    st.query_params[parameter] = st.session_state[parameter] = st.session_state[widget]
+    key = _show("annotator", annotator())
+    st.text_input("Your name", key=key, on_change=_rename, args=(database,), max_chars=MAX_ANNOTATOR)
 
 
 def _restore(parameter: str) -> None:
     """Changing the page empties the address; put the choice back."""
-    if parameter in st.query_params:
-        st.session_state[parameter] = st.query_params[parameter]
-    elif parameter in st.session_state:
+    if parameter not in st.query_params and parameter in st.session_state:
         st.query_params[parameter] = st.session_state[parameter]
+
+
+def _show(parameter: str, value: str) -> str:
+    """The key of the parameter's widget, which shows the value that the address has."""
+    # The address decides, so that a link, the back button and another page can all change it.
+    key = f"chosen_{parameter}"
+    st.query_params[parameter] = st.session_state[parameter] = st.session_state[key] = value
+    return key
+
+
+def _remember(parameter: str) -> None:
+    st.query_params[parameter] = st.session_state[parameter] = st.session_state[f"chosen_{parameter}"]
+
+
+def _rename(database: Engine) -> None:
+    leave(database, st.session_state["annotator"])
+    _remember("annotator")
 
 
 @st.fragment(run_every=10)

@@ -118,7 +118,7 @@ def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
         interpolate="step-after", line={"strokeWidth": 2}, opacity=0.35
     )
     hover = alt.Chart(table).mark_bar(opacity=0).encode(
-        alt.X("score_from:Q"), x2="score_to:Q", y=alt.value(0), y2=alt.value(HEIGHT),
+        alt.X("score_from:Q"), x2="score_to:Q", y=alt.datum(top), y2=alt.datum(FLOOR),
         tooltip=_tooltips({"score_from": ("Score from", ".3f"), "score_to": ("to", ".3f"),
                            "negatives": ("Negatives", ",d"), "positives": ("Positives", ",d")}),
     )  # fmt: skip
@@ -126,7 +126,7 @@ def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
         bars.encode(score, count, kind, x2="score_to:Q", y2="floor:Q"),
         steps.encode(score, count, kind, y2="floor:Q"),
     ]
-    return alt.layer(*layers, hover, *_threshold_layers(table, threshold)).properties(height=HEIGHT)
+    return alt.layer(*layers, hover, *_threshold_layers(table, threshold)).properties(height=HEIGHT + 60)
 
 
 def describe_histogram(table: pd.DataFrame, threshold: float | None) -> str:

@@ -43,6 +43,12 @@ def remark(text: str) -> None:
     print(f"note: {text}", file=sys.stderr)
 
 
+def working(on: str) -> None:
+    """Nothing; a person at a terminal sees what takes time."""
+    if sys.stderr.isatty():
+        print(f"{on} …", file=sys.stderr)
+
+
 def run(app: Callable[[], None]) -> None:
     """Nothing; runs the command line. Exit code 0, 1 (failed) or 2 (bad input), errors in one line."""
     try:

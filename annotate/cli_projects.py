@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from annotate.cli_output import Json, database, group, print_columns, print_json, remark
+from annotate.cli_output import Json, database, group, print_columns, print_json, remark, working
 from annotate.projects import (
     ProjectRow,
     Summary,
@@ -73,12 +73,14 @@ def create(
         raise InputError("--split states the split: leave out --both-sides and --evaluation-share")
     settings = checked_settings({field: value for field, value in given.items() if value is not None})
     name = checked_name(name)
+    working("reading and checking the files")
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_column or ("text",))
     if split is None:
         rng = np.random.default_rng(settings.seed)
         corpus = split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)
     else:
         corpus = read_split(split, corpus)
+    working(f"storing {len(corpus.items):,} texts")
     engine = database()
     project_id = create_project(engine, name, corpus, settings)
 

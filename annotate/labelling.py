@@ -19,6 +19,7 @@ from db.models import Job, Project, Task, now
 from db.tasks import (
     BatchProgress,
     batch_progress,
+    end_leases,
     free_tasks,
     is_in_batch,
     lease_tasks,
@@ -88,6 +89,12 @@ def serve(engine: Engine, project_id: int, annotator: str, n: int = BUFFER) -> t
     with writing(engine) as session:
         tasks = lease_tasks(session, project_id, annotator, n, at)
         return _pairs(session, project_id, tasks), _standing(session, project_id, annotator, at, bool(tasks))
+
+
+def leave(engine: Engine, annotator: str) -> None:
+    """Nothing; what this annotator was served is free for others, or for the same person under another name."""
+    with writing(engine) as session:
+        end_leases(session, annotator)
 
 
 def look(engine: Engine, project_id: int, annotator: str) -> Standing:

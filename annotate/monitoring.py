@@ -13,7 +13,7 @@ from db.evaluations import evaluation_items, gold_counts, matchers_with_evaluati
 from db.models import Evaluation, Matcher, Round
 from db.rounds import answer_counts, rounds_of
 
-MEASURES = {"average_precision": "Average precision", "precision_at_recall_20": "Precision at 20 % recall"}
+MEASURES = {"average_precision": "Average precision", "precision_at_recall_20": "Precision at 20% recall"}
 METHODS = {
     "exact": "exact",
     "near-random": "false positives estimated from the nearest pairs and a random sample of the others",
@@ -136,7 +136,7 @@ def threshold(matcher: Matcher) -> float | None:
 
 def method_in_words(found: Estimate, evaluation: Evaluation) -> str:
     """The interval of the estimate where it has a width, how it was made, and over what."""
-    interval = f"95 % interval {found.low:.3f} to {found.high:.3f}, " if found.high > found.low else ""
+    interval = f"95% interval {found.low:.3f} to {found.high:.3f}, " if found.high > found.low else ""
     words = f"{interval}{METHODS.get(found.method, found.method)}"
     over = f"over all {evaluation.pairs:,} pairs of evaluation items, {evaluation.positives:,} positives."
     return f"{words[0].upper()}{words[1:]} {over}"
@@ -164,7 +164,7 @@ def card(matcher: Matcher) -> list[tuple[str, str]]:
         ("w", _number(matcher.w)),
         ("b", _number(matcher.b)),
         ("Threshold (score where p = ½)", _number(threshold(matcher))),
-        ("Last answer seen", f"{matcher.cutoff:,}"),
+        ("Cutoff (last answer seen)", f"{matcher.cutoff:,}"),
         ("Seed", str(details.get("seed", "–"))),
         ("Loss", _number(details.get("loss"))),
         ("Made", f"{matcher.created_at:%Y-%m-%d %H:%M} UTC"),

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -14,7 +15,8 @@ from sqlalchemy import Engine
 
 from annotate.demo import ensure_demo
 from annotate.jobs import worker_alive
-from db.engine import make_engine, migrate
+from db.engine import make_engine, migrate, writing
+from db.jobs import report_worker
 
 ROOT = Path(__file__).parent.parent
 WORKER = [sys.executable, "-m", "learner", "worker"]
@@ -54,13 +56,17 @@ async def _keep_worker(engine: Engine) -> None:
         while True:
             if process is None or process.poll() is not None:
                 wait = LOOK_EVERY if process is None else min(2 * wait, LONGEST_WAIT)
-                process = None if worker_alive(engine) else _start_worker()
+                process = None if worker_alive(engine) else _start_worker(engine)
             await asyncio.sleep(wait)
     finally:
         if process is not None and process.poll() is None:
             process.terminate()
 
 
-def _start_worker() -> subprocess.Popen[bytes]:
+def _start_worker(engine: Engine) -> subprocess.Popen[bytes]:
     log.info("starting a worker")
-    return subprocess.Popen(WORKER, cwd=os.getcwd(), env={**os.environ, "PYTHONPATH": str(ROOT)})
+    process = subprocess.Popen(WORKER, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    # Loading torch takes the worker seconds; nobody should be told meanwhile to start another one.
+    with writing(engine) as session:
+        report_worker(session, socket.gethostname(), socket.gethostname(), process.pid, "starting")
+    return process

@@ -24,7 +24,8 @@ from pathlib import Path
 
 from sentence_transformers import SentenceTransformer
 
-folder = Path("{folder}")  # the unpacked archive
+# the unpacked archive
+folder = Path("{folder}")
 encoder = SentenceTransformer(str(folder))
 matcher = json.loads((folder / "matcher.json").read_text())
 

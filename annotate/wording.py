@@ -5,6 +5,8 @@ from datetime import datetime
 
 from db.models import now
 
+JOINER = "\u2060"
+
 
 def duration(seconds: float) -> str:
     """A length of time in its largest fitting unit: `8 s`, `3 min`, `2.5 h`."""
@@ -23,5 +25,6 @@ def ago(time: datetime) -> str:
 
 def literal(text: str) -> str:
     """The text such that Markdown shows it as it is, on one line, whatever signs are in it."""
-    escaped = re.sub(r"([\\`*_{}\[\]()#+\-.!$<>|~&])", r"\\\1", " ".join(text.split()))
-    return escaped.replace(":", "&#58;")  # Streamlit looks for :emoji: and :colour[ ] after the escapes are gone
+    # Streamlit turns :emoji:, :red[ ] and -> into signs after it has read the escapes: an invisible joiner parts them.
+    parted = re.sub(r"(?<=:)(?=\S)|(?<=[-<>=~])(?=[-<>=~])", JOINER, " ".join(text.split()))
+    return re.sub(r"([\\`*_{}\[\]()#+\-.!$<>|~&])", r"\\\1", parted)

@@ -43,4 +43,7 @@ def label_rows(session: Session, project_id: int) -> list[LabelRow]:
         .where(Answer.id.in_(counting_ids(project_id)))
         .order_by(Answer.id)
     )
-    return [LabelRow(left, right, AnswerKind(answer), *rest) for (left, right, answer), rest in map(_cut, rows)]
+    return [
+        LabelRow(left, right, AnswerKind(answer), annotator, time, number, strategy, score)
+        for left, right, answer, annotator, time, number, strategy, score in rows
+    ]

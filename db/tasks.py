@@ -107,6 +107,11 @@ def _lease(session: Session, task_ids: Sequence[int], annotator: str, until: dat
     session.execute(insert(Lease), [{"task_id": id_, "annotator": annotator, "expires_at": until} for id_ in task_ids])
 
 
+def end_leases(session: Session, annotator: str) -> None:
+    """Nothing; the annotator holds no task any more."""
+    session.execute(delete(Lease).where(Lease.annotator == annotator))
+
+
 def next_lease_end(session: Session, project_id: int, annotator: str, now: datetime) -> datetime | None:
     """When the first task that somebody else holds is free again; nothing if nobody holds one."""
     batch = newest_round(session, project_id)

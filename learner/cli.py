@@ -2,12 +2,14 @@
 
 import logging
 import os
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 from pydantic import ValidationError
+from transformers.utils.logging import disable_progress_bar
 
 from db.corpus.corpus import load_corpus
 from db.corpus.split import read_split, split_corpus
@@ -21,7 +23,7 @@ from learner.match import Cut, match_corpus
 from learner.matcher import load_matcher
 from learner.simulate import simulate as run_simulation
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 Left = Annotated[Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl or parquet, also .gz.")]
 Right = Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")]
@@ -90,6 +92,8 @@ def simulate(
         typer.echo(f"note: {note}", err=True)
     with progress_bar() as progress:
         rows = run_simulation(corpus, load_encoder(encoder), settings, rounds, out, progress)
+    for row in rows:
+        _note_untrained(row)
     if json:
         print_result({"rounds": rows}, None)
         return
@@ -154,6 +158,13 @@ def match(
         typer.echo(f"{found['pairs']} pairs with cosine ≥ {found['threshold']:.4f} in {out}")
 
 
+def _note_untrained(row: dict[str, Any]) -> None:
+    if not row["trained"]:
+        kind = "positive" if row["positives"] else "negative"
+        what = f"round {row['round']}: all {row['labels']} labels are {kind}, and a model needs both kinds"
+        typer.echo(f"note: {what}: the figures are those of the pre-trained encoder", err=True)
+
+
 def _columns(names: list[str] | None) -> tuple[str, ...]:
     return tuple(names) if names else ("text",)
 
@@ -165,17 +176,22 @@ def _settings(**values: object) -> Settings:
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        raise InputError(f"--{str(first['loc'][0]).replace('_', '-')}: {first['msg']}") from error
+        name = str(first["loc"][0]).replace("_", "-").replace("evaluation-share", "test-fraction")
+        raise InputError(f"--{name}: {first['msg'].lower()}, not {first['input']!r}") from error
 
 
 def main() -> None:
-    """Nothing; runs the command line. Exit code 0, 1 (failed) or 2 (bad input)."""
+    """Nothing; runs the command line. Exit code 0, 1 (failed) or 2 (bad input), errors in one line."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    if not sys.stderr.isatty():
+        disable_progress_bar()  # of the model library; our own bars know by themselves
     try:
-        app()
+        raise SystemExit(app(sys.argv[1:] or ["--help"], standalone_mode=False))
     except InputError as error:
         fail(str(error), 2)
+    except typer.TyperException as error:
+        fail(error.format_message(), error.exit_code)
     except Exception as error:  # the last line of defence: one line, not a traceback
         logging.getLogger(__name__).debug("traceback", exc_info=True)
         fail(f"{type(error).__name__}: {error}", 1)

@@ -58,5 +58,5 @@ def write_text(path: Path, text: str) -> None:
 
 def fail(message: str, code: int) -> None:
     """Never: ends the program with one line on stderr."""
-    print(f"error: {message}", file=sys.stderr)
+    print("error: " + " ".join(message.split()), file=sys.stderr)
     raise SystemExit(code)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
 from torch import Tensor
 
@@ -46,7 +47,7 @@ def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Enc
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:
         model = SentenceTransformer(source, device=device or default_device())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"encoder {name!r} cannot be loaded: {first_line}") from error
     return Encoder(model, name)

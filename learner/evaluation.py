@@ -11,6 +11,7 @@ from learner.metrics import Curve, average_precision, curve_from_counts, precisi
 from learner.search import ROWS, as_tensor, blocks, count_pairs
 
 BINS = 60
+TIE = 1e-6  # float32 products of the same two texts differ by less than this, with their place in a block
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,14 @@ def evaluate_exact(
     if not len(positives):
         return None
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
-    thresholds = torch.sort((queries[positives[:, 0]] * corpus[positives[:, 1]]).sum(1)).values
+    scores = torch.sort((queries[positives[:, 0]] * corpus[positives[:, 1]]).sum(1)).values
+    thresholds = scores - TIE  # a negative that ties with a positive counts against it
     false, histogram = _count_negatives(queries, corpus, positives, thresholds, symmetric, progress)
     pairs = count_pairs(len(left), len(right), symmetric)
-    curve = _curve(thresholds.cpu().numpy().astype(np.float64), false)
-    return AllPairs(pairs, len(positives), _estimates(curve), curve, _as_histogram(thresholds, histogram, pairs))
+    positive, lowered = scores.cpu().numpy(), thresholds.cpu().numpy()
+    curve = _curve(positive, lowered, false)
+    bins = _as_histogram(positive, float(lowered[0]), histogram, pairs)
+    return AllPairs(pairs, len(positives), _estimates(curve), curve, bins)
 
 
 def _estimates(curve: Curve) -> dict[str, Estimate]:
@@ -66,7 +70,8 @@ def _count_negatives(
     rows, columns = positives[order].T
     buckets = torch.zeros(len(thresholds) + 1, dtype=torch.long, device=left.device)
     histogram = torch.zeros(BINS, device=left.device, dtype=torch.float64)
-    floor, edges = float(thresholds[0]), _edges(thresholds)
+    floor = float(thresholds[0])
+    edges = _edges(floor)
     for block in blocks(left, right, symmetric):
         near = slice(*np.searchsorted(rows, [block.row, block.row + ROWS]))
         here = (columns[near] >= block.column) & (columns[near] < block.column + block.scores.shape[1])
@@ -78,27 +83,26 @@ def _count_negatives(
     return buckets.cpu().numpy(), histogram.cpu().numpy()
 
 
-def _curve(thresholds: np.ndarray, buckets: np.ndarray) -> Curve:
-    """The curve from ascending positive scores and the negatives in the buckets above each of them."""
-    false = np.cumsum(buckets[::-1])[:-1]  # at the i-th highest positive: all negatives that score at least as much
-    true = np.arange(1, len(thresholds) + 1)
-    descending = thresholds[::-1]
-    last_of_tie = np.r_[np.diff(descending) != 0, True]
-    return curve_from_counts(descending[last_of_tie], true[last_of_tie], false[last_of_tie], len(thresholds))
+def _curve(scores: np.ndarray, thresholds: np.ndarray, buckets: np.ndarray) -> Curve:
+    """The curve at ascending thresholds, from ascending positive scores and the negatives in the buckets above each."""
+    false = np.cumsum(buckets[::-1])[:-1]  # at the i-th highest threshold: all negatives that score at least as much
+    true = len(scores) - np.searchsorted(scores, thresholds[::-1])
+    last_of_tie = np.r_[np.diff(true) != 0, True]
+    descending = thresholds[::-1].astype(np.float64)
+    return curve_from_counts(descending[last_of_tie], true[last_of_tie], false[last_of_tie], len(scores))
 
 
-def _edges(thresholds: Tensor) -> np.ndarray:
-    """Edges of equally wide bins from the lowest positive's score to 1 (rounding may put a cosine a hair above)."""
-    low = float(thresholds[0])
+def _edges(low: float) -> np.ndarray:
+    """Edges of equally wide bins from the lowest threshold to 1 (rounding may put a cosine a hair above)."""
     return np.linspace(low, max(1.0001, low + 1e-3), BINS + 1)
 
 
-def _as_histogram(thresholds: Tensor, negatives: np.ndarray, pairs: int) -> dict[str, list[float] | int]:
-    edges = _edges(thresholds)
-    positive = np.histogram(thresholds.cpu().numpy(), edges)[0]
+def _as_histogram(scores: np.ndarray, low: float, negatives: np.ndarray, pairs: int) -> dict[str, list[float] | int]:
+    edges = _edges(low)
+    positive = np.histogram(scores, edges)[0]
     return {
         "edges": edges.tolist(),
         "negatives": negatives.tolist(),
         "positives": positive.tolist(),
-        "below": int(pairs - negatives.sum() - len(thresholds)),
+        "below": int(pairs - negatives.sum() - len(scores)),
     }

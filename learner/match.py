@@ -12,7 +12,7 @@ from db.corpus.corpus import Corpus
 from db.domain import InputError, Kind, Progress, no_progress
 from learner.evaluate import sides_of
 from learner.matcher import FILE, load_matcher
-from learner.search import Pairs, best_pairs
+from learner.search import LOWEST, Pairs, best_pairs
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def _threshold(model: str, cut: Cut) -> float:
         raise InputError(f"give one of --top, --threshold and --precision (given: {', '.join(given) or 'none'})")
     if cut.precision is not None:
         return _score_at_precision(Path(model), cut.precision)
-    return cut.threshold if cut.threshold is not None else -1.0
+    return cut.threshold if cut.threshold is not None else LOWEST
 
 
 def _score_at_precision(folder: Path, precision: float) -> float:

@@ -59,8 +59,9 @@ def draw_pairs(dataset: Dataset, vectors: np.ndarray, known: np.ndarray, n: int,
     total = count_pairs(len(rows), len(columns), dataset.symmetric)
     # Among n + |known| distinct pairs at least n are not known.
     numbers = rng.choice(total, size=min(total, n + len(known)), replace=False)
-    at = np.array([pair_of(int(number), len(rows), len(columns), dataset.symmetric) for number in numbers])
-    left, right = rows[at[:, 0]], columns[at[:, 1]]
+    at = [pair_of(int(number), len(rows), len(columns), dataset.symmetric) for number in numbers]
+    chosen = np.array(at, dtype=np.int64).reshape(-1, 2)
+    left, right = rows[chosen[:, 0]], columns[chosen[:, 1]]
     unknown = ~np.isin(dataset.keys(left, right), known)
     left, right = left[unknown][:n], right[unknown][:n]
     return Pairs(left, right, np.einsum("nd,nd->n", vectors[left], vectors[right]).astype(np.float32))

@@ -11,6 +11,8 @@ from db.domain import InputError, Progress, no_progress
 
 ROWS, COLUMNS = 1024, 8192
 MOST_PAIRS = 20_000_000
+SPARE_PAIRS = 1_000_000  # kept beyond the best before they are sorted and cut
+LOWEST = -2.0  # below every cosine (rounding puts some below -1), above the minus infinity of pairs that do not exist
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def best_pairs(
     symmetric: bool,
     *,
     top: int | None = None,
-    threshold: float = -1.0,
+    threshold: float = LOWEST,
     device: str | torch.device = "cpu",
     progress: Progress = no_progress,
 ) -> Pairs:
@@ -136,7 +138,7 @@ def best_pairs(
         found = _above(block, floor)
         kept.append(found)
         size += len(found)
-        if top is not None and size > max(4 * top, 1_000_000):
+        if top is not None and size > max(4 * top, SPARE_PAIRS):
             kept = [_sorted(kept, top)]
             size, floor = len(kept[0]), float(kept[0].score[-1])
         elif top is None and size > MOST_PAIRS:

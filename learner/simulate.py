@@ -73,8 +73,9 @@ def simulate(
 ) -> list[dict[str, Any]]:
     """One object a round, as written to `out/rounds.jsonl`; beside it labels.csv, split.csv, base.json and model/.
 
-    base.json has the figures of the pre-trained encoder, which a simulation starts from. Raises InputError when there
-    is nothing to measure or to train on.
+    base.json has the figures of the pre-trained encoder, which a simulation starts from; they are also those of a
+    round that is not `trained`, for want of labels of both classes. Raises InputError when there is nothing to measure
+    or to train on.
     """
     dataset = dataset_of(corpus)
     _check(dataset)
@@ -87,7 +88,7 @@ def simulate(
     with watch.stage("encode"):
         vectors = encoder.encode(dataset.texts, progress)
     measured = _measure(dataset, vectors, watch, progress)
-    (out / "base.json").write_text(json.dumps(_row(0, labels, measured, watch), indent=2))
+    (out / "base.json").write_text(json.dumps(_row(0, labels, layer, measured, watch), indent=2))
     written = []
     with (out / "rounds.jsonl").open("w") as file:
         for number in range(1, rounds + 1):
@@ -103,7 +104,7 @@ def simulate(
                 with watch.stage("encode"):
                     vectors = encoder.encode(dataset.texts, progress)
             measured = _measure(dataset, vectors, watch, progress)
-            written.append(_row(number, labels, measured, watch))
+            written.append(_row(number, labels, layer, measured, watch))
             _write_line(file, written[-1])
             _write_labels(corpus, labels, out / "labels.csv")
     _save(encoder, layer, measured, labels, settings, out / "model")
@@ -146,11 +147,14 @@ def _measure(dataset: Dataset, vectors: np.ndarray, watch: Stopwatch, progress: 
     return measured
 
 
-def _row(number: int, labels: Labels, measured: AllPairs, watch: Stopwatch) -> dict[str, Any]:
+def _row(
+    number: int, labels: Labels, layer: OutputLayer | None, measured: AllPairs, watch: Stopwatch
+) -> dict[str, Any]:
     return {
         "round": number,
         "labels": len(labels.label),
         "positives": sum(labels.label),
+        "trained": layer is not None,
         **{name: estimate.as_dict() for name, estimate in measured.estimates.items()},
         "pairs": measured.pairs,
         "evaluation_positives": measured.positives,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import combinations, islice, product
+from typing import Any
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
@@ -17,7 +18,7 @@ def make_project(
     right: Sequence[str] = (),
     name: str = "Questions",
     evaluation: int = 0,
-    **settings: object,
+    **settings: Any,
 ) -> int:
     """The id of a new project of these texts: bipartite if there are `right` ones.
 

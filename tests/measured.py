@@ -129,7 +129,7 @@ def answer_on(task: Task, kind: AnswerKind, annotator: str = "ada", act: int = 0
 def add_job(engine: Engine, project_id: int, id_: str = "job-1", **columns: object) -> str:
     """The id of a new job row."""
     with writing(engine) as session:
-        session.add(Job(id=id_, project_id=project_id, **({"kind": "round"} | columns)))
+        session.add(Job(id=id_, project_id=project_id, **({"kind": "next_round"} | columns)))
     return id_
 
 

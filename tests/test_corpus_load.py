@@ -104,10 +104,10 @@ def test_conflicts_are_noted_and_the_positive_wins(tmp_path: Path) -> None:
         ("3", "4", False, False),
     }
     notes = "\n".join(corpus.notes[1:])
-    assert "1 positive pairs join an item with itself (identical texts) and say nothing (row 8: '1', '5')" in notes
-    assert "1 conflicts: negative pairs of an item with itself (identical texts), left out (row 9" in notes
-    assert "1 conflicts: pairs stated both positive and negative, taken as positive (row 7: '2', '1')" in notes
-    assert "1 conflicts: negative pairs that follow as positive" in notes
+    assert "1 positive pair of an item with itself (identical texts), left out (row 8: '1', '5')" in notes
+    assert "1 negative pair of an item with itself (identical texts): a conflict, left out (row 9" in notes
+    assert "1 pair stated both positive and negative: a conflict, taken as positive (row 7: '2', '1')" in notes
+    assert "1 negative pair that other positives imply to be positive: a conflict" in notes
     assert "(row 4: '1', '3')" in notes
 
 

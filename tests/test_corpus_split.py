@@ -121,8 +121,7 @@ def test_items_that_are_not_named_take_no_part(tmp_path: Path) -> None:
         ("left3", Split.EVALUATION),
     ]
     assert split.gold == [GoldPair(1, 2, True)]
-    assert "1 items are not named" in split.notes[0]
-    assert "2 gold pairs" in split.notes[0]
+    assert "left out because not named: 1 item, and with them 2 gold pairs." in split.notes[0]
 
 
 def test_a_right_side_that_is_not_named_serves_both(tmp_path: Path) -> None:
@@ -133,7 +132,7 @@ def test_a_right_side_that_is_not_named_serves_both(tmp_path: Path) -> None:
 def test_gold_pairs_that_a_file_separates_are_noted(tmp_path: Path) -> None:
     corpus = corpus_of(2, gold=[GoldPair(0, 1, True)])
     split = read_split(table(tmp_path, "id,side,split", "left0,left,train", "left1,left,evaluation"), corpus)
-    assert "1 gold pairs join a train item and an evaluation item" in split.notes[0]
+    assert "left out: 1 gold pair of a train item and an evaluation item" in split.notes[0]
 
 
 @pytest.mark.parametrize(

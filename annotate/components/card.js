@@ -12,7 +12,7 @@ const UNSEEN = 300 // ms for which keys are ignored when the pair on screen was 
 
 const sessions = new Map() // by project and annotator: a session outlives the element that Streamlit draws anew
 
-export default function ({ data, parentElement, setStateValue }) {
+export default function ({ data: [data], parentElement, setStateValue }) {
   const s = session(data)
   s.root = parentElement
   s.emit = (outbox) => setStateValue("outbox", outbox)

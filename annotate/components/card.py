@@ -51,7 +51,8 @@ def card(
         "progress": asdict(progress),
         "empty": why_empty(standing),
     }
-    _mount(key=key, data=data, on_outbox_change=lambda: None)
+    # In a list: to look for data frames in a dictionary, Streamlit would import pandas.
+    _mount(key=key, data=[data], on_outbox_change=lambda: None)
 
 
 def _pair(pair: Pair, round_number: int) -> dict[str, Any]:

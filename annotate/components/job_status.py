@@ -9,6 +9,14 @@ from db.domain import InputError
 from db.models import Job
 
 KINDS = {"next_round": "Train and make the next batch"}
+STAGES = {
+    "": "starting",
+    "load": "loading the encoder",
+    "train": "training",
+    "encode": "encoding texts",
+    "evaluate": "measuring over all pairs",
+    "search": "searching neighbours",
+}
 OPEN = ("waiting", "running")
 EVERY = 2  # seconds between two looks at a job that is under way
 
@@ -23,7 +31,7 @@ def job_line(project_id: int) -> None:
 def _line(project_id: int, was_under_way: bool) -> None:
     newest = next(iter(jobs.list_jobs(engine(), project_id)), None)
     if newest is not None and newest.state in OPEN:
-        progress(newest)
+        progress(newest, KINDS.get(newest.kind, newest.kind) + ": ")
     elif was_under_way:
         st.rerun()  # the job has ended: what the rest of the page shows is out of date
     else:
@@ -51,9 +59,9 @@ def train_now(project_id: int, label: str = "Train now") -> None:
         st.rerun()
 
 
-def progress(job: Job) -> None:
+def progress(job: Job, title: str = "") -> None:
     """Nothing; draws how far the job is, with a button that cancels it."""
-    st.progress(min(1.0, max(0.0, job.fraction)), text=progress_in_words(job))
+    st.progress(min(1.0, max(0.0, job.fraction)), text=title + progress_in_words(job))
     if st.button("Cancel", key=f"cancel_{job.id}", icon=":material/cancel:"):
         jobs.cancel(engine(), job.id)
         st.rerun()
@@ -61,13 +69,12 @@ def progress(job: Job) -> None:
 
 def progress_in_words(job: Job) -> str:
     """What the job does now, how far it is, and how long it still takes."""
-    title = KINDS.get(job.kind, job.kind)
     if job.state == "waiting":
-        return f"{title}: waiting for a worker"
-    parts = [job.stage or "starting", f"{job.fraction:.0%}"]
+        return "waiting for a worker"
+    parts = [STAGES.get(job.stage, job.stage), f"{job.fraction:.0%}"]
     if job.seconds_left is not None:
         parts.append(f"about {duration(job.seconds_left)} left")
-    return f"{title}: {', '.join(parts)}"
+    return ", ".join(parts)
 
 
 def failure(job: Job) -> None:

@@ -6,7 +6,7 @@ import streamlit as st
 from annotate import jobs
 from annotate.app_state import current_project, engine
 from annotate.components.job_status import EVERY, KINDS, OPEN, failure, progress, train_now
-from annotate.wording import ago
+from annotate.wording import ago, literal
 from db.models import Job, Worker
 
 WORKER_COMMAND = "python -m learner worker"
@@ -27,7 +27,7 @@ def main() -> None:
     if project is None:
         st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
     else:
-        st.caption("Jobs of this project train a matcher on its labels and choose the next batch.")
+        st.caption(literal(project.name))
         under_way = any(job.state in OPEN for job in jobs.list_jobs(engine(), project.id))
         st.fragment(job_list, run_every=EVERY if under_way else None)(project.id, under_way)
     worker_list()

@@ -22,9 +22,8 @@ from annotate.monitoring import (
     threshold,
     why_unmeasured,
 )
+from annotate.wording import literal
 from learner.catalog import STRATEGIES
-
-SHARE = st.column_config.NumberColumn("Share positive", format="percent")
 
 
 def main() -> None:
@@ -34,6 +33,7 @@ def main() -> None:
     if project is None:
         st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
         return
+    st.caption(literal(project.name))
     job_line(project.id)
     report = read_report(engine(), project.id)
     if not report.matchers and not report.rounds:
@@ -123,8 +123,8 @@ def scores(report: Report) -> None:
     matcher, evaluation = by_number[number]
     table, at = histogram_table(evaluation), threshold(matcher)
     figure(charts.histogram_chart(table, at), charts.describe_histogram(table, at))
-    below = evaluation.histogram.get("below", 0)
-    st.caption(f"{below:,} more pairs score below {table['score_from'].min():.3f}, less than any positive.")
+    if below := evaluation.histogram.get("below"):
+        st.caption(f"{below:,} more pairs score below {table['score_from'].min():.3f}, less than any positive.")
     table_behind(table, f"scores-round-{number}")
 
 
@@ -140,7 +140,7 @@ def batches(report: Report) -> None:
             st.markdown(f"**{title}**")
             figure(charts.batch_chart(table, name), charts.describe_batches(table))
     shown = table.assign(strategy=table["strategy"].map(strategy_title))
-    table_behind(shown, "batches", {"share_positive": SHARE})
+    table_behind(shown, "batches")
     notes(report)
 
 
@@ -158,9 +158,9 @@ def notes(report: Report) -> None:
 
 def models(report: Report, project: str) -> None:
     """Nothing; draws the card of one matcher, and the downloads."""
-    st.subheader("Model", anchor=False)
     by_number = {matcher.number: matcher for matcher, _ in report.matchers}
     if by_number:
+        st.subheader("Model", anchor=False)
         number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key="card_round")
         model_card(project, by_number[number])
     st.subheader("Labels", anchor=False)

@@ -19,6 +19,7 @@ def main() -> None:
     if project is None:
         st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
         return
+    st.caption(literal(project.name))
     st.caption(
         "The question, the guidelines and training by itself take effect at once, everything else from the next round. "
         "The share kept for measuring was fixed when the project was made."

@@ -25,6 +25,11 @@ def shown(value: object) -> str:
     return repr(text if len(text) <= 60 else text[:60] + "…")
 
 
+def counted(n: int, what: str) -> str:
+    """The number with its word: `1 pair`, `2,000 pairs`."""
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
 def place(path: Path, row: int | None = None, column: str | None = None) -> str:
     """Where something is: `left.csv, row 3, column 'text'`."""
     parts = [path.name]

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from db.corpus.cells import bad, shown
+from db.corpus.cells import bad, counted, shown
 from db.corpus.files import read_rows
 from db.corpus.gold import GoldPair, read_gold
 from db.domain import InputError, Kind, Side, Split
 
-__all__ = ["Columns", "Corpus", "GoldPair", "Item", "identity", "load_corpus"]
+__all__ = ["Columns", "Corpus", "GoldPair", "Item", "identity", "load_corpus", "make_corpus", "read_items"]
 
 MAX_ID = 500  # characters of an id
 BETWEEN_TEXTS = " . "  # joins text columns as the WikiQA set-up of paper 004 joins title and sentence
@@ -44,11 +44,6 @@ class Corpus:
         """The number of items of one side."""
         return sum(item.side == side for item in self.items)
 
-    @property
-    def right_side(self) -> Side:
-        """The side on which the second item of a pair stands: the left one in a symmetric corpus."""
-        return Side.LEFT if self.kind == Kind.SYMMETRIC else Side.RIGHT
-
 
 class Columns(NamedTuple):
     """The columns of an item file."""
@@ -78,21 +73,21 @@ def load_corpus(
     """
     columns = Columns(id_column, tuple(text_columns))
     notes: list[str] = []
-    items = _read_side(left, Side.LEFT, columns, notes)
-    if right is None:
-        _require_two(items, left)
-    else:
-        items += _read_side(right, Side.RIGHT, right_columns or columns, notes)
-    corpus = Corpus(Kind.SYMMETRIC if right is None else Kind.BIPARTITE, items, [], notes)
+    items = read_items(left, Side.LEFT, columns, notes, at_least=2 if right is None else 1)
+    others = read_items(right, Side.RIGHT, right_columns or columns, notes) if right is not None else None
+    return make_corpus(items, others, gold, gold_columns, notes)
+
+
+def make_corpus(
+    left: list[Item], right: list[Item] | None, gold: Path | None, gold_columns: Sequence[str], notes: list[str]
+) -> Corpus:
+    """The corpus of items that were read, with the gold pairs of a file. Raises InputError."""
+    corpus = Corpus(Kind.SYMMETRIC if right is None else Kind.BIPARTITE, left + (right or []), [], notes)
     if gold is not None:
-        known = corpus.positions(Side.LEFT), corpus.positions(corpus.right_side)
-        corpus.gold.extend(read_gold(gold, known, corpus.kind == Kind.SYMMETRIC, gold_columns, notes))
+        first = corpus.positions(Side.LEFT)
+        known = first, first if right is None else corpus.positions(Side.RIGHT)
+        corpus.gold.extend(read_gold(gold, known, right is None, gold_columns, notes))
     return corpus
-
-
-def _require_two(items: list[Item], path: Path) -> None:
-    if len(items) < 2:
-        raise InputError(f"{path.name}: {len(items)} distinct text makes no pair; a list needs at least 2")
 
 
 class _Merger:
@@ -137,12 +132,16 @@ class _Merger:
             return None
         first = " and ".join(shown(name) for name in merged[0][:2])
         return (
-            f"{self.path.name}: {sum(map(len, merged)):,} rows have the text of another row and became "
-            f"{len(merged):,} items with several ids (first: {first})."
+            f"{self.path.name}: {sum(map(len, merged)):,} rows share their text with another row and became "
+            f"{counted(len(merged), 'item')} with several ids (first: {first})."
         )
 
 
-def _read_side(path: Path, side: Side, columns: Columns, notes: list[str]) -> list[Item]:
+def read_items(path: Path, side: Side, columns: Columns, notes: list[str], at_least: int = 1) -> list[Item]:
+    """The items of one side, identical texts merged; adds to the notes how many.
+
+    Raises InputError, also for fewer than `at_least` items.
+    """
     if not columns.texts:
         raise InputError(f"{path.name}: no text column is chosen; name at least one")
     merger = _Merger(path, columns)
@@ -151,4 +150,8 @@ def _read_side(path: Path, side: Side, columns: Columns, notes: list[str]) -> li
         merger.add(number, name.strip(), text)
     if (note := merger.note()) is not None:
         notes.append(note)
+    if len(merger.texts) < at_least:
+        raise InputError(
+            f"{path.name}: {len(merger.texts)} distinct text makes no pair; add texts, at least {at_least}"
+        )
     return [Item(tuple(ids), side, text) for ids, text in zip(merger.ids, merger.texts, strict=True)]

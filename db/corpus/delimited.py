@@ -156,8 +156,11 @@ def _explained(lines: Lines, message: str) -> InputError:
     """What the csv module's message means for the person with the file."""
     if "new-line" in message:
         return lines.error("a carriage return that ends no line; save the file with ordinary line ends", None)
-    if "field limit" in message and len(lines.record) == 1:
-        return lines.wide_cell()
     broken = next((column for column, (_, well) in enumerate(lines.spans()) if not well), None)
+    if "field limit" in message:
+        if len(lines.record) == 1:
+            return lines.wide_cell()
+        what = f"a quote opens a cell of more than {csv.field_size_limit():,} characters here, and the limit is"
+        return lines.error(f"{what} {MAX_CELL:,}; close the quote or shorten the text", broken)
     what = "broken quoting: a quote opens a cell here and is not closed at the end of the cell"
     return lines.error(f'{what}; close it, and write a quote inside the text twice ("")', broken)

@@ -60,6 +60,8 @@ def preview(path: Path, n: int) -> tuple[list[str], list[Row]]:
 
 
 def _format(path: Path) -> str:
+    if path.is_dir():
+        raise InputError(f"{path}: this is a folder; name a file")
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix not in FORMATS:
         raise bad(
@@ -92,9 +94,9 @@ def _require(columns: Sequence[str], names: list[str], path: Path) -> None:
     for column in columns:
         if column not in names:
             close = difflib.get_close_matches(column, names, 1, 0.5)
-            hint = f"did you mean {shown(close[0])}? " if close else ""
+            hint = f"did you mean {shown(close[0])}?" if close else "choose one of them, or name the columns in row 1"
             listed = ", ".join(shown(name) for name in names[:20]) + (", …" if len(names) > 20 else "")
-            raise bad(f"no such column; {hint}the file has {listed}", path, 1, column)
+            raise bad(f"no such column; the file has {listed}: {hint}", path, 1, column)
 
 
 @contextmanager
@@ -123,8 +125,6 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise InputError(f"{path}: there is no such file; check the path") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: this is a folder; name a file") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise bad(f"cannot unpack the gzip file ({error}); is it complete?", path) from None
     except pyarrow.ArrowException as error:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from db.corpus import graph
-from db.corpus.cells import bad, shown
+from db.corpus.cells import bad, counted, shown
 from db.corpus.files import column_names, read_rows
 from db.domain import InputError
 
@@ -71,9 +71,9 @@ def _position(
 ) -> int:
     if name in known[which]:
         return known[which][name]
-    side = ("left", "right")[which]
+    side = "list" if known[0] is known[1] else ("left list", "right list")[which]
     hint = "; it is an id of the other list: swap the two columns" if name in known[1 - which] else ""
-    what = f"the id {shown(name)} is not among the {len(known[which]):,} ids of the {side} list"
+    what = f"the id {shown(name)} is not among the {counted(len(known[which]), 'id')} of the {side}"
     raise bad(f"{what}{hint or '; correct it or remove the row'}", path, row, columns[which])
 
 
@@ -124,9 +124,13 @@ def _require_small(parts: list[list[int]], path: Path) -> None:
 
 def _notes(stated: _Stated, path: Path) -> list[str]:
     texts = (
-        (stated.same_item, "positive pairs join an item with itself (identical texts) and say nothing"),
-        (stated.same_item_negative, "conflicts: negative pairs of an item with itself (identical texts), left out"),
-        (stated.contradicted, "conflicts: pairs stated both positive and negative, taken as positive"),
-        (stated.closed, "conflicts: negative pairs that follow as positive from other positives, taken as positive"),
+        (stated.same_item, "positive pair", "of an item with itself (identical texts), left out"),
+        (stated.same_item_negative, "negative pair", "of an item with itself (identical texts): a conflict, left out"),
+        (stated.contradicted, "pair", "stated both positive and negative: a conflict, taken as positive"),
+        (stated.closed, "negative pair", "that other positives imply to be positive: a conflict, taken as positive"),
     )
-    return [f"{path.name}: {len(odd):,} {what} ({'; '.join(odd[:3])})." for odd, what in texts if odd]
+    return [
+        f"{path.name}: {counted(len(odd), what)} {about} ({'; '.join(odd[:3])}{'; …' if len(odd) > 3 else ''})."
+        for odd, what, about in texts
+        if odd
+    ]

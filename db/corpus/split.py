@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from db.corpus import graph
-from db.corpus.cells import bad, shown
+from db.corpus.cells import bad, counted, shown
 from db.corpus.corpus import Corpus, Item
 from db.corpus.files import column_names, read_rows
 from db.corpus.gold import GoldPair
@@ -174,8 +174,8 @@ def _dropped(corpus: Corpus, items: int, gold: int, path: Path) -> list[str]:
     if items == len(corpus.items):
         return []
     return [
-        f"{path.name}: {len(corpus.items) - items:,} items are not named and take no part, "
-        f"nor do {len(corpus.gold) - gold:,} gold pairs with them."
+        f"{path.name}: left out because not named: {counted(len(corpus.items) - items, 'item')}, "
+        f"and with them {counted(len(corpus.gold) - gold, 'gold pair')}."
     ]
 
 
@@ -183,4 +183,4 @@ def _separated(items: list[Item], gold: list[GoldPair], path: Path) -> list[str]
     apart = sum({items[pair.left].split, items[pair.right].split} == {Split.TRAIN, Split.EVALUATION} for pair in gold)
     if not apart:
         return []
-    return [f"{path.name}: {apart:,} gold pairs join a train item and an evaluation item and take no part."]
+    return [f"{path.name}: left out: {counted(apart, 'gold pair')} of a train item and an evaluation item."]

@@ -8,8 +8,10 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -18,8 +20,8 @@ from sqlalchemy import Engine, select
 
 from db.answers import current_labels
 from db.domain import AnswerKind
-from db.engine import make_engine, migrate, reading
-from db.models import Answer, Task
+from db.engine import make_engine, migrate, reading, writing
+from db.models import Answer, Task, Worker, now
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 
@@ -74,7 +76,7 @@ class App:
         return f"http://localhost:{self.port}"
 
     def start(self) -> None:
-        environment = os.environ | {"ALLPAIRS_HOME": str(self.home)}
+        environment = os.environ | {"ALLPAIRS_HOME": str(self.home), "ALLPAIRS_DEMO": "0"}
         environment.pop("ALLPAIRS_DATABASE_URL", None)
         options = ["--server.headless", "true", "--server.port", str(self.port)]
         command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
@@ -98,23 +100,26 @@ class App:
 
 
 @pytest.fixture(scope="session")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    app = App(tmp_path_factory.mktemp("home"), port)
-    app.start()
-    yield app
-    app.stop()
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    url = f"sqlite:///{tmp_path_factory.mktemp('home') / 'allpairs.db'}"
+    migrate(url)
+    engine = make_engine(url)
+    with writing(engine) as session:
+        # The app starts a worker unless one is alive. These tests play the worker themselves.
+        session.add(Worker(executor_id="test", host="test", pid=0, device="cpu", seen_at=now() + timedelta(days=1)))
+    yield engine
+    engine.dispose()
 
 
 @pytest.fixture(scope="session")
-def database(app: App) -> Iterator[Engine]:
-    url = f"sqlite:///{app.home / 'allpairs.db'}"
-    migrate(url)
-    engine = make_engine(url)
-    yield engine
-    engine.dispose()
+def app(database: Engine) -> Iterator[App]:
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    app = App(Path(str(database.url.database)).parent, port)
+    app.start()
+    yield app
+    app.stop()
 
 
 _numbers = count(1)
@@ -124,10 +129,10 @@ _numbers = count(1)
 def make_desk(app: App, database: Engine) -> Callable[..., Desk]:
     """A function that makes a project with one batch; texts that are not given are made up."""
 
-    def make(n: int, reserve: int = 0, texts: Sequence[str] = (), name: str = "", **settings: object) -> Desk:
+    def make(n: int, reserve: int = 0, texts: Sequence[str] = (), name: str = "", **settings: Any) -> Desk:
         name = name or f"Project {next(_numbers)}"
         texts = texts or [f"How do I do thing number {i}?" for i in range(30)]
-        project_id = make_project(database, texts, name=name, **{"auto_train": False} | settings)
+        project_id = make_project(database, texts, name=name, **({"auto_train": False} | settings))
         if n:
             make_round(database, project_id, n, reserve)
         return Desk(database, project_id, f"{app.url}/?project={quote(name)}")

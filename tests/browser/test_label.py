@@ -6,6 +6,8 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from db.domain import AnswerKind
+from db.engine import writing
+from db.models import Project
 from tests.browser.conftest import PHONE, App, Desk, open_card, settle
 from tests.conftest import ROOT
 from tests.factories import make_round
@@ -136,6 +138,7 @@ def test_a_restart_of_the_app_loses_nothing(page: Page, app: App, make_desk: Mak
         page.keyboard.press("2")
     app.start()
     settle(page, 6)
+    expect(page.locator(".card")).to_have_count(1)
     assert desk.labels == [P] + [N] * 5 + [None] * 24
     assert len(desk.answers) == 6
 
@@ -206,7 +209,10 @@ def test_texts_appear_as_they_are(page: Page, make_desk: MakeDesk, width: int) -
     page.set_viewport_size({"width": width, "height": 800})
     open_card(page, desk.url)
     expect(page.locator(".question")).to_have_text("**Same** <b>$x$</b> :smile:?")
-    texts = {text for _ in range(9) if (text := shown(page)) and page.keyboard.press("2") is None}
+    texts = set()
+    for _ in range(9):
+        texts.add(shown(page))
+        page.keyboard.press("2")
     assert texts == {(HOSTILE[i], HOSTILE[j]) for i in range(5) for j in range(i + 1, 5)} - {(HOSTILE[3], HOSTILE[4])}
     settle(page, 9)
     assert page.evaluate("window.hacked") is None
@@ -284,7 +290,7 @@ def test_pairs_of_others_are_not_shown_and_the_page_says_so(
 def test_screenshots(page: Page, make_desk: MakeDesk, device: str, scheme: str) -> None:
     texts = ["I forgot my password. How can I change it?", "How do I reset my password?", "Where are my invoices?",
              "How do I download an invoice?", "Can I pay by bank transfer?"]  # fmt: skip
-    desk = make_desk(8, texts=texts, name=f"Help desk, {device}, {scheme}", question="Do these questions ask the same?")
+    desk = make_desk(8, texts=texts, name="Help desk", question="Do these questions ask the same?")
     if device == "phone":
         page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
@@ -298,3 +304,5 @@ def test_screenshots(page: Page, make_desk: MakeDesk, device: str, scheme: str) 
     folder = ROOT / "docs" / "screenshots"
     folder.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=folder / f"label-{device}-{scheme}.png")
+    with writing(desk.engine) as session:  # the next picture wants the name
+        session.get_one(Project, desk.project_id).name = f"Seen: {device}, {scheme}"

@@ -1,0 +1,188 @@
+"""A new project from files: chosen, looked at, checked, and only then stored."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from annotate.app_state import engine
+from annotate.components.settings_form import problems as settings_problems
+from annotate.components.settings_form import settings_form
+from annotate.importing import Findings, Source, check, guess_columns, guess_gold_columns, keep_upload, load
+from annotate.jobs import request_round
+from annotate.projects import create_project, list_projects
+from annotate.wording import literal
+from db.corpus.corpus import Columns
+from db.corpus.files import FORMATS, preview
+from db.domain import InputError, Settings
+from db.projects import checked_name
+
+ONE, TWO = "One list: which of these texts match each other?", "Two lists: which left texts match which right ones?"
+NO_LABEL = "(none: every pair is positive)"
+ROWS = 5  # of a preview
+
+
+def main() -> None:
+    """Nothing; draws the page."""
+    st.title("New project", anchor=False)
+    name = st.text_input("Name", key="new_name", max_chars=80)
+    two = st.radio("Kind", (ONE, TWO), key="new_kind") == TWO
+    source = files(two)
+    findings = None
+    if source is not None:
+        findings = _check(source, _stamp(source))
+        report(findings)
+    entered = settings_form({}, key="new_settings")
+    wrong = [*_name_problems(name), *settings_problems(entered)]
+    if source is None:
+        wrong.append("Choose a file for each list that can be read.")
+    elif findings is not None and findings.problems:
+        wrong.append("The files have problems: see above.")
+    create(name, source, entered, wrong)
+
+
+def files(two: bool) -> Source | None:
+    """The files and columns that are chosen; nothing before every list has a file, or where one cannot be read."""
+    st.subheader("Left list" if two else "Texts", anchor=False)
+    left = item_file("left")
+    right = None
+    if two:
+        st.subheader("Right list", anchor=False)
+        right = item_file("right")
+    st.subheader("Known pairs (optional)", anchor=False)
+    st.caption("Known positives let the project measure itself from the start. Pairs that they imply are added.")
+    gold_path = chosen_file("gold")
+    gold = gold_columns(gold_path) if gold_path is not None else None
+    if left is None or (two and right is None) or (gold_path is not None and gold is None):
+        return None
+    source = Source(*left, *(right or ()))
+    return source if gold_path is None or gold is None else replace(source, gold=gold_path, gold_columns=gold)
+
+
+def item_file(which: str) -> tuple[Path, Columns] | None:
+    """The file of one list and its columns."""
+    path = chosen_file(which)
+    names = _preview(path) if path is not None else []
+    if path is None or not names:
+        return None
+    guess = guess_columns(names)
+    key = f"{which}_{path}"  # of this file: another file has other columns
+    one, other = st.columns(2)
+    id_ = one.selectbox("Id column", names, names.index(guess.id), key=f"id_{key}")
+    texts = other.multiselect(
+        "Text columns", names, guess.texts, key=f"texts_{key}", help="Several are joined in this order by “ . ”."
+    )
+    if not texts:
+        st.error("Choose at least one text column.")
+        return None
+    return path, Columns(id_, tuple(texts))
+
+
+def gold_columns(path: Path) -> tuple[str, str, str] | None:
+    """The columns of the file of known pairs; nothing where it cannot be read."""
+    names = _preview(path)
+    if not names:
+        return None
+    first, second, label = guess_gold_columns(names)
+    one, two, three = st.columns(3)
+    left = one.selectbox("Id column of the first item", names, names.index(first), key=f"id1_{path}")
+    right = two.selectbox("Id column of the second item", names, names.index(second), key=f"id2_{path}")
+    options = [NO_LABEL, *names]
+    stated = three.selectbox("Label column", options, options.index(label or NO_LABEL), key=f"label_{path}")
+    return left, right, "" if stated == NO_LABEL else stated
+
+
+def chosen_file(which: str) -> Path | None:
+    """The file that was uploaded or named."""
+    one, other = st.columns(2)
+    types = [*FORMATS, *(f"{suffix}.gz" for suffix in FORMATS)]
+    upload = one.file_uploader("Upload a file", types, key=f"{which}_upload", help="CSV, TSV, JSON Lines or Parquet.")
+    typed = other.text_input("Or a path on the server", key=f"{which}_path", placeholder="/data/texts.parquet")
+    if upload is None:
+        return Path(typed.strip()).expanduser() if typed.strip() else None
+    folder = _uploads() / which / upload.file_id
+    path = folder / Path(upload.name).name
+    return path if path.exists() else keep_upload(upload, upload.name, folder)
+
+
+def _uploads() -> Path:
+    """A folder that goes when the browser's session ends."""
+    if "uploads" not in st.session_state:
+        st.session_state["uploads"] = tempfile.TemporaryDirectory(prefix="allpairs-")
+    return Path(st.session_state["uploads"].name)
+
+
+def _preview(path: Path) -> list[str]:
+    """The file's columns; the first rows, or what is wrong, are on the page."""
+    try:
+        names, rows = preview(path, ROWS)
+    except InputError as error:
+        st.error(literal(str(error)))
+        return []
+    table = pd.DataFrame([row.values for row in rows], columns=names, index=[row.number for row in rows])
+    table.index.name = "row"
+    st.dataframe(table, alt=f"The first rows of {path.name}")  # cells show their text as it is
+    return names
+
+
+def _stamp(source: Source) -> tuple[tuple[float, int], ...]:
+    """What changes when a file does."""
+    paths = (path for path in (source.left, source.right, source.gold) if path is not None)
+    stats = (path.stat() for path in paths if path.exists())
+    return tuple((stat.st_mtime, stat.st_size) for stat in stats)
+
+
+@st.cache_data(show_spinner="Checking the files …", max_entries=20)
+def _check(source: Source, stamp: tuple[tuple[float, int], ...]) -> Findings:
+    return check(source)
+
+
+def report(findings: Findings) -> None:
+    """Nothing; what is wrong with the files, or what is in them, is on the page."""
+    st.subheader("What is in the files", anchor=False)
+    for line in findings.problems:
+        st.error(literal(line))
+    if findings.problems:
+        return
+    texts = f"{findings.left:,} × {findings.right:,} texts" if findings.right else f"{findings.left:,} texts"
+    closed = f" ({findings.closed:,} of them follow from others)" if findings.closed else ""
+    positives, negatives = f"{findings.positives:,} positive{closed}", f"{findings.negatives:,} negative"
+    known = f"known pairs: {positives}, {negatives}" if findings.positives or findings.negatives else "no known pairs"
+    st.success(f"{texts}; {known}")
+    for line in findings.notes:
+        st.warning(literal(line))
+
+
+def _name_problems(name: str) -> list[str]:
+    if not name.strip():
+        return ["Give the project a name."]
+    try:
+        wanted = checked_name(name)
+    except InputError as error:
+        return [f"Name: {error}."]
+    taken = any(project.name == wanted for project in list_projects(engine()))
+    return [f"There is a project named {wanted!r} already."] if taken else []
+
+
+def create(name: str, source: Source | None, entered: dict[str, object], wrong: list[str]) -> None:
+    """Nothing; draws what is still missing and the button that makes the project and leads to its first pairs."""
+    st.divider()
+    for line in wrong:
+        st.caption(literal(line))
+    pressed = st.button("Create", key="create", type="primary", icon=":material/add:", disabled=bool(wrong))
+    if not pressed or source is None or wrong:
+        return
+    try:
+        with st.spinner("Storing the texts …"):
+            project_id = create_project(engine(), name, load(source), Settings.model_validate(entered))
+            request_round(engine(), project_id)
+    except InputError as error:
+        st.error(literal(str(error)))
+        return
+    st.session_state["project"] = name.strip()
+    st.switch_page("pages/label.py", query_params={"project": name.strip()})
+
+
+main()

@@ -1,0 +1,159 @@
+"""The command line: results on stdout, one line on stderr for bad input, exit codes 0, 1 and 2."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from annotate.__main__ import app
+from annotate.cli_output import run
+from annotate.projects import project_by_name
+from db.domain import Settings
+from db.engine import make_engine, reading
+from db.models import Job, Project
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def folder(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with questions, products and known pairs in files."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.csv").write_text("id,text\n" + "".join(f"{i},question {i}\n" for i in range(10)))
+    (tmp_path / "gold.csv").write_text("id1,id2,label\n0,1,1\n1,2,1\n0,2,0\n3,4,0\n")
+    (tmp_path / "r.csv").write_text("id,text\nr0,answer 0\nr1,answer 1\n")
+    return tmp_path
+
+
+def annotate(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        run(lambda: app(arguments))
+    return int(ended.value.code or 0)
+
+
+def failure(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -> str:
+    assert annotate(*arguments) == code
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+    return error
+
+
+def projects() -> list[str]:
+    engine = make_engine()
+    with reading(engine) as session:
+        names = list(session.scalars(select(Project.name)))
+    engine.dispose()
+    return names
+
+
+def test_a_project_is_made_shown_listed_and_deleted(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate("project", "create", "Q", "--left", "q.csv", "--gold", "gold.csv", "--json") == 0
+    out, error = capsys.readouterr()
+    made = json.loads(out)
+    assert (made["kind"], made["gold"]) == ("symmetric", {"positive": 3, "negative": 1})
+    assert made["items"] == {"left": {"evaluation": 3, "train": 7}}
+    assert made["notes"][0] in error
+    engine = make_engine()
+    with reading(engine) as session:
+        assert [job.id for job in session.scalars(select(Job))] == [made["job"]]
+    engine.dispose()
+
+    assert annotate("project", "show", "Q", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["items"] == made["items"]
+    assert annotate("project", "show", "Q") == 0
+    assert "items, left, train" in capsys.readouterr().out
+    assert annotate("project", "list", "--json") == 0
+    assert [found["name"] for found in json.loads(capsys.readouterr().out)] == ["Q"]
+    assert annotate("project", "list") == 0
+    assert "symmetric" in capsys.readouterr().out
+    assert annotate("project", "delete", "Q", "--yes") == 0
+    assert projects() == []
+
+
+def test_a_bipartite_project_with_every_option(folder: Path) -> None:
+    (folder / "guide.md").write_text("**Same** product")
+    values = {"first": "7", "growth": "2", "neighbours": "9", "evaluation-share": "0.5", "strategy": "random"}
+    options = [part for name, value in values.items() for part in (f"--{name}", value)]
+    options += ["--seed", "3", "--encoder", "some/encoder", "--question", "Same?", "--guidelines", "guide.md"]
+    assert annotate("project", "create", "P", "--left", "q.csv", "--right", "r.csv", "--both-sides", *options) == 0
+    engine = make_engine()
+    found = project_by_name(engine, "P")
+    engine.dispose()
+    assert found.kind == "bipartite"
+    assert found.settings == Settings(
+        question="Same?", guidelines="**Same** product", encoder="some/encoder", first=7, growth=2, neighbours=9,
+        evaluation_share=0.5, strategy="random", seed=3,
+    )  # fmt: skip
+
+
+def test_named_columns_and_a_split_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "t.tsv").write_text("key\ttitle\tbody\na\tT\tx\nb\t\ty\nc\tU\tz\n")
+    (folder / "split.csv").write_text("id,side,split\na,left,train\nb,left,train\nc,left,evaluation\n")
+    columns = ["--id-column", "key", "--text-column", "title", "--text-column", "body"]
+    assert annotate("project", "create", "T", "--left", "t.tsv", *columns, "--split", "split.csv", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["items"] == {"left": {"evaluation": 1, "train": 2}}
+
+
+def test_labels_go_in_and_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate("project", "create", "Q", "--left", "q.csv") == 0
+    capsys.readouterr()
+    assert annotate("labels", "import", "Q", "gold.csv") == 0
+    assert "4 labels stored, 0 were there already" in capsys.readouterr().out
+    assert annotate("labels", "import", "Q", "gold.csv", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"stored": 0, "known": 4}
+    assert annotate("labels", "export", "Q", "--out", "out.jsonl", "--json") == 0
+    assert json.loads(capsys.readouterr().out) == {"rows": 4, "out": "out.jsonl", "format": "labels"}
+    assert annotate("labels", "export", "Q", "--out", "triplets.csv", "--format", "triplets") == 0
+    assert (folder / "triplets.csv").read_text().startswith("anchor,positive,negative\n")
+
+
+def test_bad_input_is_one_line_and_leaves_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "bad.csv").write_text("id,text\n1,one\n1,two\n")
+    (folder / "badgold.csv").write_text("id1,id2\n0,99\n")
+    create = ("project", "create", "Q", "--left")
+    assert "bad.csv, row 3, column 'id'" in failure(capsys, *create, "bad.csv")
+    assert "badgold.csv, row 2, column 'id2'" in failure(capsys, *create, "q.csv", "--gold", "badgold.csv")
+    assert "absent.csv" in failure(capsys, *create, "absent.csv")
+    assert "no such column" in failure(capsys, *create, "q.csv", "--text-column", "body")
+    assert "settings: first" in failure(capsys, *create, "q.csv", "--first", "1")
+    assert "'guess'" in failure(capsys, *create, "q.csv", "--strategy", "guess")
+    assert "--split" in failure(capsys, *create, "q.csv", "--split", "gold.csv", "--both-sides")
+    assert "absent.md" in failure(capsys, *create, "q.csv", "--guidelines", "absent.md")
+    assert "name" in failure(capsys, "project", "create", " ", "--left", "q.csv")
+    assert "no project named 'Q'" in failure(capsys, "project", "show", "Q")
+    assert "no project named 'Q'" in failure(capsys, "labels", "import", "Q", "gold.csv")
+    assert projects() == []
+
+
+def test_a_failure_that_is_nobodys_input_is_one_line_too(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALLPAIRS_DATABASE_URL", "postgresql://127.0.0.1:1/nothing?connect_timeout=1")
+    assert "OperationalError" in failure(capsys, "project", "list", code=1)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["project create", "project list", "project show", "project delete", "labels export", "labels import", "serve"],
+)
+def test_every_command_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate(*command.split(), "--help") == 0
+    assert f"Example: python -m annotate {command}" in capsys.readouterr().out
+
+
+def test_the_command_line_needs_neither_pandas_nor_streamlit(home: Path) -> None:
+    code = (
+        "import sys, annotate.__main__; heavy = {'pandas', 'streamlit', 'torch', 'dbos', 'altair'} & set(sys.modules);"
+        "print(*sorted(heavy))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_wrong_usage_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate("project", "create") == 2
+    assert annotate("nothing") == 2

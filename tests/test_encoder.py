@@ -1,0 +1,152 @@
+"""Encoding: the order of the texts, the same vectors as the library's own way, folders that load again."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import SentenceTransformer
+
+from db.domain import InputError
+from learner import encoder as module
+from learner.encoder import Encoder, bundled_minilm, load_encoder
+from learner.matcher import Matcher, add_details, load_matcher, save_matcher
+from learner.output_layer import OutputLayer
+from tests.tiny import tiny_encoder
+
+TEXTS = [
+    "How do I reset my password?",
+    "password",
+    "The printer on the second floor is out of paper, " * 12,
+    "",
+    "¿Dónde está la impresora? 🖨️",
+    "How do I reset my password?",
+    "VPN does not connect from home since the update on Monday morning",
+]
+
+
+@pytest.fixture(scope="module")
+def minilm() -> Encoder:
+    return load_encoder(device="cpu")
+
+
+@pytest.fixture(scope="module")
+def tiny_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("encoder"), TEXTS)
+
+
+@pytest.fixture
+def tiny(tiny_folder: Path) -> Encoder:
+    return load_encoder(str(tiny_folder), device="cpu")
+
+
+def test_minilm_equals_the_librarys_own_encoding(minilm: Encoder) -> None:
+    ours = minilm.encode(TEXTS)
+    theirs = SentenceTransformer(str(bundled_minilm()), device="cpu").encode(TEXTS, normalize_embeddings=True)
+    assert ours.shape == (len(TEXTS), 384) == (len(TEXTS), minilm.dimension)
+    assert ours.dtype == np.float32
+    assert np.einsum("nd,nd->n", ours, theirs).min() >= 0.9999
+    assert np.linalg.norm(ours, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-5)
+
+
+@pytest.mark.parametrize("budget", [1, 16, 10_000])
+def test_the_order_is_kept_whatever_the_blocks(tiny: Encoder, budget: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    one_by_one = np.concatenate([tiny.encode([text]) for text in TEXTS])
+    monkeypatch.setattr(Encoder, "budget", budget)
+    assert tiny.encode(TEXTS) == pytest.approx(one_by_one, abs=1e-5)
+    with torch.no_grad():
+        assert tiny.embed(tiny.tokenize(TEXTS)).numpy() == pytest.approx(one_by_one, abs=1e-5)
+
+
+def test_no_texts_give_no_vectors(tiny: Encoder) -> None:
+    assert tiny.encode([]).shape == (0, 32)
+
+
+def test_progress_ends_at_one(tiny: Encoder) -> None:
+    seen: list[tuple[str, float]] = []
+    tiny.encode(TEXTS * 50, lambda stage, done: seen.append((stage, done)))
+    assert {stage for stage, _ in seen} == {"encode"}
+    assert [done for _, done in seen] == sorted(done for _, done in seen)
+    assert seen[-1][1] == pytest.approx(1)
+
+
+def test_long_texts_are_cut(tiny: Encoder) -> None:
+    assert max(map(len, tiny.tokenize(["password " * 500]))) == 64
+    assert max(map(len, tiny.tokenize(["password " * 500], max_length=16))) == 16
+
+
+def test_there_is_no_dropout_while_training(tiny: Encoder) -> None:
+    assert any(isinstance(part, torch.nn.Dropout) and part.p > 0 for part in tiny.model.modules())
+    tokens = tiny.tokenize(TEXTS)
+    first, second = tiny.embed(tokens), tiny.embed(tokens)
+    assert first.requires_grad
+    assert torch.equal(first, second)
+
+
+def test_a_saved_encoder_loads_with_the_library(tiny: Encoder, tmp_path: Path) -> None:
+    tiny.save(tmp_path / "model")
+    again = SentenceTransformer(str(tmp_path / "model"), device="cpu").encode(TEXTS, normalize_embeddings=True)
+    assert np.einsum("nd,nd->n", tiny.encode(TEXTS), again).min() >= 0.9999
+
+
+def test_a_matcher_is_saved_whole_and_replaces_the_one_before(tiny: Encoder, tmp_path: Path) -> None:
+    save_matcher(Matcher(tiny, OutputLayer(3.0, -2.0, 0.4)), tmp_path / "model", labels=7)
+    save_matcher(Matcher(tiny, OutputLayer(5.0, -4.0, 0.3)), tmp_path / "model", labels=8)
+    add_details(tmp_path / "model", curve={"score": [0.5]})
+    found = load_matcher(str(tmp_path / "model"))
+    assert found.layer is not None
+    assert (found.layer.w, found.layer.b) == (5, -4)
+    assert found.encoder.encode(TEXTS) == pytest.approx(tiny.encode(TEXTS), abs=1e-5)
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_an_encoder_without_an_output_layer_is_a_matcher_too(tiny_folder: Path) -> None:
+    assert load_matcher(str(tiny_folder)).layer is None
+
+
+def test_a_broken_matcher_file_is_one_plain_line(tiny_folder: Path, tiny: Encoder, tmp_path: Path) -> None:
+    save_matcher(Matcher(tiny, None), tmp_path / "model")
+    (tmp_path / "model" / "matcher.json").write_text('{"w": "wide"')
+    with pytest.raises(InputError, match=r"matcher\.json is not a matcher's file"):
+        load_matcher(str(tmp_path / "model"))
+
+
+def test_changed_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MINILM_SHA256", "0" * 64)
+    with pytest.raises(InputError, match=r"have SHA-256 53aa5117.*, expected 0000"):
+        load_encoder()
+
+
+def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="pip install"):
+        load_encoder()
+
+
+@pytest.mark.parametrize("name", ["no-such-encoder", "nobody/no-such-encoder", "not a name!", "/no/such/folder"])
+def test_an_unknown_encoder_is_one_plain_line(name: str) -> None:
+    with pytest.raises(InputError, match="cannot be loaded") as caught:
+        load_encoder(name)
+    assert "\n" not in str(caught.value)
+    assert name in str(caught.value)
+
+
+def test_a_folder_that_is_no_encoder_is_one_plain_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_encoder(str(tmp_path))
+    (tmp_path / "modules.json").write_text("{")
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_encoder(str(tmp_path))
+
+
+def test_damaged_weights_are_one_plain_line(tiny_folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for path in tiny_folder.rglob("*"):
+        target = copy / path.relative_to(tiny_folder)
+        if path.is_dir():
+            target.mkdir()
+        else:
+            target.write_bytes(path.read_bytes()[: 1000 if path.suffix == ".safetensors" else None])
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_encoder(str(copy))

@@ -1,0 +1,126 @@
+"""Exact evaluation, against brute force over all pairs and scikit-learn, with ties and small blocks."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score
+
+from learner import evaluation, search
+from learner.evaluation import TIE, AllPairs, evaluate_exact
+from learner.metrics import curve_from_scores, precision_at_recall
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (search, evaluation):
+        monkeypatch.setattr(module, "ROWS", 3)
+    monkeypatch.setattr(search, "COLUMNS", 5)
+
+
+properties = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+def drawn_vectors(rng: np.random.Generator, n: int, d: int, repeated: bool) -> np.ndarray:
+    """Unit vectors; some of them are the same vector where `repeated`."""
+    vectors = rng.normal(size=(n, d)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors[rng.integers(0, max(1, n // 3), n)] if repeated else vectors
+
+
+def drawn_positives(rng: np.random.Generator, n: int, m: int, symmetric: bool) -> np.ndarray:
+    pairs = list(combinations(range(n), 2) if symmetric else product(range(n), range(m)))
+    chosen = rng.choice(len(pairs), size=rng.integers(1, len(pairs) + 1), replace=False)
+    return np.array(pairs, dtype=np.int64)[chosen]
+
+
+def brute_force(
+    left: np.ndarray, right: np.ndarray, positives: np.ndarray, symmetric: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Score and label of every pair. Scores are rounded so that equal vectors give equal scores."""
+    scores = np.round(left.astype(np.float64) @ right.astype(np.float64).T, 7)
+    labels = np.zeros(scores.shape, dtype=int)
+    labels[positives[:, 0], positives[:, 1]] = 1
+    kept = np.triu_indices(len(left), 1) if symmetric else np.indices(scores.shape).reshape(2, -1)
+    return scores[kept[0], kept[1]], labels[kept[0], kept[1]]
+
+
+def values(found: AllPairs | None) -> tuple[float, float]:
+    assert found is not None
+    return found.estimates["average_precision"].value, found.estimates["precision_at_recall_20"].value
+
+
+@properties
+@given(
+    st.integers(2, 14), st.integers(2, 14), st.sampled_from([3, 64]), st.booleans(), st.booleans(),
+    st.integers(0, 10**6),
+)  # fmt: skip
+def test_it_equals_brute_force(n: int, m: int, d: int, symmetric: bool, repeated: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    left = drawn_vectors(rng, n, d, repeated)
+    right = left if symmetric else drawn_vectors(rng, m, d, repeated)
+    positives = drawn_positives(rng, n, len(right), symmetric)
+    scores, labels = brute_force(left, right, positives, symmetric)
+    assume((np.diff(np.unique(scores)) > 2 * TIE).all())
+    found = evaluate_exact(left, right, positives, symmetric)
+    expected = average_precision_score(labels, scores)
+    at_20 = precision_at_recall(curve_from_scores(scores, labels), 0.2)
+    assert values(found) == pytest.approx((expected, at_20), abs=1e-6)
+    assert found is not None
+    assert (found.pairs, found.positives) == (len(scores), len(positives))
+
+
+@pytest.mark.parametrize("d", [5, 32, 384])
+def test_a_negative_with_the_vectors_of_a_positive_is_a_false_positive(d: int) -> None:
+    rng = np.random.default_rng(d)
+    once = drawn_vectors(rng, 40, d, False)
+    vectors = np.concatenate([once, once])  # item i + 40 has the text of item i
+    positives = np.array([(i, i + 1) for i in range(0, 40, 2)])
+    found = evaluate_exact(vectors, vectors, positives, symmetric=True)
+    scores, labels = brute_force(vectors, vectors, positives, symmetric=True)
+    assert values(found)[0] == pytest.approx(average_precision_score(labels, scores), abs=1e-6)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_the_histogram_counts_every_pair_once(symmetric: bool) -> None:
+    rng = np.random.default_rng(4)
+    left = drawn_vectors(rng, 30, 3, False)
+    right = left if symmetric else drawn_vectors(rng, 20, 3, False)
+    positives = drawn_positives(rng, 30, len(right), symmetric)[:25]
+    found = evaluate_exact(left, right, positives, symmetric)
+    assert found is not None
+    scores, labels = brute_force(left, right, positives, symmetric)
+    edges = np.array(found.histogram["edges"])
+    assert sum(found.histogram["positives"]) == found.positives == len(positives)
+    assert sum(found.histogram["negatives"]) + found.positives + found.histogram["below"] == found.pairs == len(scores)
+    assert edges[0] == pytest.approx(scores[labels == 1].min(), abs=2 * TIE)
+    assert found.histogram["below"] == (scores < edges[0] - 1e-6).sum()
+    assert found.histogram["negatives"] == pytest.approx(np.histogram(scores[labels == 0], edges)[0], abs=2)
+
+
+def test_a_perfect_matcher() -> None:
+    vectors = np.repeat(np.eye(10, dtype=np.float32), 2, axis=0)
+    positives = np.array([(2 * i, 2 * i + 1) for i in range(10)])
+    assert values(evaluate_exact(vectors, vectors, positives, symmetric=True)) == (1, 1)
+
+
+def test_all_pairs_alike() -> None:
+    vectors = np.ones((6, 1), dtype=np.float32)
+    found = evaluate_exact(vectors, vectors, np.array([(0, 1), (2, 5), (3, 4)]), symmetric=True)
+    assert values(found) == pytest.approx((0.2, 0.2))
+
+
+def test_the_figures_are_exact_and_say_so() -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    found = evaluate_exact(vectors, vectors, np.array([(0, 1)]), symmetric=True)
+    assert found is not None
+    for estimate in found.estimates.values():
+        assert estimate.low == estimate.value == estimate.high
+        assert estimate.method == "exact"
+
+
+def test_without_a_positive_there_is_nothing_to_measure() -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    assert evaluate_exact(vectors, vectors, np.empty((0, 2), dtype=np.int64), symmetric=True) is None

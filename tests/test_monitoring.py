@@ -1,0 +1,323 @@
+"""What monitoring reads from the rows, draws and says; what is taken away."""
+
+import math
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from zipfile import ZipFile
+
+import altair as alt
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Engine, select
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+
+from annotate import charts
+from annotate.monitoring import (
+    Report,
+    batches_table,
+    card,
+    curves_table,
+    estimate,
+    estimates_table,
+    histogram_table,
+    method_in_words,
+    read_report,
+    threshold,
+    why_unmeasured,
+)
+from annotate.takeaway import address, matcher_archive, route, usage
+from db.domain import AnswerKind, InputError, Purpose, Split
+from db.engine import reading, writing
+from db.models import Answer, Evaluation, Matcher, Round, Task
+from tests.conftest import ROOT
+from tests.factories import make_project, make_round
+from tests.measured import POSITIVES, SIZES, add_gold, answer_on, make_measured_project, write_model_folder
+
+P, N, U, R, S = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE, AnswerKind.RETRACT, AnswerKind.SKIP)
+
+
+@pytest.fixture
+def report(engine: Engine) -> Report:
+    make_project(engine, ["another", "project"], name="Other")
+    return read_report(engine, make_measured_project(engine, half_width=0.03))
+
+
+def test_there_is_an_estimate_for_each_round_and_measure(report: Report) -> None:
+    table = estimates_table(report)
+    assert list(table["round"]) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert list(table["labels"][::2]) == [0, 40, 100, 190, 325]
+    assert (table["low"] <= table["value"]).all() and (table["value"] <= table["high"]).all()
+    assert set(table["method"]) == {"near-random"}
+    average = table[table["measure"] == "Average precision"]["value"]
+    assert list(average) == [e.estimates["average_precision"]["value"] for _, e in report.measured]
+
+
+def test_batches_count_what_people_answered(report: Report) -> None:
+    table = batches_table(report)
+    assert list(table["size"]) == list(table["answered"]) == list(SIZES)
+    assert list(table["positives"]) == list(POSITIVES)
+    assert list(table["unsure"]) == [2, 2, 2, 2]
+    assert table["share_positive"][0] == pytest.approx(9 / 38)  # unsure answers are in neither part
+
+
+@pytest.mark.parametrize(
+    ("acts", "counted"),
+    [
+        ([("ada", P), ("ada", N)], {N: 1}),  # corrected
+        ([("ada", P), ("ada", R)], {}),  # undone
+        ([("ada", P), ("bob", N)], {N: 1}),  # two annotators, one pair
+        ([("ada", S)], {}),
+        ([("ada", U)], {U: 1}),
+    ],
+)
+def test_a_pair_counts_once_with_its_last_label(
+    engine: Engine, acts: list[tuple[str, AnswerKind]], counted: dict[AnswerKind, int]
+) -> None:
+    project_id = make_project(engine, ["a", "b", "c"])
+    round_id = make_round(engine, project_id, 1, reserve=1)
+    for position in (0, 1):  # the reserve counts like the batch
+        with writing(engine) as session:
+            task = session.scalars(select(Task).where(Task.round_id == round_id, Task.position == position)).one()
+            session.add_all(answer_on(task, kind, who, act) for act, (who, kind) in enumerate(acts))
+    answers = read_report(engine, project_id).answers.get(round_id, {})
+    assert answers == {kind: 2 * count for kind, count in counted.items()}
+
+
+def test_audit_tasks_and_imported_labels_belong_to_no_batch(engine: Engine) -> None:
+    project_id = make_project(engine, ["a", "b", "c"])
+    round_id = make_round(engine, project_id, 2)
+    with writing(engine) as session:
+        audit, plain = session.scalars(select(Task).where(Task.round_id == round_id)).all()
+        audit.purpose = Purpose.AUDIT
+        session.add(answer_on(audit, P))
+        session.add(Answer(project_id=project_id, left_id=plain.left_id, right_id=plain.right_id, annotator="file",
+                           answer=P, key="imported"))  # fmt: skip
+    table = batches_table(read_report(engine, project_id))
+    assert list(table["answered"]) == [0] and table["share_positive"].isna().all()
+
+
+def test_curves_are_those_of_the_chosen_rounds(report: Report) -> None:
+    table = curves_table(report, [0, 3])
+    assert set(table["round"]) == {0, 3}
+    for _, curve in table.groupby("round"):
+        assert curve["recall"].is_monotonic_increasing and curve["score"].is_monotonic_decreasing
+    assert curves_table(report, []).empty
+
+
+def test_the_histogram_holds_every_pair(report: Report) -> None:
+    evaluation = report.measured[-1][1]
+    table = histogram_table(evaluation)
+    drawn = table["negatives"].sum() + table["positives"].sum()
+    assert drawn + evaluation.histogram["below"] == evaluation.pairs
+    assert list(table["score_to"][:-1]) == list(table["score_from"][1:])
+
+
+@given(w=st.floats(0.1, 50), b=st.floats(-60, 60))
+def test_the_probability_at_the_threshold_is_one_half(w: float, b: float) -> None:
+    at = threshold(Matcher(number=1, w=w, b=b))
+    assert at is not None
+    assert 1 / (1 + math.exp(-(w * at + b))) == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(("w", "b"), [(None, None), (0.0, 1.0)])
+def test_a_matcher_without_slope_has_no_threshold(w: float | None, b: float | None) -> None:
+    assert threshold(Matcher(number=0, w=w, b=b)) is None
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "split", "reason"),
+    [
+        (0, None, "No items are kept for measuring"),
+        (4, None, "No known pairs came with the texts"),
+        (4, Split.TRAIN, "None of the 2 known positives is a pair of two evaluation items"),
+        (4, Split.EVALUATION, ""),
+    ],
+)
+def test_what_is_missing_for_a_measurement_is_said(
+    engine: Engine, evaluation: int, split: Split | None, reason: str
+) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(10)], evaluation=evaluation)
+    if split:
+        add_gold(engine, project_id, 2, split)
+    said = why_unmeasured(read_report(engine, project_id))
+    assert said.startswith(reason) and bool(said) == bool(reason)
+
+
+def test_a_value_that_is_no_number_is_no_estimate() -> None:
+    stored = {"value": math.nan, "low": math.nan, "high": math.nan, "method": "exact"}
+    assert estimate(Evaluation(estimates={"average_precision": stored}), "average_precision") is None
+    assert estimate(Evaluation(estimates={}), "average_precision") is None
+
+
+@pytest.mark.parametrize(
+    ("half_width", "words"),
+    [
+        (0.0, r"Exact over all 200,600 pairs of evaluation items, 600 positives\."),
+        (0.03, r"95% interval 0\.\d{3} to 0\.\d{3}, false positives estimated from .* over all 200,600 pairs .*"),
+    ],
+)
+def test_a_figure_comes_with_its_interval_and_method(engine: Engine, half_width: float, words: str) -> None:
+    _, evaluation = read_report(engine, make_measured_project(engine, rounds=1, half_width=half_width)).measured[0]
+    found = estimate(evaluation, "average_precision")
+    assert found is not None
+    assert re.fullmatch(words, method_in_words(found, evaluation))
+
+
+def test_the_card_names_what_made_the_matcher(report: Report) -> None:
+    facts = dict(card(report.matchers[2][0]))
+    assert facts["Base encoder"] == "all-MiniLM-L6-v2"
+    assert (facts["Labels"], facts["w"], facts["b"], facts["Seed"]) == ("100", "16", "-10", "7")
+    assert facts["Threshold (score where p = ½)"] == "0.625"
+    assert facts["Seconds: train"] == "14.2"
+    assert dict(card(report.matchers[0][0]))["w"] == "–"
+
+
+# --- plots
+
+
+def marks(chart: charts.Plot) -> list[str]:
+    with alt.data_transformers.disable_max_rows():
+        layers = chart.to_dict()["layer"]
+    return [layer["mark"]["type"] for layer in layers]
+
+
+def test_an_exact_estimate_has_no_band(engine: Engine, report: Report) -> None:
+    for table in (estimates_table(report), estimates_table(read_report(engine, make_measured_project(engine, "E", 2)))):
+        chart = charts.estimate_chart(table[table["measure"] == "Average precision"])
+        assert marks(chart) == ["area", "rule", "line", "point"]
+        assert chart.to_dict()["layer"][0]["transform"] == [{"filter": "datum.high > datum.low"}]
+
+
+def test_every_round_has_a_curve_of_its_own_look(report: Report) -> None:
+    spec = charts.curve_chart(curves_table(report, [0, 2, 4])).to_dict()["layer"][0]["encoding"]
+    assert spec["color"]["scale"]["domain"] == ["Before training", "Round 2", "Round 4"]
+    assert len(set(spec["color"]["scale"]["range"])) == 3
+    assert spec["strokeDash"]["scale"]["range"] == [[5, 4], [1, 0], [1, 0]]
+
+
+def test_one_round_alone_can_be_drawn(report: Report) -> None:
+    assert marks(charts.curve_chart(curves_table(report, [4]))) == ["line", "point"]
+
+
+@pytest.mark.parametrize(("at", "extra"), [(0.6, ["rule", "text"]), (2.0, []), (None, [])])
+def test_the_threshold_is_drawn_where_there_are_scores(report: Report, at: float | None, extra: list[str]) -> None:
+    table = histogram_table(report.measured[-1][1])
+    assert marks(charts.histogram_chart(table, at)) == ["bar", "area", "bar", *extra]
+
+
+def test_empty_bins_do_not_break_the_logarithm() -> None:
+    table = pd.DataFrame({"score_from": [0.0, 0.5], "score_to": [0.5, 1.0], "negatives": [0, 5], "positives": [0, 0]})
+    values = charts.histogram_chart(table, None).to_dict()["datasets"].values()
+    assert all(row.get("height", 1) > 0 for rows in values for row in rows)
+
+
+def test_each_plot_is_described(report: Report) -> None:
+    table = estimates_table(report)
+    average = charts.describe_estimates(table[table["measure"] == "Average precision"])
+    course = r"Average precision over all pairs, by labels spent: 0\.\d+ at 0 labels, 0\.\d+ at 325 labels\."
+    assert re.fullmatch(course, average)
+    curves = charts.describe_curves(curves_table(report, [4, 0]))
+    assert re.search(r"Before training 0\.\d\d, Round 4 0\.\d\d\.$", curves)
+    batches = charts.describe_batches(batches_table(report))
+    assert batches.startswith("Positives found. batch 1: 9 of 40 answers, batch 2")
+    described = charts.describe_histogram(histogram_table(report.measured[-1][1]), 0.5)
+    assert described.startswith("Score histogram: 600 positives and") and described.endswith("one half at 0.500.")
+
+
+def luminance(colour: str) -> float:
+    channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_colour_can_be_seen_in_both_themes(theme: str) -> None:
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    background = luminance(settings["theme"][theme]["backgroundColor"])
+    names = [f"Round {i}" for i in range(12)]
+    for colour in (charts.POSITIVE, charts.NEGATIVE, charts.NEUTRAL, *charts._round_colours(names).to_dict()["range"]):
+        dark, light = sorted((background, luminance(colour)))
+        assert (light + 0.05) / (dark + 0.05) >= 3, (theme, colour)
+
+
+# --- the matcher as a file
+
+
+@pytest.fixture
+def trained(engine: Engine, home: Path) -> Matcher:
+    matcher = read_report(engine, make_measured_project(engine, "Näme / of: it?", rounds=2)).matchers[1][0]
+    assert matcher.folder is not None
+    write_model_folder(home, matcher.folder)
+    return matcher
+
+
+def test_the_archive_holds_the_folder_and_is_removed(home: Path, trained: Matcher) -> None:
+    folder = home / "artifacts" / str(trained.folder)
+    with matcher_archive("Näme / of: it?", trained) as path:
+        assert path.name == "n-me-of-it-round-1.zip"
+        with ZipFile(path) as bundle:
+            held = {name: bundle.read(name) for name in bundle.namelist()}
+    assert held == {f"n-me-of-it-round-1/{file.relative_to(folder)}": file.read_bytes()
+                    for file in folder.rglob("*") if file.is_file()}  # fmt: skip
+    assert not path.exists()
+
+
+def test_what_cannot_be_taken_away_is_named(engine: Engine, trained: Matcher) -> None:
+    with pytest.raises(InputError, match="the encoder all-MiniLM-L6-v2 itself"), matcher_archive("p", Matcher(
+        number=0, folder=None, encoder="all-MiniLM-L6-v2")):  # fmt: skip
+        pass
+    gone = Matcher(number=3, folder="nowhere", encoder="e")
+    with pytest.raises(InputError, match=r"folder of round 3 is missing.*train again"), matcher_archive("p", gone):
+        pass
+
+
+@pytest.fixture
+def download() -> Callable[[str], tuple[int, bytes]]:
+    client = TestClient(Starlette(routes=[route()]))
+
+    def download(path: str) -> tuple[int, bytes]:
+        answer = client.get(f"/{path}")
+        return answer.status_code, answer.content
+
+    return download
+
+
+def test_the_matcher_is_downloaded(
+    tmp_path: Path, trained: Matcher, download: Callable[[str], tuple[int, bytes]]
+) -> None:
+    status, content = download(address(trained))
+    assert status == 200
+    (tmp_path / "got.zip").write_bytes(content)
+    with ZipFile(tmp_path / "got.zip") as bundle:
+        assert bundle.testzip() is None
+        assert "n-me-of-it-round-1/matcher.json" in bundle.namelist()
+
+
+def test_a_download_of_what_is_not_there_says_so(
+    engine: Engine, trained: Matcher, download: Callable[[str], tuple[int, bytes]]
+) -> None:
+    assert download("download/matchers/999")[0] == 404
+    with reading(engine) as session:
+        encoder = session.scalars(select(Matcher).where(Matcher.number == 0)).one()
+    status, content = download(address(encoder))
+    assert status == 404 and b"nothing to take away" in content
+
+
+def test_the_lines_of_python_are_python_and_name_the_folder(trained: Matcher) -> None:
+    lines = usage("Näme / of: it?", trained)
+    compile(lines, "usage", "exec")
+    assert 'Path("n-me-of-it-round-1")' in lines
+
+
+def test_a_batch_without_answers_is_in_the_table(engine: Engine) -> None:
+    project_id = make_project(engine, ["a", "b", "c"])
+    make_round(engine, project_id, 2, strategy="most-similar")
+    with reading(engine) as session:
+        assert session.scalars(select(Round.number)).all() == [1]
+    row = batches_table(read_report(engine, project_id)).iloc[0]
+    assert (row["strategy"], row["size"], row["answered"]) == ("most-similar", 2, 0)

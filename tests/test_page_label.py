@@ -1,0 +1,152 @@
+"""The label page and what surrounds every page, without a browser: the native buttons stand for the card."""
+
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import Engine, select
+from streamlit.testing.v1 import AppTest
+
+from db.answers import current_labels
+from db.domain import AnswerKind
+from db.engine import reading, writing
+from db.models import Answer, Job, Lease, Task, Worker, now
+from tests.conftest import ROOT
+from tests.factories import make_project, make_round
+
+SCRIPT, PAGE = ROOT / "annotate" / "app.py", ROOT / "annotate" / "pages" / "label.py"
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    project_id = make_project(engine, [f"text {i}" for i in range(6)], auto_train=False, guidelines="Think **twice**.")
+    make_round(engine, project_id, 3, reserve=1)
+    return project_id
+
+
+@pytest.fixture
+def open_page(engine: Engine) -> Callable[..., AppTest]:
+    """A function that opens the app, or one page of it alone."""
+
+    def open_page(script: object = SCRIPT, **parameters: str) -> AppTest:
+        page = AppTest.from_file(str(script), default_timeout=20)
+        for name, value in parameters.items():
+            page.query_params[name] = value
+        page.run()
+        assert not page.exception
+        return page
+
+    return open_page
+
+
+def first_task(engine: Engine, project_id: int) -> Task:
+    with reading(engine) as session:
+        task = session.scalars(select(Task).where(Task.project_id == project_id).order_by(Task.id)).first()
+        assert task is not None
+        return task
+
+
+def click(page: AppTest, task_id: int, answer: str) -> None:
+    page.button(key=f"answer_{task_id}_{answer}").click().run()
+    assert not page.exception
+
+
+def test_the_native_buttons_answer_the_pair_they_were_drawn_for(
+    engine: Engine, project: int, open_page: Callable[..., AppTest]
+) -> None:
+    page = open_page(PAGE)
+    task = first_task(engine, project)
+    assert [text.value for text in page.text] == ["Do these two texts mean the same?", "text 0", "text 1"]
+    click(page, task.id, "positive")
+    assert page.text[2].value == "text 2"
+    click(page, task.id + 1, "skip")
+    click(page, task.id + 2, "unsure")
+    with reading(engine) as session:
+        assert [(label.task_id, label.answer) for label in current_labels(session, project)] == [
+            (task.id, AnswerKind.POSITIVE),
+            (task.id + 2, AnswerKind.UNSURE),
+        ]
+    click(page, task.id + 1, "negative")
+    assert page.text[2].value == "text 4"  # the reserve
+    click(page, task.id + 3, "negative")
+    assert "Batch 1 is complete" in page.text[0].value
+    assert page.button(key="make_next_batch").label == "Make the next batch"
+
+
+def test_the_annotator_of_the_address_answers(engine: Engine, project: int, open_page: Callable[..., AppTest]) -> None:
+    page = open_page(annotator=" Änne ")
+    click(page, first_task(engine, project).id, "negative")
+    page = open_page(annotator="Änne")
+    page.text_input(key="chosen_annotator").set_value("bob").run()
+    assert page.query_params["annotator"] == "bob"
+    click(page, first_task(engine, project).id + 1, "negative")
+    with reading(engine) as session:
+        assert list(session.scalars(select(Answer.annotator).order_by(Answer.id))) == ["Änne", "bob"]
+
+
+def test_the_project_of_the_address_is_shown_and_can_be_changed(
+    engine: Engine, project: int, open_page: Callable[..., AppTest]
+) -> None:
+    make_project(engine, ["a", "b"], name="Newer")
+    page = open_page(project="Questions")
+    assert page.header[0].value == "Questions"
+    page.selectbox(key="chosen_project").select("Newer").run()
+    assert page.header[0].value == "Newer"
+    assert page.query_params["project"] == "Newer"
+    assert "There is no batch yet" in page.text[0].value
+
+
+def test_an_unknown_project_is_named_and_the_newest_shown(
+    engine: Engine, project: int, open_page: Callable[..., AppTest]
+) -> None:
+    page = open_page(project="Gone")
+    assert page.warning[0].value == "There is no project named Gone; this is Questions."
+    assert page.header[0].value == "Questions"
+
+
+def test_without_a_project_the_page_says_what_to_do(open_page: Callable[..., AppTest]) -> None:
+    assert "There is no project yet" in open_page().info[0].value
+
+
+def test_a_red_line_says_that_no_worker_is_alive(
+    engine: Engine, project: int, open_page: Callable[..., AppTest]
+) -> None:
+    line = "No worker is alive: start one with `python -m learner worker`"
+    assert [error.value for error in open_page().error] == [line]
+    with writing(engine) as session:
+        session.add(Worker(executor_id="w", host="h", pid=1, device="cpu", seen_at=now()))
+    assert not open_page().error
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "text"),
+    [
+        ("waiting", None, "The next batch is being made: waiting for a worker"),
+        ("failed", "out of memory", "The next batch could not be made: out of memory. The page “Jobs” says more."),
+    ],
+)
+def test_the_work_under_way_is_shown(
+    engine: Engine, project: int, open_page: Callable[..., AppTest], state: str, error: str | None, text: str
+) -> None:
+    with writing(engine) as session:
+        session.add(Job(id="j", project_id=project, kind="next_round", state=state, error=error))
+    page = open_page(PAGE)
+    shown = [bar.text for bar in page.progress] + [line.value for line in page.error]
+    assert shown == [text]
+
+
+def test_who_finds_everything_leased_is_told_until_when(
+    engine: Engine, project: int, open_page: Callable[..., AppTest]
+) -> None:
+    open_page(annotator="ann")
+    open_page(annotator="bob")
+    assert "free in 10 minutes" in open_page(annotator="cat").text[0].value
+    with reading(engine) as session:
+        assert {lease.annotator for lease in session.scalars(select(Lease))} == {"ann", "bob"}
+
+
+def test_names_and_texts_are_not_markdown(engine: Engine, open_page: Callable[..., AppTest]) -> None:
+    project_id = make_project(engine, ["**a** $x$ :smile:", "<b>b</b>"], name="**bold** :smile:")
+    make_round(engine, project_id, 1)
+    page = open_page()
+    assert "**" not in page.header[0].value and ":smile:" not in page.header[0].value
+    assert {text.value for text in page.text} >= {"**a** $x$ :smile:", "<b>b</b>"}

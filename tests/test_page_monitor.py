@@ -1,0 +1,168 @@
+"""The monitor page, without a browser."""
+
+import json
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from annotate import jobs
+from db.domain import InputError
+from db.engine import writing
+from db.models import Job
+from tests.conftest import ROOT
+from tests.factories import make_project, make_round
+from tests.measured import add_job, add_worker, answer_round, make_measured_project, write_model_folder
+
+PAGE = ROOT / "annotate" / "pages" / "monitor.py"
+
+
+def open_page(**parameters: str) -> AppTest:
+    page = AppTest.from_file(str(PAGE), default_timeout=30)
+    for name, value in parameters.items():
+        page.query_params[name] = value
+    page.run()
+    assert not page.exception
+    return page
+
+
+def headings(page: AppTest) -> list[str]:
+    return [heading.value for heading in page.subheader]
+
+
+def plots(page: AppTest) -> list[dict[str, object]]:
+    return [json.loads(plot.proto.spec) for plot in page.get("vega_lite_chart")]
+
+
+def test_the_newest_round_is_shown_with_its_method(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    assert headings(page)[0] == "Round 4, after 325 labels"
+    assert [metric.label for metric in page.metric] == ["Average precision", "Precision at 20% recall"]
+    assert page.metric[0].delta.startswith("+0.0") and page.metric[0].proto.delta_description == "since round 3"
+    assert "Exact over all 200,600 pairs of evaluation items, 600 positives." in [text.value for text in page.caption]
+
+
+def test_every_plot_has_a_description_and_a_table(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    descriptions = [plot.proto.alt for plot in page.get("vega_lite_chart")]
+    assert len(descriptions) == 6 and all(len(text) > 40 for text in descriptions)
+    assert [table.label for table in page.expander] == ["Table"] * 4
+    downloads = [button.proto.label for button in page.get("download_button")]
+    assert downloads == ["Download CSV"] * 4 + ["Labels as CSV", "Labels as JSONL", "Labels as Parquet"]
+
+
+def test_rounds_can_be_chosen_for_the_curves(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    rounds = page.pills(key="curve_rounds_4")
+    assert rounds.value == [0, 4]
+    rounds.set_value([1, 2, 3]).run()
+    assert "Round 1 0." in page.get("vega_lite_chart")[2].proto.alt
+    page.pills(key="curve_rounds_4").set_value([]).run()
+    assert "Choose a round to see its curve." in [text.value for text in page.caption]
+
+
+def test_the_threshold_belongs_to_trained_rounds(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    assert "one half at 0.611" in page.get("vega_lite_chart")[3].proto.alt
+    page.selectbox(key="histogram_round").set_value(0).run()
+    assert "one half" not in page.get("vega_lite_chart")[3].proto.alt
+
+
+def test_the_model_can_be_taken_away_and_the_encoder_cannot(engine: Engine, home: Path) -> None:
+    project_id = make_measured_project(engine)
+    write_model_folder(home, f"matchers/{project_id}-4")
+    page = open_page()
+    assert page.get("link_button")[0].proto.url == "download/matchers/5"
+    assert 'Path("help-desk-questions-round-4")' in page.code[0].value
+    page.selectbox(key="card_round").set_value(0).run()
+    assert not page.get("link_button")
+    assert "nothing to take away" in page.markdown[-1].value
+
+
+def test_without_gold_the_page_says_why_nothing_is_measured(engine: Engine, home: Path) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(20)], evaluation=5)
+    answer_round(engine, make_round(engine, project_id, 10), positives=4)
+    page = open_page()
+    told = page.info[0].value
+    assert told.startswith("There is nothing to measure against yet. No known pairs came with the texts")
+    assert "biased sample" in told
+    assert not page.metric
+    assert headings(page) == ["Batches", "Labels"]
+
+
+def test_gold_without_a_measurement_waits_for_the_first_job(engine: Engine, home: Path) -> None:
+    project_id = make_measured_project(engine, rounds=0)
+    make_round(engine, project_id, 5)
+    page = open_page()
+    assert page.info[0].value == "Nothing is measured yet: the first job does it."
+    assert "No pair is labelled yet." in [text.value for text in page.caption]
+
+
+def test_a_project_without_a_round_says_what_comes(engine: Engine, home: Path) -> None:
+    make_project(engine, ["a", "b"], name="**new**")
+    page = open_page()
+    assert page.info[0].value.startswith("No round yet.")
+    assert "**" not in page.caption[0].value
+
+
+def test_without_a_project_the_page_says_so(engine: Engine, home: Path) -> None:
+    assert open_page().info[0].value.startswith("There is no project yet.")
+
+
+def test_the_project_of_the_address_is_shown(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, name="Older")
+    make_project(engine, ["a", "b"], name="Newer")
+    assert headings(open_page(project="Older"))[0] == "Round 4, after 325 labels"
+
+
+def test_a_running_job_shows_how_far_it_is_and_can_be_cancelled(
+    engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_id = make_project(engine, ["a", "b"])
+    add_worker(engine)
+    add_job(engine, project_id, "j", state="running", stage="train", fraction=0.43, seconds_left=95.0)
+    cancelled: list[str] = []
+    monkeypatch.setattr(jobs, "cancel", lambda engine, job_id: cancelled.append(job_id))
+    page = open_page()
+    assert page.get("progress")[0].proto.text == "Train and make the next batch: training, 43%, about 2 min left"
+    assert not [button for button in page.button if button.key == "train_now"]
+    page.button(key="cancel_j").click().run()
+    assert cancelled == ["j"]
+
+
+def test_train_now_asks_for_a_round_and_shows_what_hinders_it(
+    engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_id = make_project(engine, ["a", "b"])
+    asked: list[int] = []
+
+    def request(engine: Engine, project_id: int) -> str:
+        asked.append(project_id)
+        if len(asked) == 1:
+            raise InputError("nothing of batch 1 has been answered yet")
+        return add_job(engine, project_id, "j")
+
+    monkeypatch.setattr(jobs, "request_round", request)
+    page = open_page()
+    page.button(key="train_now").click().run()
+    assert page.warning[0].value == "nothing of batch 1 has been answered yet"
+    page.button(key="train_now").click().run()
+    assert asked == [project_id] * 2
+    assert page.get("progress")[0].proto.text == "Train and make the next batch: waiting for a worker"
+
+
+def test_the_page_is_drawn_anew_when_the_job_ends(engine: Engine, home: Path) -> None:
+    project_id = make_project(engine, ["a", "b"])
+    add_job(engine, project_id, "j", state="running")
+    page = open_page()
+    with writing(engine) as session:
+        session.get_one(Job, "j").state = "failed"
+        session.get_one(Job, "j").error = "The disk is full: make room and try again."
+    page.run()
+    assert page.error[0].value == "The disk is full: make room and try again\\."
+    assert page.button(key="train_now").label == "Try again"
