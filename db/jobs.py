@@ -1,8 +1,9 @@
 """Job rows and workers: what pages show of work that DBOS owns."""
 
 from datetime import timedelta
+from uuid import uuid4
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from db.models import Job, Worker, now
@@ -17,9 +18,8 @@ def open_job(session: Session, project_id: int) -> Job | None:
 
 
 def add_job(session: Session, project_id: int, kind: str) -> Job:
-    """A new waiting job, with an id that tells its project and number."""
-    count = session.scalar(select(func.count()).where(Job.project_id == project_id)) or 0
-    job = Job(id=f"{kind}-{project_id}-{count + 1}", project_id=project_id, kind=kind)
+    """A new waiting job, with an id that no job ever had: the queue takes the same id for the same job."""
+    job = Job(id=f"{kind}-{project_id}-{uuid4().hex[:12]}", project_id=project_id, kind=kind)
     session.add(job)
     return job
 

@@ -43,8 +43,15 @@ def of_project() -> Mapped[int]:
     return mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
 
 
+def of_item() -> Mapped[int]:
+    """A column that names an item; indexed, or deleting a project would scan the table for every item."""
+    return mapped_column(ForeignKey("items.id", ondelete="CASCADE"), index=True)
+
+
 class Project(Base):
     __tablename__ = "projects"
+    # A deleted project's number is never used again: folders and jobs carry it.
+    __table_args__: ClassVar[dict[str, Any]] = {"sqlite_autoincrement": True}
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)
     kind: Mapped[Kind]
@@ -78,7 +85,7 @@ class Gold(Base):
 
     __tablename__ = "gold"
     left_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), primary_key=True)
-    right_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), primary_key=True)
+    right_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), primary_key=True, index=True)
     project_id: Mapped[int] = of_project()
     positive: Mapped[bool]
     closure: Mapped[bool] = mapped_column(default=False)
@@ -141,8 +148,8 @@ class Task(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     round_id: Mapped[int] = mapped_column(ForeignKey("rounds.id", ondelete="CASCADE"))
-    left_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"))
-    right_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"))
+    left_id: Mapped[int] = of_item()
+    right_id: Mapped[int] = of_item()
     position: Mapped[int]  # from 0; a position at or above the round's size is in reserve
     strategy: Mapped[str]
     score: Mapped[float]  # cosine under the model that chose the pair
@@ -169,8 +176,8 @@ class Answer(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     task_id: Mapped[int | None] = mapped_column(ForeignKey("tasks.id", ondelete="SET NULL"), index=True)
-    left_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"))
-    right_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"))
+    left_id: Mapped[int] = of_item()
+    right_id: Mapped[int] = of_item()
     annotator: Mapped[str] = mapped_column(String(200))
     answer: Mapped[AnswerKind]
     key: Mapped[str] = mapped_column(String(80), unique=True)  # the client's own id: a replay stores nothing twice
