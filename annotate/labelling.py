@@ -8,20 +8,20 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate.jobs import request_round
-from db.answers import known_keys, store_answers
+from db.answers import answered_since, known_keys, store_answers
 from db.domain import LABELS, AnswerKind, Settings
 from db.engine import reading, writing
+from db.jobs import list_jobs
 from db.models import Job, Project, Task, now
 from db.tasks import (
     BatchProgress,
     batch_progress,
     end_leases,
     free_tasks,
-    is_in_batch,
     lease_tasks,
     newest_round,
     next_lease_end,
@@ -69,6 +69,7 @@ class Reason(StrEnum):
     """Why there is nothing to label."""
 
     NO_BATCH = "no batch"  # the first batch is not made yet
+    EMPTY = "empty"  # the batch has no pairs: nothing is left to label
     COMPLETE = "complete"  # the batch is answered, and so is its reserve
     LEASED = "leased"  # others hold all that is left
 
@@ -80,7 +81,8 @@ class Standing:
     progress: BatchProgress
     reason: Reason | None  # nothing while there are pairs to label
     free_at: datetime | None  # when the first pair that others hold is free again
-    job: Job | None  # the newest job of the project, unless it is done
+    job: Job | None  # the newest job of the project
+    note: str  # what a person should know about the batch
 
 
 def serve(engine: Engine, project_id: int, annotator: str, n: int = BUFFER) -> tuple[list[Pair], Standing]:
@@ -120,22 +122,17 @@ def _standing(session: Session, project_id: int, annotator: str, at: datetime, a
         progress=progress,
         reason=None if any_free else _reason(progress),
         free_at=None if any_free else next_lease_end(session, project_id, annotator, at),
-        job=unfinished_job(session, project_id),
+        job=next(iter(list_jobs(session, project_id)), None),
+        note=newest.note if (newest := newest_round(session, project_id)) else "",
     )
 
 
 def _reason(progress: BatchProgress) -> Reason:
     if progress.number == 0:
         return Reason.NO_BATCH
+    if progress.size == 0:
+        return Reason.EMPTY
     return Reason.COMPLETE if progress.complete and not progress.reserve_left else Reason.LEASED
-
-
-def unfinished_job(session: Session, project_id: int) -> Job | None:
-    """The newest job of the project if it waits, runs or failed; nothing once it is done or cancelled."""
-    newest = session.scalar(
-        select(Job).where(Job.project_id == project_id).order_by(Job.created_at.desc(), Job.id.desc()).limit(1)
-    )
-    return newest if newest is not None and newest.state in ("waiting", "running", "failed") else None
 
 
 def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any]) -> Receipt:
@@ -143,7 +140,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
 
     An event that is malformed or names no task of this project is refused and logged, never raised: the browser must
     drop it, or it would send it for ever. An answer to a task whose lease has expired is stored: no label is lost. Asks
-    for the next batch when the last pair of the batch is answered, if the project trains by itself.
+    for the next batch where it is due.
     """
     valid, refused = _checked(events)
     if not valid:
@@ -153,14 +150,13 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
         pairs = task_pairs(session, project_id, {event.task_id for event in valid.values()})
         fresh = [event for key, event in valid.items() if key not in known and event.task_id in pairs]
         store_answers(session, [_row(event, project_id, pairs[event.task_id], annotator) for event in fresh])
-        completed = _completed(session, project_id, fresh)
     for key in valid.keys() - known:
         if valid[key].task_id not in pairs:
             refused[key] = f"task {valid[key].task_id} is not one of this project: reload the page"
     for key, why in refused.items():
         log.warning("answer %s of %s in project %s refused: %s", key, annotator, project_id, why)
-    if completed:
-        _ask_for_round(engine, project_id)
+    if any(event.answer in LABELS for event in fresh):
+        ask_if_due(engine, project_id, news=True)
     return Receipt([key for key in valid if key not in refused], refused)
 
 
@@ -194,19 +190,29 @@ def _row(event: Event, project_id: int, pair: tuple[int, int], annotator: str) -
     }
 
 
-def _completed(session: Session, project_id: int, fresh: Sequence[Event]) -> bool:
-    """Whether these answers completed the batch of a project that trains by itself."""
-    labelled = {event.task_id for event in fresh if event.answer in LABELS}
-    # Answers to the reserve leave the batch as it was: a job that failed or was cancelled is not started again by them.
-    if not is_in_batch(session, project_id, labelled) or not batch_progress(session, project_id).complete:
-        return False
-    project = session.get_one(Project, project_id)
-    return Settings.model_validate(project.settings).auto_train
+def ask_if_due(engine: Engine, project_id: int, news: bool = False) -> None:
+    """Nothing; the next batch is asked for if the project trains by itself, its batch is complete, and it has answers
+    that no job has seen (`news`: there are some for sure).
 
-
-def _ask_for_round(engine: Engine, project_id: int) -> None:
+    A job that failed or was cancelled is a person's to start again.
+    """
+    with reading(engine) as session:
+        if not _is_due(session, project_id, news):
+            return
     try:
         request_round(engine, project_id)
     except Exception:
         # The answers are stored and must be acknowledged; the page offers to ask for the batch again.
         log.exception("the next batch of project %s could not be asked for", project_id)
+
+
+def _is_due(session: Session, project_id: int, news: bool) -> bool:
+    project = session.get(Project, project_id)
+    if project is None or not Settings.model_validate(project.settings).auto_train:
+        return False
+    job = next(iter(list_jobs(session, project_id)), None)
+    if job is not None and job.state != "done":
+        return False
+    if job is not None and not news and not answered_since(session, project_id, job.created_at):
+        return False
+    return batch_progress(session, project_id).complete

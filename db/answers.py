@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Select, and_, func, select
@@ -52,6 +53,12 @@ def label_counts(session: Session, project_id: int) -> dict[AnswerKind, int]:
     """How many pairs of the project carry each label."""
     counted = select(Answer.answer, func.count()).where(Answer.id.in_(counting_ids(project_id)))
     return {AnswerKind(answer): count for answer, count in session.execute(counted.group_by(Answer.answer))}
+
+
+def answered_since(session: Session, project_id: int, moment: datetime) -> bool:
+    """Whether anybody has answered a pair of the project after this moment."""
+    later = select(Answer.id).where(Answer.project_id == project_id, Answer.created_at > moment)
+    return session.scalar(later.limit(1)) is not None
 
 
 def known_keys(session: Session, keys: Iterable[str]) -> set[str]:

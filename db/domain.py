@@ -73,6 +73,9 @@ class Settings(BaseModel):
     first: int = Field(40, ge=2, le=1_000_000, description="Pairs in the first batch (n₁).")
     growth: float = Field(1.5, ge=1, le=10, description="Each batch is this many times the one before.")
     neighbours: int = Field(100, ge=1, le=10_000, description="Nearest neighbours searched for each text (m).")
+    search: Literal["exact", "faiss-flat", "faiss-hnsw", "faiss-ivf"] = Field(
+        "exact", description="Neighbour search: exact, or FAISS (HNSW and IVF miss some; they pay above 100,000 items)."
+    )
     evaluation_share: float = Field(
         0.3, ge=0, lt=1, description="Share of the items kept for measuring; their pairs are never trained on."
     )

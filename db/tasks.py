@@ -32,7 +32,7 @@ class BatchProgress:
     @property
     def complete(self) -> bool:
         """Whether every pair of the batch is answered."""
-        return self.number > 0 and self.answered >= self.size
+        return 0 < self.size <= self.answered
 
 
 def newest_round(session: Session, project_id: int, lock: bool = False) -> Round | None:
@@ -125,15 +125,6 @@ def task_pairs(session: Session, project_id: int, task_ids: Iterable[int]) -> di
     """The two items of each of these tasks; tasks of other projects are left out."""
     wanted = select(Task.id, Task.left_id, Task.right_id).where(Task.project_id == project_id)
     return {id_: (left, right) for id_, left, right in session.execute(wanted.where(Task.id.in_(list(task_ids))))}
-
-
-def is_in_batch(session: Session, project_id: int, task_ids: Iterable[int]) -> bool:
-    """Whether one of these tasks belongs to the newest batch."""
-    batch = newest_round(session, project_id)
-    if batch is None:
-        return False
-    wanted = select(Task.id).where(Task.round_id == batch.id, Task.position < batch.size, Task.id.in_(list(task_ids)))
-    return session.scalar(wanted.limit(1)) is not None
 
 
 def texts_of(session: Session, item_ids: Iterable[int]) -> dict[int, str]:

@@ -13,15 +13,11 @@ from sentence_transformers import SentenceTransformer
 from torch import Tensor
 
 from db.domain import DEFAULT_ENCODER, InputError, Progress, no_progress
+from learner.device import default_device
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 Tokens = list[list[int]]
-
-
-def default_device() -> str:
-    """`cuda` where there is a GPU, else `cpu`."""
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def bundled_minilm() -> Path:

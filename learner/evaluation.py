@@ -30,7 +30,7 @@ def evaluate_exact(
     right: np.ndarray,
     positives: np.ndarray,
     symmetric: bool,
-    device: str | torch.device = "cpu",
+    device: str | torch.device | None = None,
     progress: Progress = no_progress,
 ) -> AllPairs | None:
     """Exact figures over all pairs of `left` and `right`; nothing (None) where there is no positive.

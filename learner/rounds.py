@@ -9,6 +9,7 @@ from db.domain import SEED_STRATEGY, Progress, Settings, no_progress
 from learner.acquisition import Pool, most_similar, strategy
 from learner.dataset import Dataset
 from learner.evaluation import AllPairs, evaluate_exact
+from learner.faiss_search import nearest_by_faiss
 from learner.output_layer import OutputLayer
 from learner.search import Pairs, count_pairs, nearest
 
@@ -40,7 +41,7 @@ def choose(
     if not len(left) or not len(right):
         empty = np.empty(0, dtype=np.int64)
         return Batch(Pairs(empty, empty, np.empty(0, dtype=np.float32)), SEED_STRATEGY)
-    found = nearest(vectors[left], vectors[right], settings.neighbours, dataset.symmetric, progress=progress)
+    found = _neighbours(vectors[left], vectors[right], settings, dataset.symmetric, progress)
     candidates = Pairs(left[found.left], right[found.right], found.score)
     candidates = candidates.take(~np.isin(dataset.keys(candidates.left, candidates.right), known))
     if layer is None:
@@ -51,6 +52,12 @@ def choose(
 
     chosen = strategy(settings.strategy)(Pool(candidates, layer, draw), n, rng)
     return Batch(chosen, settings.strategy)
+
+
+def _neighbours(left: np.ndarray, right: np.ndarray, settings: Settings, symmetric: bool, progress: Progress) -> Pairs:
+    if settings.search == "exact":
+        return nearest(left, right, settings.neighbours, symmetric, progress=progress)
+    return nearest_by_faiss(left, right, settings.neighbours, symmetric, settings.search, progress)
 
 
 def draw_pairs(dataset: Dataset, vectors: np.ndarray, known: np.ndarray, n: int, rng: np.random.Generator) -> Pairs:

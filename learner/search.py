@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from db.domain import InputError, Progress, no_progress
+from learner.device import default_device
 
 ROWS, COLUMNS = 1024, 8192
 MOST_PAIRS = 20_000_000
@@ -62,9 +63,9 @@ def count_pairs(left: int, right: int, symmetric: bool) -> int:
     return left * (left - 1) // 2 if symmetric else left * right
 
 
-def as_tensor(vectors: np.ndarray, device: str | torch.device = "cpu") -> Tensor:
-    """The vectors as a float32 tensor on that device."""
-    return torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float32)).to(device)
+def as_tensor(vectors: np.ndarray, device: str | torch.device | None = None) -> Tensor:
+    """The vectors as a float32 tensor on that device, on the default one where none is given."""
+    return torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float32)).to(device or default_device())
 
 
 def nearest(
@@ -72,7 +73,7 @@ def nearest(
     right: np.ndarray,
     k: int,
     symmetric: bool,
-    device: str | torch.device = "cpu",
+    device: str | torch.device | None = None,
     progress: Progress = no_progress,
 ) -> Pairs:
     """Each left row with its k nearest right rows, itself left out; in a symmetric corpus each pair once, left < right.
@@ -87,9 +88,18 @@ def nearest(
         best = _best_of_rows(queries[row : row + ROWS], corpus, wanted)
         scores[row : row + ROWS], ids[row : row + ROWS] = best[0].cpu().numpy(), best[1].cpu().numpy()
         progress("search", min(1.0, (row + ROWS) / len(queries)))
-    rows = np.repeat(np.arange(len(queries)), wanted)
+    return as_pairs(ids, scores, symmetric)
+
+
+def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
+    """The neighbours (n, k) of each row as pairs; in a symmetric corpus each once, without self pairs.
+
+    An id of -1 means that no neighbour was found (FAISS says so when they run out), and is dropped.
+    """
+    rows = np.repeat(np.arange(len(ids)), ids.shape[1])
     found = Pairs(rows, ids.ravel(), scores.ravel())
-    return _each_once(found.take(found.left != found.right), len(corpus)) if symmetric else found
+    found = found.take(found.right >= 0)
+    return _each_once(found.take(found.left != found.right), len(ids)) if symmetric else found
 
 
 def _best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -122,7 +132,7 @@ def best_pairs(
     *,
     top: int | None = None,
     threshold: float = LOWEST,
-    device: str | torch.device = "cpu",
+    device: str | torch.device | None = None,
     progress: Progress = no_progress,
 ) -> Pairs:
     """The `top` highest-scoring pairs, or all pairs with score ≥ threshold, best first.

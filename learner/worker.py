@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from db.domain import InputError
 from db.engine import jobs_url, make_engine, migrate, writing
 from db.jobs import live_workers, report_worker
-from learner.encoder import default_device
+from learner.device import default_device
 from learner.jobs import next_round  # noqa: F401  (registers the workflow)
 
 QUEUE = "jobs"

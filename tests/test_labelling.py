@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import Engine, select
 
 from annotate import labelling
-from annotate.labelling import Reason, look, record, serve
+from annotate.labelling import Reason, ask_if_due, leave, look, record, serve
 from db.answers import current_labels
 from db.domain import AnswerKind
 from db.engine import reading, writing
-from db.models import Answer, Job, Lease, Task, now
+from db.models import Answer, Job, Lease, Round, Task, now
 from tests.factories import make_project, make_round
 
 
@@ -25,10 +25,21 @@ def project(engine: Engine) -> int:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The projects for which the next batch was asked for."""
+    """The projects for which the next batch was asked for; each time, a job is waiting afterwards."""
     projects: list[int] = []
-    monkeypatch.setattr(labelling, "request_round", lambda engine, project_id: projects.append(project_id))
+
+    def ask(engine: Engine, project_id: int) -> None:
+        projects.append(project_id)
+        set_job(engine, project_id, "waiting")
+
+    monkeypatch.setattr(labelling, "request_round", ask)
     return projects
+
+
+def set_job(engine: Engine, project_id: int, state: str, age: timedelta = timedelta()) -> None:
+    """Nothing; the project's only job has this state."""
+    with writing(engine) as session:
+        session.merge(Job(id=f"{project_id}", project_id=project_id, kind="", state=state, created_at=now() - age))
 
 
 def event(task_id: int, answer: str = "positive", key: str = "", **more: Any) -> dict[str, Any]:
@@ -131,13 +142,37 @@ def test_the_time_of_an_answer_is_the_browsers_but_never_in_the_future(engine: E
 
 
 def test_the_last_answer_of_the_batch_asks_for_the_next_one(engine: Engine, project: int, asked: list[int]) -> None:
-    *batch, reserve, _ = task_ids(engine, project)
+    *batch, reserve, last = task_ids(engine, project)
     record(engine, project, "ann", [event(id_) for id_ in batch[:2]])
     record(engine, project, "ann", [event(reserve), event(batch[2], "skip")])
     assert asked == []
     record(engine, project, "bob", [event(batch[2], "unsure")])
     assert asked == [project]
-    record(engine, project, "bob", [event(batch[2], "unsure"), event(reserve, "negative")])
+    record(engine, project, "bob", [event(batch[2], "unsure"), event(last, "negative")])
+    assert asked == [project]
+
+
+@pytest.mark.parametrize(("state", "times"), [("failed", 0), ("cancelled", 0), ("waiting", 0), ("done", 1)])
+def test_only_a_job_that_is_done_is_followed_by_another(
+    engine: Engine, project: int, asked: list[int], state: str, times: int
+) -> None:
+    set_job(engine, project, state)
+    record(engine, project, "ann", [event(id_) for id_ in task_ids(engine, project)[:3]])
+    assert len(asked) == times
+
+
+def test_a_batch_completed_while_a_job_was_at_work_is_not_forgotten(
+    engine: Engine, project: int, asked: list[int]
+) -> None:
+    set_job(engine, project, "running", age=timedelta(minutes=1))
+    record(engine, project, "ann", [event(id_) for id_ in task_ids(engine, project)[:3]])
+    ask_if_due(engine, project)
+    assert asked == []
+    set_job(engine, project, "done", age=timedelta(minutes=1))  # and it made no new batch
+    ask_if_due(engine, project)
+    assert asked == [project]
+    set_job(engine, project, "done")  # this one has seen all answers: another would only do the same
+    ask_if_due(engine, project)
     assert asked == [project]
 
 
@@ -181,16 +216,23 @@ def test_looking_leases_nothing(engine: Engine, project: int) -> None:
         assert session.scalars(select(Lease)).all() == []
 
 
-@pytest.mark.parametrize(
-    ("state", "shown"), [("waiting", True), ("running", True), ("failed", True), ("done", False), ("cancelled", False)]
-)
-def test_the_newest_job_is_shown_unless_it_is_over(engine: Engine, project: int, state: str, shown: bool) -> None:
+def test_the_newest_job_and_the_note_of_the_batch_are_shown(engine: Engine, project: int) -> None:
     with writing(engine) as session:
-        for number, of_state in enumerate(("failed", state)):
+        session.scalars(select(Round)).one().note = "All answers so far are negative."
+        for number in range(2):
             at = now() + timedelta(seconds=number)
-            session.add(Job(id=f"job-{number}", project_id=project, kind="round", state=of_state, created_at=at))
-    job = look(engine, project, "ann").job
-    assert (job is not None and job.id == "job-1") is shown
+            session.add(Job(id=f"job-{number}", project_id=project, kind="next_round", created_at=at))
+    standing = look(engine, project, "ann")
+    assert standing.job is not None and standing.job.id == "job-1"
+    assert standing.note == "All answers so far are negative."
+
+
+def test_a_batch_without_pairs_means_that_nothing_is_left(engine: Engine, asked: list[int]) -> None:
+    project_id = make_project(engine, ["a", "b"])
+    make_round(engine, project_id, 0)
+    assert look(engine, project_id, "ann").reason is Reason.EMPTY
+    ask_if_due(engine, project_id)
+    assert asked == []
 
 
 def test_skip_and_retract_are_no_labels(engine: Engine, project: int, asked: list[int]) -> None:
@@ -198,3 +240,9 @@ def test_skip_and_retract_are_no_labels(engine: Engine, project: int, asked: lis
     record(engine, project, "ann", [event(id_, AnswerKind.SKIP) for id_ in batch])
     assert asked == []
     assert look(engine, project, "ann").progress.answered == 0
+
+
+def test_who_leaves_holds_nothing(engine: Engine, project: int) -> None:
+    serve(engine, project, "me")
+    leave(engine, "me")
+    assert [pair.in_batch for pair in serve(engine, project, "ann")[0]] == [True] * 3

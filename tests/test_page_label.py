@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, select
 from streamlit.testing.v1 import AppTest
 
 from db.answers import current_labels
 from db.domain import AnswerKind
 from db.engine import reading, writing
-from db.models import Answer, Job, Lease, Task, Worker, now
+from db.models import Answer, Job, Lease, Round, Task, Worker, now
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 
@@ -118,20 +118,26 @@ def test_a_red_line_says_that_no_worker_is_alive(
 
 
 @pytest.mark.parametrize(
-    ("state", "error", "text"),
+    ("state", "error", "texts"),
     [
-        ("waiting", None, "The next batch is being made: waiting for a worker"),
-        ("failed", "out of memory", "The next batch could not be made: out of memory. The page “Jobs” says more."),
+        ("waiting", None, ["The next batch is being made: waiting for a worker"]),
+        ("failed", "The disk is full", ["The disk is full"]),
     ],
 )
 def test_the_work_under_way_is_shown(
-    engine: Engine, project: int, open_page: Callable[..., AppTest], state: str, error: str | None, text: str
+    engine: Engine, project: int, open_page: Callable[..., AppTest], state: str, error: str | None, texts: list[str]
 ) -> None:
     with writing(engine) as session:
+        session.execute(delete(Task))
         session.add(Job(id="j", project_id=project, kind="next_round", state=state, error=error))
     page = open_page(PAGE)
-    shown = [bar.text for bar in page.progress] + [line.value for line in page.error]
-    assert shown == [text]
+    assert [bar.text for bar in page.progress] + [line.value for line in page.error] == texts
+
+
+def test_the_note_of_the_batch_is_shown(engine: Engine, project: int, open_page: Callable[..., AppTest]) -> None:
+    with writing(engine) as session:
+        session.scalars(select(Round)).one().note = "All answers so far are negative."
+    assert "All answers so far are negative" in open_page(PAGE).info[0].value
 
 
 def test_who_finds_everything_leased_is_told_until_when(

@@ -10,6 +10,7 @@ import streamlit as st
 
 from annotate.differences import highlight
 from annotate.labelling import Pair, Reason, Receipt, Standing
+from db.jobs import OPEN
 
 LONG = 400  # characters from which a text gets a higher box
 
@@ -75,6 +76,8 @@ def why_empty(standing: Standing) -> str:
     match standing.reason:
         case Reason.NO_BATCH:
             return "There is no batch yet. The first one appears here by itself."
+        case Reason.EMPTY:
+            return "Nothing is left to label."
         case Reason.LEASED:
             return f"Everything that is left is with other annotators. {_when(standing.free_at)}"
         case Reason.COMPLETE:
@@ -84,7 +87,7 @@ def why_empty(standing: Standing) -> str:
 
 
 def _next_batch(standing: Standing) -> str:
-    if standing.job is not None and standing.job.state != "failed":
+    if standing.job is not None and standing.job.state in OPEN:
         return "The next one is being made and appears here by itself."
     return "The next one is not being made: ask for it below."
 

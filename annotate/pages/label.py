@@ -7,10 +7,12 @@ from sqlalchemy import Engine
 
 from annotate.app_state import annotator, current_project, engine
 from annotate.components.card import card, outbox, why_empty
+from annotate.components.job_status import failure, progress_in_words
 from annotate.jobs import request_round
-from annotate.labelling import Pair, Receipt, Standing, look, record, serve
-from annotate.wording import duration, literal
+from annotate.labelling import Pair, Reason, Receipt, Standing, ask_if_due, look, record, serve
+from annotate.wording import literal
 from db.domain import AnswerKind, InputError, Settings
+from db.jobs import OPEN
 from db.models import Job
 
 BUTTONS = (
@@ -45,7 +47,9 @@ def desk(database: Engine, project_id: int, who: str, question: str) -> None:
     receipt = record(database, project_id, who, events) if events else Receipt([], {})
     pairs, standing = serve(database, project_id, who)
     card(key, project_id, who, question, attempt, receipt, pairs, standing)
-    if standing.job is not None or not pairs:
+    if standing.note:
+        st.info(literal(standing.note))
+    if not pairs or standing.progress.complete or is_open(standing.job):
         meanwhile(database, project_id, who, standing)
     without_keyboard(database, project_id, who, question, pairs[0] if pairs else None, standing)
 
@@ -53,24 +57,28 @@ def desk(database: Engine, project_id: int, who: str, question: str) -> None:
 @st.fragment(run_every=2)
 def meanwhile(database: Engine, project_id: int, who: str, shown: Standing) -> None:
     """Nothing; the work under way is shown, and the page drawn anew when there is something new to label."""
+    ask_if_due(database, project_id)
     standing = look(database, project_id, who)
-    if (standing.reason, standing.progress.number) != (shown.reason, shown.progress.number):
+    if _outline(standing) != _outline(shown):
         st.rerun()
-    if standing.job is not None:
-        show_job(standing.job)
-    may_ask = standing.progress.complete or standing.progress.number == 0
-    if may_ask and (standing.job is None or standing.job.state == "failed"):
+    job = standing.job
+    if job is not None and is_open(job):
+        st.progress(min(max(job.fraction, 0.0), 1.0), f"The next batch is being made: {progress_in_words(job)}")
+        return
+    if job is not None and job.state == "failed":
+        failure(job)
+    if standing.progress.complete or standing.reason in (Reason.NO_BATCH, Reason.EMPTY):
         st.button("Make the next batch", key="make_next_batch", on_click=ask_for_batch, args=(database, project_id))
 
 
-def show_job(job: Job) -> None:
-    """Nothing; how far the job is, or in one sentence why it failed."""
-    if job.state == "failed":
-        st.error(f"The next batch could not be made: {job.error or 'the job failed'}. The page “Jobs” says more.")
-        return
-    left = f", about {duration(job.seconds_left)} left" if job.seconds_left else ""
-    stage = job.stage or "waiting for a worker"
-    st.progress(min(max(job.fraction, 0.0), 1.0), f"The next batch is being made: {stage}{left}")
+def is_open(job: Job | None) -> bool:
+    """Whether the job is waiting or running."""
+    return job is not None and job.state in OPEN
+
+
+def _outline(standing: Standing) -> tuple[object, ...]:
+    """What of the standing changes the page around the card."""
+    return standing.reason, standing.progress.number, is_open(standing.job)
 
 
 def ask_for_batch(database: Engine, project_id: int) -> None:

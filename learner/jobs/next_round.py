@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from dbos import DBOS
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from db.domain import Settings, batch_size_of
@@ -122,7 +122,8 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
         with reading(engine) as session:
             stored = matcher_of(session, project_id, plan["number"] if plan["trains"] else 0)
             data = read_project(session, project_id)
-        if stored is not None:
+        # A job that was cancelled after this step has left a matcher of this number: this job's own takes its place.
+        if stored is not None and stored.folder == _model_name(project_id, job_id, plan):
             return stored.id
         progress = Reporter(engine, job_id, plan["train_share"] + plan["encode_share"], 0.02)
         started = time.monotonic()
@@ -171,10 +172,12 @@ def _store_matcher(
 ) -> int:
     trained = plan.get("training", {})
     seconds = {"train": trained.get("seconds"), "encode": plan["encode_seconds"], "evaluate": plan["evaluate_seconds"]}
+    number = plan["number"] if plan["trains"] else 0
+    session.execute(delete(Matcher).where(Matcher.project_id == project_id, Matcher.number == number))
     row = Matcher(
         project_id=project_id,
-        number=plan["number"] if plan["trains"] else 0,
-        folder=f"{folder_of(project_id, job_id)}/model" if plan["trains"] else None,
+        number=number,
+        folder=_model_name(project_id, job_id, plan),
         encoder=settings.encoder,
         w=trained.get("w"),
         b=trained.get("b"),
@@ -216,6 +219,11 @@ def _note(plan: Plan, found: int) -> str:
     seen = "positive" if plan["positives"] else "negative"
     what = f"All {plan['labels']} answers so far are {seen}" if plan["labels"] else "No answer so far can train a model"
     return f"{what}: a model needs both. The next most similar pairs follow; training starts with the first {missing}."
+
+
+def _model_name(project_id: int, job_id: str, plan: Plan) -> str | None:
+    """The folder of the matcher below the artifact folder; nothing for the base encoder itself."""
+    return f"{folder_of(project_id, job_id)}/model" if plan["trains"] else None
 
 
 def _folder(project_id: int, job_id: str) -> Path:

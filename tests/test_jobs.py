@@ -1,0 +1,471 @@
+"""The job `next_round`, step by step on a temporary database: what each step stores, once, and what never trains."""
+
+import itertools
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, func, select
+
+from annotate.jobs import list_jobs, request_round
+from annotate.jobs import cancel as cancel_job
+from db.domain import SEED_STRATEGY, AnswerKind, Cancelled, InputError, Purpose, Split
+from db.engine import artifacts, reading, writing
+from db.jobs import add_job
+from db.models import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
+from db.tasks import newest_round
+from learner.encoder import load_encoder
+from learner.jobs import next_round as steps
+from learner.jobs.rows import known_keys, read_labels, read_project
+from learner.jobs.state import job_state
+from learner.matcher import load_matcher
+from tests.factories import make_project
+from tests.tiny import tiny_encoder
+
+POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
+keys = itertools.count()
+
+
+def texts(n: int = 30, topics: int = 6) -> list[str]:
+    rng = np.random.default_rng(0)
+    return [f"topic{i % topics} " + " ".join(rng.choice([f"word{k}" for k in range(15)], 4)) for i in range(n)]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("jobs"), texts())
+
+
+@pytest.fixture
+def project(engine: Engine, encoder: Path) -> int:
+    """30 texts on 6 topics, of which the last 10 measure; texts of one topic match."""
+    settings = {"encoder": str(encoder), "first": 6, "neighbours": 10, "epochs": 1, "learning_rate": 1e-3}
+    project_id = make_project(engine, texts(), evaluation=10, **settings)
+    with writing(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)).all()
+        session.add_all(
+            Gold(project_id=project_id, left_id=items[i], right_id=items[j], positive=True)
+            for i, j in itertools.combinations(range(30), 2)
+            if i % 6 == j % 6
+        )
+    return project_id
+
+
+def start(engine: Engine, project_id: int) -> str:
+    """The id of a new job row."""
+    with writing(engine) as session:
+        return add_job(session, project_id, steps.NAME).id
+
+
+def run(engine: Engine, project_id: int, stop_before: str = "") -> str:
+    """The workflow's steps in their order; the id of the job."""
+    job_id = start(engine, project_id)
+    plan = steps.make_plan(project_id)
+    if plan["trains"]:
+        plan["training"] = steps.train_matcher(job_id, project_id, plan)
+    plan["encode_seconds"] = steps.encode_items(job_id, project_id, plan)
+    matcher_id = steps.evaluate_matcher(job_id, project_id, plan)
+    if stop_before != "make_batch":
+        steps.make_batch(job_id, project_id, plan, matcher_id)
+    return job_id
+
+
+def newest(engine: Engine, project_id: int) -> tuple[Round, list[Task]]:
+    """The newest round and its tasks in order."""
+    with reading(engine) as session:
+        batch = newest_round(session, project_id)
+        assert batch is not None
+        tasks = session.scalars(select(Task).where(Task.round_id == batch.id).order_by(Task.position))
+        return batch, list(tasks)
+
+
+def answer(engine: Engine, task: Task, kind: AnswerKind, annotator: str = "ann") -> None:
+    with writing(engine) as session:
+        session.add(
+            Answer(project_id=task.project_id, task_id=task.id, left_id=task.left_id, right_id=task.right_id,
+                   annotator=annotator, answer=kind, key=f"key-{next(keys)}", seconds=1.0)
+        )  # fmt: skip
+
+
+def answer_batch(engine: Engine, project_id: int, kinds: Callable[[int], AnswerKind]) -> list[Task]:
+    """The tasks of the newest batch, the i-th answered with `kinds(i)`."""
+    batch, tasks = newest(engine, project_id)
+    for task in tasks[: batch.size]:
+        answer(engine, task, kinds(task.position))
+    return tasks[: batch.size]
+
+
+def count(engine: Engine, table: type) -> int:
+    with reading(engine) as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+def pairs(tasks: list[Task]) -> set[tuple[int, int]]:
+    return {(task.left_id, task.right_id) for task in tasks}
+
+
+def matcher_of(engine: Engine, number: int) -> Matcher:
+    with reading(engine) as session:
+        return session.scalars(select(Matcher).where(Matcher.number == number)).one()
+
+
+def half(position: int) -> AnswerKind:
+    return POSITIVE if position % 2 == 0 else NEGATIVE
+
+
+def test_the_first_batch_is_the_most_similar_pairs(engine: Engine, project: int, encoder: Path) -> None:
+    run(engine, project)
+    batch, tasks = newest(engine, project)
+    assert (batch.number, batch.size, batch.strategy, batch.note) == (1, 6, SEED_STRATEGY, "")
+    assert [task.position for task in tasks] == list(range(12))
+    with reading(engine) as session:
+        items = session.scalars(select(Item).where(Item.split == Split.TRAIN).order_by(Item.id)).all()
+    vectors = load_encoder(str(encoder)).encode([item.text for item in items])
+    scores = {
+        (items[i].id, items[j].id): float(vectors[i] @ vectors[j]) for i, j in itertools.combinations(range(20), 2)
+    }
+    best = sorted(scores, key=lambda pair: -scores[pair])
+    assert [(task.left_id, task.right_id) for task in tasks] == best[:12]
+    assert [task.score for task in tasks] == pytest.approx([scores[pair] for pair in best[:12]], abs=1e-5)
+    assert {(task.p, task.purpose) for task in tasks} == {(None, Purpose.TRAIN)}
+
+
+def test_the_base_encoder_is_measured_as_matcher_zero(engine: Engine, project: int) -> None:
+    run(engine, project)
+    base = matcher_of(engine, 0)
+    assert (base.folder, base.w, base.b, base.labels, base.cutoff) == (None, None, None, 0, 0)
+    with reading(engine) as session:
+        evaluation = session.scalars(select(Evaluation)).one()
+    assert (evaluation.matcher_id, evaluation.pairs) == (base.id, 45)
+    assert evaluation.positives == sum(i % 6 == j % 6 for i, j in itertools.combinations(range(20, 30), 2))
+    assert evaluation.estimates["average_precision"]["method"] == "exact"
+    assert newest(engine, project)[0].matcher_id == base.id
+
+
+def test_the_second_round_trains(engine: Engine, project: int) -> None:
+    run(engine, project)
+    answered = answer_batch(engine, project, half)
+    job_id = run(engine, project)
+    batch, tasks = newest(engine, project)
+    assert (batch.number, batch.size, batch.strategy, batch.note) == (2, 9, "uncertainty", "")
+    assert not pairs(tasks) & pairs(answered)
+    matcher = matcher_of(engine, 1)
+    assert (matcher.labels, matcher.positives, matcher.cutoff) == (6, 3, count(engine, Answer))
+    assert batch.matcher_id == matcher.id
+    assert matcher.folder == f"project-{project}/{job_id}/model"
+    loaded = load_matcher(str(artifacts() / matcher.folder)).layer
+    assert loaded is not None and (loaded.w, loaded.b) == (matcher.w, matcher.b)
+    expected = loaded.probability(np.array([task.score for task in tasks]))
+    assert [task.p for task in tasks] == pytest.approx(expected, abs=1e-4)
+    uncertain = [abs(task.p - 0.5) for task in tasks if task.p is not None]
+    assert uncertain == sorted(uncertain)
+    assert "curve" in json.loads((artifacts() / matcher.folder / "matcher.json").read_text())
+    assert set(matcher.details["seconds"]) == {"train", "encode", "evaluate"}
+    assert count(engine, Evaluation) == 2
+
+
+@pytest.mark.parametrize(("given", "missing"), [(POSITIVE, "negative"), (NEGATIVE, "positive")])
+def test_answers_of_one_class_serve_the_next_most_similar_pairs(
+    engine: Engine, project: int, given: AnswerKind, missing: str
+) -> None:
+    run(engine, project)
+    _, first = newest(engine, project)
+    answer_batch(engine, project, lambda position: given)
+    run(engine, project)
+    batch, tasks = newest(engine, project)
+    assert f"All 6 answers so far are {given}: a model needs both" in batch.note
+    assert f"training starts with the first {missing}" in batch.note
+    assert (batch.number, batch.strategy) == (2, SEED_STRATEGY)
+    assert pairs(tasks[:6]) == pairs(first[6:])
+    assert count(engine, Matcher) == 1
+    assert batch.matcher_id == matcher_of(engine, 0).id
+    answer(engine, tasks[0], NEGATIVE if given == POSITIVE else POSITIVE)
+    run(engine, project)
+    assert newest(engine, project)[0].note == ""
+    assert matcher_of(engine, 2).labels == 7
+
+
+def test_only_unsure_answers(engine: Engine, project: int) -> None:
+    run(engine, project)
+    unsure = answer_batch(engine, project, lambda position: UNSURE)
+    run(engine, project)
+    batch, tasks = newest(engine, project)
+    assert batch.note.startswith("No answer so far can train a model")
+    assert not pairs(tasks) & pairs(unsure)
+
+
+def test_unsure_never_trains_and_is_not_asked_again(engine: Engine, project: int) -> None:
+    run(engine, project)
+    kinds = [POSITIVE, NEGATIVE, UNSURE, UNSURE, NEGATIVE, POSITIVE]
+    answered = answer_batch(engine, project, lambda position: kinds[position])
+    run(engine, project)
+    assert (matcher_of(engine, 1).labels, matcher_of(engine, 1).positives) == (4, 2)
+    assert not pairs(newest(engine, project)[1]) & pairs(answered)
+
+
+def test_a_retracted_answer_is_none(engine: Engine, project: int) -> None:
+    run(engine, project)
+    answered = answer_batch(engine, project, half)
+    answer(engine, answered[0], AnswerKind.RETRACT)
+    with reading(engine) as session:
+        data = read_project(session, project)
+        assert len(read_labels(session, project, data, 10**9)) == 5
+        assert len(known_keys(session, project, data)) == 5
+
+
+def test_audit_labels_and_evaluation_items_never_train(engine: Engine, project: int) -> None:
+    run(engine, project)
+    answer_batch(engine, project, half)
+    batch, tasks = newest(engine, project)
+    with writing(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.split == Split.EVALUATION).order_by(Item.id)).all()
+        session.get_one(Task, tasks[0].id).purpose = Purpose.AUDIT
+        for left, right in ((items[0], items[1]), (tasks[8].left_id, items[2])):
+            session.add(Answer(project_id=project, left_id=left, right_id=right, annotator="ann", answer=POSITIVE,
+                               key=f"key-{next(keys)}"))  # fmt: skip
+    with reading(engine) as session:
+        data = read_project(session, project)
+        labelled = read_labels(session, project, data, 10**9)
+    assert len(labelled) == 5
+    trained = set(zip(data.item_ids[labelled.left].tolist(), data.item_ids[labelled.right].tolist(), strict=True))
+    assert trained == pairs(tasks[1:6])
+    run(engine, project)
+    assert matcher_of(engine, 1).labels == 5
+
+
+def test_answers_after_the_plan_wait_for_the_next_round(engine: Engine, project: int) -> None:
+    run(engine, project)
+    answer_batch(engine, project, half)
+    job_id = start(engine, project)
+    plan = steps.make_plan(project)
+    reserve = newest(engine, project)[1][6:]
+    for task in reserve:
+        answer(engine, task, POSITIVE)
+    plan["training"] = steps.train_matcher(job_id, project, plan)
+    plan["encode_seconds"] = steps.encode_items(job_id, project, plan)
+    matcher_id = steps.evaluate_matcher(job_id, project, plan)
+    assert matcher_of(engine, 1).labels == 6
+    assert (load_matcher(str(artifacts() / f"project-{project}/{job_id}/model")).layer or 0) is not None
+    steps.make_batch(job_id, project, plan, matcher_id)
+    assert not pairs(newest(engine, project)[1]) & pairs(reserve)
+
+
+def test_every_step_may_run_twice(engine: Engine, project: int) -> None:
+    run(engine, project)
+    answer_batch(engine, project, half)
+    job_id = start(engine, project)
+    plan = steps.make_plan(project)
+    assert steps.make_plan(project) == plan
+    once, again = (steps.train_matcher(job_id, project, plan) for _ in range(2))
+    assert {**once, "seconds": 0} == {**again, "seconds": 0}
+    plan["training"] = again
+    plan["encode_seconds"] = [steps.encode_items(job_id, project, plan) for _ in range(2)][-1]
+    first, second = (steps.evaluate_matcher(job_id, project, plan) for _ in range(2))
+    assert first == second
+    assert count(engine, Matcher) == count(engine, Evaluation) == 2
+    told = [steps.make_batch(job_id, project, plan, first) for _ in range(2)]
+    assert told == ["batch 2: 9 pairs by uncertainty"] * 2
+    assert count(engine, Round) == 2
+    assert count(engine, Task) == 12 + 18
+
+
+def test_the_same_answers_make_the_same_batch(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "MOST_RESERVE", 2)
+    run(engine, project)
+    answer_batch(engine, project, half)
+    run(engine, project)
+    _, tasks = newest(engine, project)
+    assert len(tasks) == 9 + 2
+    with writing(engine) as session:
+        session.delete(session.get_one(Round, tasks[0].round_id))
+        session.delete(session.scalars(select(Matcher).where(Matcher.number == 1)).one())
+    run(engine, project)
+    assert [(t.left_id, t.right_id, t.score) for t in newest(engine, project)[1]] == [
+        (t.left_id, t.right_id, t.score) for t in tasks
+    ]
+
+
+def test_a_round_after_a_cancelled_one_registers_the_model_that_chose_it(engine: Engine, project: int) -> None:
+    run(engine, project)
+    answered = answer_batch(engine, project, half)
+    run(engine, project, stop_before="make_batch")  # cancelled after its model was measured
+    assert matcher_of(engine, 1).labels == 6
+    for task in newest(engine, project)[1][6:9]:
+        answer(engine, task, NEGATIVE)
+    job_id = run(engine, project)
+    matcher = matcher_of(engine, 1)
+    assert (matcher.labels, matcher.cutoff) == (9, count(engine, Answer))
+    assert matcher.folder == f"project-{project}/{job_id}/model"
+    batch, tasks = newest(engine, project)
+    assert (batch.number, batch.matcher_id) == (2, matcher.id)
+    layer = load_matcher(str(artifacts() / matcher.folder)).layer
+    assert layer is not None and (layer.w, layer.b) == (matcher.w, matcher.b)
+    assert [t.p for t in tasks] == pytest.approx(layer.probability(np.array([t.score for t in tasks])), abs=1e-4)
+    assert count(engine, Evaluation) == 2
+    assert answered
+
+
+def test_when_every_pair_is_labelled_the_batch_is_empty_and_says_so(engine: Engine, encoder: Path) -> None:
+    settings: dict[str, Any] = {"encoder": str(encoder), "first": 10, "neighbours": 5, "epochs": 1}
+    project_id = make_project(engine, texts(4), name="Small", **settings)
+    run(engine, project_id)
+    batch, tasks = newest(engine, project_id)
+    assert (batch.size, len(tasks)) == (6, 6)
+    answer_batch(engine, project_id, half)
+    run(engine, project_id)
+    batch, tasks = newest(engine, project_id)
+    assert (batch.number, batch.size, tasks) == (2, 0, [])
+    assert "has been labelled" in batch.note
+    assert count(engine, Evaluation) == 0  # nothing is kept for measuring
+
+
+def test_a_project_of_two_lists(engine: Engine, encoder: Path) -> None:
+    settings: dict[str, Any] = {"encoder": str(encoder), "first": 8, "neighbours": 4, "epochs": 1}
+    project_id = make_project(engine, texts(12), right=texts(20)[10:], name="Two", evaluation=4, **settings)
+    run(engine, project_id)
+    answer_batch(engine, project_id, half)
+    run(engine, project_id)
+    with reading(engine) as session:
+        sides = {item.id: (item.side, item.split) for item in session.scalars(select(Item))}
+    for task in newest(engine, project_id)[1]:
+        assert sides[task.left_id] == ("left", "train")
+        assert sides[task.right_id] == ("right", "both")
+
+
+def test_warm_start_goes_on_from_the_last_model(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded: list[str] = []
+    load = steps.load_encoder
+    monkeypatch.setattr(steps, "load_encoder", lambda name: loaded.append(name) or load(name))
+    with writing(engine) as session:
+        row = session.get_one(Project, project)
+        row.settings = row.settings | {"warm_start": True}
+    for _ in range(3):
+        run(engine, project)
+        answer_batch(engine, project, half)
+    base, first = matcher_of(engine, 0).encoder, str(artifacts() / str(matcher_of(engine, 1).folder))
+    second = str(artifacts() / str(matcher_of(engine, 2).folder))
+    assert loaded == [base, base, first, first, second]
+
+
+def test_only_the_newest_vectors_are_kept(engine: Engine, project: int) -> None:
+    run(engine, project)
+    answer_batch(engine, project, half)
+    job_id = run(engine, project)
+    assert list(artifacts().rglob("vectors.npy")) == [artifacts() / f"project-{project}" / job_id / "vectors.npy"]
+    assert not list(artifacts().rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("step", ["train", "encode", "evaluate", "choose"])
+def test_a_cancelled_job_stops_in_every_step(engine: Engine, project: int, step: str) -> None:
+    run(engine, project)
+    answer_batch(engine, project, half)
+    job_id = start(engine, project)
+    plan = steps.make_plan(project)
+    calls: dict[str, Callable[[], Any]] = {
+        "train": lambda: steps.train_matcher(job_id, project, plan),
+        "encode": lambda: steps.encode_items(job_id, project, plan),
+        "evaluate": lambda: steps.evaluate_matcher(job_id, project, plan),
+        "choose": lambda: steps.make_batch(job_id, project, plan, matcher_of(engine, 1).id),
+    }
+    before = count(engine, Matcher), count(engine, Round)
+    for name, call in calls.items():
+        if name == step:
+            break
+        done = call()
+        plan |= {"train": {"training": done}, "encode": {"encode_seconds": done}}.get(name, {})
+        before = count(engine, Matcher), count(engine, Round)
+    with writing(engine) as session:
+        session.get_one(Job, job_id).cancel = True
+    with pytest.raises(Cancelled):
+        calls[step]()
+    assert (count(engine, Matcher), count(engine, Round)) == before
+
+
+def test_progress_is_written_for_the_pages(engine: Engine, project: int) -> None:
+    job_id = run(engine, project)
+    with reading(engine) as session:
+        job = session.get_one(Job, job_id)
+    assert job.state == "running"
+    assert job.stage in ("load", "encode", "evaluate", "search")
+    assert 0 <= job.fraction <= 1
+
+
+@pytest.fixture
+def job(engine: Engine, project: int) -> Iterator[str]:
+    yield start(engine, project)
+
+
+def row_of(engine: Engine, job_id: str) -> Job:
+    with reading(engine) as session:
+        return session.get_one(Job, job_id)
+
+
+def test_a_finished_job_is_done(engine: Engine, job: str) -> None:
+    with job_state(job):
+        assert row_of(engine, job).state == "running"
+    assert (row_of(engine, job).state, row_of(engine, job).fraction) == ("done", 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (InputError("encoder 'x' cannot be loaded: no file"), "encoder 'x' cannot be loaded: no file"),
+        (MemoryError(), "The machine ran out of memory"),
+        (RuntimeError("CUDA out of memory.\nTried to allocate"), "The machine ran out of memory"),
+        (KeyError("w"), "KeyError: 'w'"),
+        (RuntimeError("one\ntwo"), "RuntimeError: one"),
+        (RuntimeError(), "RuntimeError: no message"),
+    ],
+)
+def test_a_failed_job_has_one_sentence_and_the_traceback(
+    engine: Engine, job: str, error: Exception, sentence: str
+) -> None:
+    with pytest.raises(type(error)), job_state(job):
+        raise error
+    row = row_of(engine, job)
+    assert row.state == "failed"
+    assert row.error is not None and row.error.startswith(sentence) and "\n" not in row.error
+    assert row.traceback is not None and "test_jobs.py" in row.traceback
+
+
+def test_a_cancelled_job_is_cancelled_and_not_failed(engine: Engine, job: str) -> None:
+    with pytest.raises(Cancelled), job_state(job):
+        raise Cancelled(job)
+    assert (row_of(engine, job).state, row_of(engine, job).error) == ("cancelled", None)
+
+
+def test_a_job_whose_project_is_gone_ends_quietly(engine: Engine, project: int, job: str) -> None:
+    with job_state(job), writing(engine) as session:
+        session.delete(session.get_one(Job, job))
+    assert count(engine, Job) == 0
+
+
+def test_asking_twice_is_one_job(engine: Engine, project: int) -> None:
+    first = request_round(engine, project)
+    assert request_round(engine, project) == first
+    assert [(job.id, job.state) for job in list_jobs(engine, project)] == [(first, "waiting")]
+
+
+def test_a_cancelled_job_makes_room_for_another(engine: Engine, project: int) -> None:
+    first = request_round(engine, project)
+    cancel_job(engine, first)
+    cancel_job(engine, first)
+    second = request_round(engine, project)
+    assert second != first
+    assert {job.id: job.state for job in list_jobs(engine, project)} == {first: "cancelled", second: "waiting"}
+
+
+def test_there_is_nothing_to_train_on_before_the_first_answer(engine: Engine, project: int) -> None:
+    run(engine, project)
+    with writing(engine) as session:
+        for job in session.scalars(select(Job)):
+            job.state = "done"
+    with pytest.raises(InputError, match="nothing of batch 1 has been answered yet"):
+        request_round(engine, project)
+    answer(engine, newest(engine, project)[1][0], POSITIVE)
+    assert request_round(engine, project)
