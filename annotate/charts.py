@@ -23,7 +23,9 @@ Plot = alt.LayerChart | alt.FacetChart
 
 def estimate_chart(table: pd.DataFrame) -> Plot:
     """One measure against labels spent: points, a line, and the interval where it has a width."""
-    base = alt.Chart(table).encode(x=alt.X("labels:Q", title="Labels spent", axis=alt.Axis(tickMinStep=1, tickCount=6)))
+    spent = alt.Scale(domain=[0, max(10, int(table["labels"].max()))])
+    axis = alt.Axis(format=",d", tickMinStep=1, tickCount=6)
+    base = alt.Chart(table).encode(x=alt.X("labels:Q", title="Labels spent", scale=spent, axis=axis))
     scale = _unit(table["high"].max())
     interval = base.transform_filter("datum.high > datum.low").encode(
         y=alt.Y("low:Q", title=None, scale=scale), y2="high:Q"
@@ -84,7 +86,7 @@ def batch_chart(table: pd.DataFrame, column: str) -> Plot:
     """One bar for each batch with its value written above it; a column of shares is shown in per cent."""
     form, step = (".0%", 0.01) if column == "share_positive" else (",d", 1)
     base = alt.Chart(table.dropna(subset=[column])).encode(
-        x=alt.X("round:O", title="Batch", axis=alt.Axis(labelAngle=0)),
+        x=alt.X("round:O", title="Batch", scale=alt.Scale(domain=list(table["round"])), axis=alt.Axis(labelAngle=0)),
         y=alt.Y(f"{column}:Q", title=None, axis=alt.Axis(format=form, tickCount=5, tickMinStep=step)),
         tooltip=_tooltips(
             {"round": ("Batch", "d"), "answered": ("Answered", ",d"), column: (BATCH_TITLES[column], form)}

@@ -1,6 +1,6 @@
 """App start to the first pair on screen, and the app's memory: with a fresh folder and with one in use.
 
-    python -m benchmarks.startup        (needs requirements-dev.txt and Chromium)
+python -m benchmarks.startup        (needs requirements-dev.txt and Chromium)
 """
 
 import os

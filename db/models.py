@@ -1,7 +1,7 @@
 """The tables. Answers and events are append-only; everything else is written once by its owner."""
 
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlalchemy import JSON, ForeignKey, Index, String, Text, TypeDecorator, UniqueConstraint
 from sqlalchemy import DateTime as SqlDateTime
@@ -27,7 +27,7 @@ class Instant(TypeDecorator[datetime]):
 
 
 class Base(DeclarativeBase):
-    type_annotation_map: ClassVar[dict[Any, Any]] = {
+    type_annotation_map = {  # noqa: RUF012  (SQLAlchemy reads it so)
         dict[str, Any]: JSON,
         datetime: Instant,
         Kind: String(16),
@@ -51,7 +51,7 @@ def of_item() -> Mapped[int]:
 class Project(Base):
     __tablename__ = "projects"
     # A deleted project's number is never used again: folders and jobs carry it.
-    __table_args__: ClassVar[dict[str, Any]] = {"sqlite_autoincrement": True}
+    __table_args__ = ({"sqlite_autoincrement": True},)
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)
     kind: Mapped[Kind]

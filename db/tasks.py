@@ -130,7 +130,7 @@ def task_pairs(session: Session, project_id: int, task_ids: Iterable[int]) -> di
 def texts_of(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
     """The text of each of these items."""
     rows = session.execute(select(Item.id, Item.text).where(Item.id.in_(set(item_ids))))
-    return dict(rows.tuples().all())
+    return dict(rows.all())
 
 
 def batch_progress(session: Session, project_id: int) -> BatchProgress:

@@ -118,7 +118,7 @@ def test_changed_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InputError, match="pip install"):
         load_encoder()
 

@@ -12,6 +12,8 @@ from learner import evaluation, search
 from learner.evaluation import TIE, AllPairs, evaluate_exact
 from learner.metrics import curve_from_scores, precision_at_recall
 
+BINS = ("edges", "positives", "negatives", "below")
+
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,12 +94,12 @@ def test_the_histogram_counts_every_pair_once(symmetric: bool) -> None:
     found = evaluate_exact(left, right, positives, symmetric)
     assert found is not None
     scores, labels = brute_force(left, right, positives, symmetric)
-    edges = np.array(found.histogram["edges"])
-    assert sum(found.histogram["positives"]) == found.positives == len(positives)
-    assert sum(found.histogram["negatives"]) + found.positives + found.histogram["below"] == found.pairs == len(scores)
+    edges, hits, negatives, below = map(np.array, (found.histogram[name] for name in BINS))
+    assert hits.sum() == found.positives == len(positives)
+    assert negatives.sum() + hits.sum() + below == found.pairs == len(scores)
     assert edges[0] == pytest.approx(scores[labels == 1].min(), abs=2 * TIE)
-    assert found.histogram["below"] == (scores < edges[0] - 1e-6).sum()
-    assert found.histogram["negatives"] == pytest.approx(np.histogram(scores[labels == 0], edges)[0], abs=2)
+    assert below == (scores < edges[0] - TIE).sum()
+    assert negatives == pytest.approx(np.histogram(scores[labels == 0], edges)[0], abs=2)
 
 
 def test_a_perfect_matcher() -> None:

@@ -3,7 +3,7 @@
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("app", "annotate", "learner", "db")
 HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "faiss")
-STREAMLIT = ("app", "annotate.app", "annotate.app_state", "annotate.pages", "annotate.components")
+STREAMLIT = ("app", "annotate.shell", "annotate.app_state", "annotate.pages", "annotate.components")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def within(module: str, parts: tuple[str, ...]) -> bool:
     return any(module == part or module.startswith(part + ".") for part in parts)
 
 
-def part_of(module: str, parts: dict[str, object]) -> str:
+def part_of(module: str, parts: Mapping[str, object]) -> str:
     """The longest of the parts that the module lies in."""
     return max((part for part in parts if within(module, (part,))), key=len, default="")
 

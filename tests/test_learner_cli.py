@@ -163,9 +163,10 @@ def without_seconds(rounds: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def split_of(out: Path) -> dict[tuple[str, str], str]:
-    table = pd.read_csv(out / "split.csv")
-    assert list(table) == ["id", "side", "split"]
-    return {(row.side, row.id): row.split for row in table.itertuples()}
+    with (out / "split.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header == ["id", "side", "split"]
+    return {(side, name): split for name, side, split in rows}
 
 
 def evaluation_ids(out: Path) -> list[str]:

@@ -1,11 +1,8 @@
-"""What monitoring reads from the rows, draws and says; what is taken away."""
+"""What monitoring reads from the rows, draws and says."""
 
 import math
 import re
 import tomllib
-from collections.abc import Callable
-from pathlib import Path
-from zipfile import ZipFile
 
 import altair as alt
 import pandas as pd
@@ -13,8 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
-from starlette.applications import Starlette
-from starlette.testclient import TestClient
 
 from annotate import charts
 from annotate.monitoring import (
@@ -30,13 +25,12 @@ from annotate.monitoring import (
     threshold,
     why_unmeasured,
 )
-from annotate.takeaway import address, matcher_archive, route, usage
-from db.domain import AnswerKind, InputError, Purpose, Split
+from db.domain import AnswerKind, Purpose, Split
 from db.engine import reading, writing
 from db.models import Answer, Evaluation, Matcher, Round, Task
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
-from tests.measured import POSITIVES, SIZES, add_gold, answer_on, make_measured_project, write_model_folder
+from tests.measured import POSITIVES, SIZES, add_gold, answer_on, make_measured_project
 
 P, N, U, R, S = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE, AnswerKind.RETRACT, AnswerKind.SKIP)
 
@@ -243,75 +237,6 @@ def test_every_colour_can_be_seen_in_both_themes(theme: str) -> None:
     for colour in (charts.POSITIVE, charts.NEGATIVE, charts.NEUTRAL, *charts._round_colours(names).to_dict()["range"]):
         dark, light = sorted((background, luminance(colour)))
         assert (light + 0.05) / (dark + 0.05) >= 3, (theme, colour)
-
-
-# --- the matcher as a file
-
-
-@pytest.fixture
-def trained(engine: Engine, home: Path) -> Matcher:
-    matcher = read_report(engine, make_measured_project(engine, "Näme / of: it?", rounds=2)).matchers[1][0]
-    assert matcher.folder is not None
-    write_model_folder(home, matcher.folder)
-    return matcher
-
-
-def test_the_archive_holds_the_folder_and_is_removed(home: Path, trained: Matcher) -> None:
-    folder = home / "artifacts" / str(trained.folder)
-    with matcher_archive("Näme / of: it?", trained) as path:
-        assert path.name == "n-me-of-it-round-1.zip"
-        with ZipFile(path) as bundle:
-            held = {name: bundle.read(name) for name in bundle.namelist()}
-    assert held == {f"n-me-of-it-round-1/{file.relative_to(folder)}": file.read_bytes()
-                    for file in folder.rglob("*") if file.is_file()}  # fmt: skip
-    assert not path.exists()
-
-
-def test_what_cannot_be_taken_away_is_named(engine: Engine, trained: Matcher) -> None:
-    with pytest.raises(InputError, match="the encoder all-MiniLM-L6-v2 itself"), matcher_archive("p", Matcher(
-        number=0, folder=None, encoder="all-MiniLM-L6-v2")):  # fmt: skip
-        pass
-    gone = Matcher(number=3, folder="nowhere", encoder="e")
-    with pytest.raises(InputError, match=r"folder of round 3 is missing.*train again"), matcher_archive("p", gone):
-        pass
-
-
-@pytest.fixture
-def download() -> Callable[[str], tuple[int, bytes]]:
-    client = TestClient(Starlette(routes=[route()]))
-
-    def download(path: str) -> tuple[int, bytes]:
-        answer = client.get(f"/{path}")
-        return answer.status_code, answer.content
-
-    return download
-
-
-def test_the_matcher_is_downloaded(
-    tmp_path: Path, trained: Matcher, download: Callable[[str], tuple[int, bytes]]
-) -> None:
-    status, content = download(address(trained))
-    assert status == 200
-    (tmp_path / "got.zip").write_bytes(content)
-    with ZipFile(tmp_path / "got.zip") as bundle:
-        assert bundle.testzip() is None
-        assert "n-me-of-it-round-1/matcher.json" in bundle.namelist()
-
-
-def test_a_download_of_what_is_not_there_says_so(
-    engine: Engine, trained: Matcher, download: Callable[[str], tuple[int, bytes]]
-) -> None:
-    assert download("download/matchers/999")[0] == 404
-    with reading(engine) as session:
-        encoder = session.scalars(select(Matcher).where(Matcher.number == 0)).one()
-    status, content = download(address(encoder))
-    assert status == 404 and b"nothing to take away" in content
-
-
-def test_the_lines_of_python_are_python_and_name_the_folder(trained: Matcher) -> None:
-    lines = usage("Näme / of: it?", trained)
-    compile(lines, "usage", "exec")
-    assert 'Path("n-me-of-it-round-1")' in lines
 
 
 def test_a_batch_without_answers_is_in_the_table(engine: Engine) -> None:

@@ -13,7 +13,7 @@ from db.models import Answer, Job, Lease, Round, Task, Worker, now
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 
-SCRIPT, PAGE = ROOT / "annotate" / "app.py", ROOT / "annotate" / "pages" / "label.py"
+SCRIPT, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "label.py"
 
 
 @pytest.fixture

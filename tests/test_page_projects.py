@@ -17,7 +17,7 @@ from db.models import Job
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 
-APP, NEW = ROOT / "annotate" / "app.py", ROOT / "annotate" / "pages" / "new_project.py"
+APP, NEW = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "new_project.py"
 QUESTIONS = "id,text\n" + "".join(f"q{i},How do I do *{i}*?\n" for i in range(8)) + "q8,How do I do *1*?\n"
 
 
@@ -62,7 +62,7 @@ def disabled(page: AppTest) -> bool:
 
 def projects_page(engine: Engine) -> AppTest:
     page = open_page(APP)
-    page.switch_page("pages/projects.py").run()
+    page.switch_page("../pages/projects.py").run()
     assert not page.exception
     return page
 
@@ -93,7 +93,7 @@ def test_each_project_has_a_card_with_its_counts_and_links(engine: Engine) -> No
 
 def test_a_project_is_made_from_a_path_on_the_server(engine: Engine, folder: Path) -> None:
     page = open_page(APP)
-    page.switch_page("pages/new_project.py").run()
+    page.switch_page("../pages/new_project.py").run()
     assert disabled(page)
     fill(page, new_name="Help desk", left_path=str(folder / "q.csv"), gold_path=str(folder / "gold.csv"))
     assert "8 texts; known pairs: 3 positive (1 of them follow from others), 1 negative" in said(page)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chisquare
+from scipy.stats import chisquare  # type: ignore[import-untyped]
 
 from db.domain import SEED_STRATEGY, Settings, batch_size_of
 from learner.dataset import Dataset, make_dataset
@@ -66,7 +66,7 @@ def test_draws_are_uniform_and_never_known(symmetric: bool) -> None:
         for pair in as_set(drawn):
             counts[pair] += 1
     assert all(counts[pair] == 0 for pair in pairs[::5])
-    # Five of one draw exclude each other, so the counts vary less than independent ones: the test errs to the safe side.
+    # The five of one draw exclude each other, so counts vary less than independent ones: the test is a lenient one.
     assert chisquare([count for count in counts.values() if count]).pvalue > 0.01
     assert sum(count > 0 for count in counts.values()) == len(pairs) - len(pairs[::5])
 

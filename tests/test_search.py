@@ -107,7 +107,7 @@ def test_all_pairs_above_a_threshold(n: int, m: int, symmetric: bool, threshold:
 
 
 def test_ties_keep_the_order_of_the_rows() -> None:
-    vectors = np.tile(np.float32([1, 0]), (9, 1))
+    vectors = np.tile(np.array([1, 0], dtype=np.float32), (9, 1))
     assert as_list(best_pairs(vectors, vectors, True, top=20)) == all_pairs(9, 9, True)[:20]
 
 

@@ -8,8 +8,8 @@ import torch
 
 from db.domain import Settings
 from learner import training
-from learner.encoder import Encoder, load_encoder
-from learner.output_layer import OutputLayer
+from learner.encoder import Encoder, Tokens, load_encoder
+from learner.output_layer import OutputLayer, fit_output_layer
 from learner.training import Head, Labelled, cosines, train
 from tests.tiny import tiny_encoder
 
@@ -76,7 +76,7 @@ def test_another_seed_gives_another_matcher(folder: Path, toy: Toy) -> None:
 
 def test_it_learns_what_the_pre_trained_encoder_does_not_know(encoder: Encoder, toy: Toy) -> None:
     texts, pairs, unseen = toy
-    base = training.fit_output_layer(cosines(encoder, texts, pairs), pairs.label)
+    base = fit_output_layer(cosines(encoder, texts, pairs), pairs.label)
     assert accuracy(base, encoder, texts, unseen) < 0.75
     layer = train(encoder, texts, pairs, Settings.model_validate(FAST))
     assert layer.loss < 0.2
@@ -87,17 +87,20 @@ def test_each_distinct_text_is_embedded_once(encoder: Encoder, toy: Toy, monkeyp
     texts, pairs, _ = toy
     embedded: list[int] = []
     embed = Encoder.embed
-    monkeypatch.setattr(Encoder, "embed", lambda self, tokens: embedded.append(len(tokens)) or embed(self, tokens))
+
+    def watched(self: Encoder, tokens: Tokens) -> torch.Tensor:
+        embedded.append(len(tokens))
+        return embed(self, tokens)
+
+    monkeypatch.setattr(Encoder, "embed", watched)
     left, right = pairs.left[:40], pairs.right[:40]
     rows, inverse = np.unique(np.r_[left, right], return_inverse=True)
     tokens = encoder.tokenize([texts[row] for row in rows])
     together = training._batch_cosines(encoder, tokens, inverse[:40], inverse[40:])
     assert embedded == [len(rows)]
     assert len(rows) < 80
-    apart = [
-        torch.nn.functional.cosine_similarity(*embed(encoder, encoder.tokenize([texts[i], texts[j]])).split(1)).item()
-        for i, j in zip(left, right, strict=True)
-    ]
+    each = [embed(encoder, encoder.tokenize([texts[i], texts[j]])) for i, j in zip(left, right, strict=True)]
+    apart = [torch.dot(one, other).item() for one, other in each]
     assert together.detach().numpy() == pytest.approx(apart, abs=1e-5)
     assert cosines(encoder, texts, Labelled(left, right, pairs.label[:40])) == pytest.approx(apart, abs=1e-5)
 

@@ -17,13 +17,13 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
 
-def tiny_encoder(folder: Path, texts: Sequence[str], seed: int = 0) -> Path:
-    """The folder of a random BERT of one layer that knows the words of these texts; mean pooling, seeded."""
+def tiny_encoder(folder: Path, texts: Sequence[str], seed: int = 0, layers: int = 1) -> Path:
+    """The folder of a random BERT that knows the words of these texts; mean pooling, seeded. More layers are slower."""
     tokenizer = _tokenizer(texts)
     torch.manual_seed(seed)
     config = BertConfig(
-        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64,
-        max_position_embeddings=128, hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5, pad_token_id=0,
+        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=layers, num_attention_heads=2,
+        intermediate_size=64, max_position_embeddings=128, hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5, pad_token_id=0,
         initializer_range=0.2,
     )  # fmt: skip
     bare = folder / "bert"

@@ -18,6 +18,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "growth": "Growth",
         "strategy": "Strategy",
         "neighbours": "Neighbours of each text",
+        "search": "Search for neighbours",
         "auto_train": "Train when a batch is complete",
     },
     "Measuring": {"evaluation_share": "Share kept for measuring"},

@@ -60,27 +60,43 @@ def measures(report: Report) -> None:
 def headline(report: Report) -> None:
     """Nothing; draws the newest round's figures, each with its interval and its method."""
     matcher, evaluation = report.measured[-1]
-    st.subheader(f"{round_name(matcher.number)}, after {matcher.labels:,} labels", anchor=False)
+    after = f", after {matcher.labels:,} labels" if matcher.number else ""
+    st.subheader(f"{round_name(matcher.number)}{after}", anchor=False)
     for column, (name, title) in zip(st.columns(len(MEASURES)), MEASURES.items(), strict=True):
         found = estimate(evaluation, name)
         if found is None:
             continue
         with column, st.container(border=True):
-            st.metric(title, f"{found.value:.3f}", delta=change(report, name), delta_description=previous(report))
+            figure_with_change(title, found.value, change(report, name), previous(report))
             st.caption(method_in_words(found, evaluation))
 
 
-def change(report: Report, name: str) -> str | None:
-    """How much the newest round's measure differs from the round before."""
+def figure_with_change(title: str, value: float, difference: float | None, since: str | None) -> None:
+    """Nothing; draws the figure, and beside it how it changed; no change has neither arrow nor colour."""
+    st.metric(
+        title,
+        f"{value:.3f}",
+        delta=None if difference is None else f"{difference:+.3f}",
+        delta_color="normal" if difference else "off",
+        delta_arrow="auto" if difference else "off",
+        delta_description=since,
+    )
+
+
+def change(report: Report, name: str) -> float | None:
+    """How much the newest round's measure differs from the round before, to three digits."""
     values = [estimate(evaluation, name) for _, evaluation in report.measured[-2:]]
     if len(values) < 2 or values[0] is None or values[1] is None:
         return None
-    return f"{values[1].value - values[0].value:+.3f}"
+    return round(values[1].value - values[0].value, 3) + 0.0  # -0.0 becomes 0.0
 
 
 def previous(report: Report) -> str | None:
     """The name of the round before the newest."""
-    return f"since {round_name(report.measured[-2][0].number).lower()}" if len(report.measured) > 1 else None
+    if len(report.measured) < 2:
+        return None
+    before = report.measured[-2][0].number
+    return f"since round {before}" if before else "since before training"
 
 
 def learning(report: Report) -> None:
@@ -119,7 +135,8 @@ def scores(report: Report) -> None:
     """Nothing; draws the score histogram of one round."""
     st.subheader("Scores of all pairs", anchor=False)
     by_number = {matcher.number: (matcher, evaluation) for matcher, evaluation in report.measured}
-    number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key="histogram_round")
+    newest = max(by_number)  # in the keys, so that a new round is shown when it arrives
+    number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"histogram_round_{newest}")
     matcher, evaluation = by_number[number]
     table, at = histogram_table(evaluation), threshold(matcher)
     figure(charts.histogram_chart(table, at), charts.describe_histogram(table, at))
@@ -161,7 +178,8 @@ def models(report: Report, project: str) -> None:
     by_number = {matcher.number: matcher for matcher, _ in report.matchers}
     if by_number:
         st.subheader("Model", anchor=False)
-        number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key="card_round")
+        newest = max(by_number)
+        number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"card_round_{newest}")
         model_card(project, by_number[number])
     st.subheader("Labels", anchor=False)
     label_downloads(project)

@@ -182,7 +182,7 @@ def create(name: str, source: Source | None, entered: dict[str, object], wrong: 
         st.error(literal(str(error)))
         return
     st.session_state["project"] = name.strip()
-    st.switch_page("pages/label.py", query_params={"project": name.strip()})
+    st.switch_page("../pages/label.py", query_params={"project": name.strip()})
 
 
 main()

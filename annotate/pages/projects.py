@@ -10,7 +10,7 @@ from annotate.wording import ago, literal
 from db.domain import AnswerKind, Kind, Side
 from db.engine import database_url
 
-NEW = "pages/new_project.py"
+NEW = "../pages/new_project.py"
 
 
 def main() -> None:
@@ -36,8 +36,8 @@ def card(project: ProjectRow) -> None:
     st.caption(_progress(project))
     with st.container(horizontal=True):
         to = {"project": project.name}
-        st.page_link("pages/label.py", label="Label", icon=":material/rule:", query_params=to)
-        st.page_link("pages/monitor.py", label="Monitor", icon=":material/monitoring:", query_params=to)
+        st.page_link("../pages/label.py", label="Label", icon=":material/rule:", query_params=to)
+        st.page_link("../pages/monitor.py", label="Monitor", icon=":material/monitoring:", query_params=to)
 
 
 @st.cache_data(show_spinner=False, max_entries=1000)

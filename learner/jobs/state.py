@@ -31,8 +31,8 @@ def job_state(job_id: str) -> Iterator[None]:
     _set(job_id, state="running", error=None, traceback=None)
     try:
         yield
-    except (Cancelled, dbos_error.DBOSWorkflowCancelledError):
-        _set(job_id, state="cancelled", stage="")
+    except (Cancelled, dbos_error.DBOSWorkflowCancelledError, dbos_error.DBOSWorkflowConflictIDError):
+        _mark_cancelled(job_id)
         raise
     except Exception as error:
         log.exception("job %s failed", job_id)
@@ -58,6 +58,15 @@ def _set(job_id: str, **columns: object) -> None:
         for name, value in columns.items():
             setattr(job, name, value)
         job.updated_at = now()
+
+
+def _mark_cancelled(job_id: str) -> None:
+    """Nothing; the row says that the work has ended, if a person cancelled it."""
+    with database() as engine, writing(engine) as session:
+        job = session.get(Job, job_id)
+        # The queue's conflict error also means that another worker has taken the job over: then the row is its own.
+        if job is not None and job.cancel:
+            job.state, job.stage, job.updated_at = "cancelled", "", now()
 
 
 def folder_of(project_id: int, job_id: str) -> str:

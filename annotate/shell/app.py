@@ -13,7 +13,7 @@ from db.engine import reading
 from db.projects import all_projects
 
 ICON = Path(__file__).with_name("icon.svg")  # a file, for an icon by name would be fetched from the network
-PAGES = Path(__file__).parent / "pages"
+PAGES = Path(__file__).parent.parent / "pages"
 # file, title, icon; the first one is the start page
 NAVIGATION = (
     ("label", "Label", ":material/rule:"),

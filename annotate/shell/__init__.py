@@ -1,0 +1,1 @@
+"""What surrounds every page. Apart from `pages/`: beside it, Streamlit would take that folder for its own."""
