@@ -87,7 +87,7 @@ def test_each_project_has_a_card_with_its_counts_and_links(engine: Engine) -> No
     assert "Batch 1 · 0 labels" in text
     assert "The first batch is not made yet." in text
     links = [(link.proto.page, link.proto.query_string) for link in page.get("page_link")]
-    assert ("label", "project=Products") in links
+    assert ("", "project=Products") in links  # labelling is the start page
     assert ("monitor", "project=Help+%2Adesk%2A") in links
 
 
