@@ -23,8 +23,8 @@ def tiny_encoder(folder: Path, texts: Sequence[str], seed: int = 0, layers: int 
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=layers, num_attention_heads=2,
-        intermediate_size=64, max_position_embeddings=128, hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5, pad_token_id=0,
-        initializer_range=0.2,
+        intermediate_size=64, max_position_embeddings=128, hidden_dropout_prob=0.5, attention_probs_dropout_prob=0.5,
+        pad_token_id=0, initializer_range=0.2,
     )  # fmt: skip
     bare = folder / "bert"
     BertModel(config).save_pretrained(bare)

@@ -69,6 +69,7 @@ class App:
 
     home: Path
     port: int
+    demo: bool = False
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -76,7 +77,7 @@ class App:
         return f"http://localhost:{self.port}"
 
     def start(self) -> None:
-        environment = os.environ | {"ALLPAIRS_HOME": str(self.home), "ALLPAIRS_DEMO": "0"}
+        environment = os.environ | {"ALLPAIRS_HOME": str(self.home), "ALLPAIRS_DEMO": str(int(self.demo))}
         environment.pop("ALLPAIRS_DATABASE_URL", None)
         options = ["--server.headless", "true", "--server.port", str(self.port)]
         command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
@@ -111,12 +112,16 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     engine.dispose()
 
 
-@pytest.fixture(scope="session")
-def app(database: Engine) -> Iterator[App]:
+def free_port() -> int:
+    """A port that nobody listens on."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    app = App(Path(str(database.url.database)).parent, port)
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def app(database: Engine) -> Iterator[App]:
+    app = App(Path(str(database.url.database)).parent, free_port())
     app.start()
     yield app
     app.stop()
