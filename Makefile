@@ -1,8 +1,9 @@
 # Two commands: `make app` and `make test`. Each does its own set-up; a second run starts at once.
 PYTHON ?= python3
 BIN := .venv/bin
-export HF_HUB_OFFLINE ?= 1
 export TOKENIZERS_PARALLELISM ?= true
+
+test slow: export HF_HUB_OFFLINE = 1
 
 .PHONY: app test slow lint venv chromium
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 from uuid import uuid4
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from db.models import Job, Worker, now
@@ -37,3 +37,8 @@ def live_workers(session: Session) -> list[Worker]:
 def report_worker(session: Session, executor_id: str, host: str, pid: int, device: str) -> None:
     """Nothing; the worker has been heard of now."""
     session.merge(Worker(executor_id=executor_id, host=host, pid=pid, device=device, seen_at=now()))
+
+
+def remove_worker(session: Session, executor_id: str, pid: int) -> None:
+    """Nothing; this process is no longer listed, unless another one has its name by now."""
+    session.execute(delete(Worker).where(Worker.executor_id == executor_id, Worker.pid == pid))

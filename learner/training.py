@@ -65,16 +65,18 @@ def train(
     for attempt in range(ATTEMPTS):
         encoder.model.load_state_dict(start)
         _descend(encoder, texts, labelled, settings, np.random.default_rng([settings.seed, attempt]), progress)
-        layer = fit_output_layer(cosines(encoder, texts, labelled), labelled.label)
+        # Encoding again takes a while: the progress stands still, but a cancel is seen.
+        scores = cosines(encoder, texts, labelled, lambda stage, done: progress("train", 1.0))
+        layer = fit_output_layer(scores, labelled.label)
         if layer.loss <= WORST_LOSS:
             break
     return layer
 
 
-def cosines(encoder: Encoder, texts: Sequence[str], labelled: Labelled) -> np.ndarray:
+def cosines(encoder: Encoder, texts: Sequence[str], labelled: Labelled, progress: Progress = no_progress) -> np.ndarray:
     """The cosine of each labelled pair, (n,) float32; each distinct text is encoded once."""
     rows, inverse = np.unique(np.r_[labelled.left, labelled.right], return_inverse=True)
-    vectors = encoder.encode([texts[row] for row in rows])
+    vectors = encoder.encode([texts[row] for row in rows], progress)
     left, right = inverse[: len(labelled)], inverse[len(labelled) :]
     return np.einsum("nd,nd->n", vectors[left], vectors[right])
 

@@ -8,10 +8,11 @@ import threading
 
 from dbos import DBOS, DBOSPortableJSONSerializer
 from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 
 from db.domain import InputError
 from db.engine import jobs_url, make_engine, migrate, writing
-from db.jobs import live_workers, report_worker
+from db.jobs import live_workers, remove_worker, report_worker
 from learner.device import default_device
 from learner.jobs import next_round  # noqa: F401  (registers the workflow)
 
@@ -36,6 +37,7 @@ def run(name: str | None = None) -> None:
     log.warning("worker %s is ready (%s)", name, device)
     while not stopping.wait(HEARTBEAT):
         _report(engine, name, device)
+    _leave(engine, name)
     # A job at work is not waited for: its finished steps are stored, and the next start goes on from there.
     os._exit(0)
 
@@ -64,6 +66,12 @@ def _take_name(engine: Engine, name: str, device: str) -> None:
         report_worker(session, name, socket.gethostname(), os.getpid(), device)
 
 
+def _leave(engine: Engine, name: str) -> None:
+    """Nothing; the next worker need not wait until this one is taken for dead."""
+    with writing(engine) as session:
+        remove_worker(session, name, os.getpid())
+
+
 def _is_running(host: str, pid: int) -> bool:
     if host != socket.gethostname():
         return True
@@ -77,5 +85,8 @@ def _is_running(host: str, pid: int) -> bool:
 
 
 def _report(engine: Engine, name: str, device: str) -> None:
-    with writing(engine) as session:
-        report_worker(session, name, socket.gethostname(), os.getpid(), device)
+    try:
+        with writing(engine) as session:
+            report_worker(session, name, socket.gethostname(), os.getpid(), device)
+    except OperationalError as error:  # locked or away for a while: the job at work must not end for that
+        log.warning("the database does not answer: %s", error.orig)

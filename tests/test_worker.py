@@ -16,9 +16,10 @@ from sqlalchemy import Engine, select
 
 from annotate.jobs import cancel, request_round, workers
 from db.domain import AnswerKind
-from db.engine import artifacts, reading, writing
+from db.engine import artifacts, make_engine, reading, writing
 from db.models import Answer, Job, Matcher, Round, Task
 from db.tasks import newest_round
+from learner.worker import _report
 from tests.factories import make_project, make_round
 from tests.tiny import tiny_encoder
 
@@ -92,6 +93,13 @@ def trainable(engine: Engine, tmp_path: Path) -> int:
         session.add(Matcher(project_id=project_id, number=0, encoder="tiny"))
     answer_batch(engine, project_id)
     return project_id
+
+
+def test_a_database_that_does_not_answer_ends_no_worker(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    engine = make_engine(f"sqlite:///{tmp_path}/empty.db")
+    _report(engine, "desk", "cpu")
+    assert "the database does not answer" in caplog.text
+    engine.dispose()
 
 
 def test_a_killed_worker_resumes_at_the_last_finished_step(engine: Engine, trainable: int) -> None:

@@ -88,16 +88,31 @@ class App:
     def stop(self) -> None:
         if self.process is not None:
             self.process.terminate()
-            self.process.wait(timeout=20)
+            self.process.wait(timeout=60)
+
+    def kill(self) -> None:
+        """Nothing; the app is gone, without having had the time to finish anything."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
 
     def _wait(self) -> None:
-        for _ in range(300):
+        for _ in range(600):
             try:
                 urllib.request.urlopen(f"{self.url}/healthz", timeout=1)
                 return
             except OSError:
                 time.sleep(0.1)
         raise RuntimeError((self.home / "app.log").read_text())
+
+
+def free_port() -> int:
+    """A port that nobody uses, and that no outgoing connection takes while the app is down."""
+    for port in range(20_000 + os.getpid() % 5_000, 30_000):
+        with socket.socket() as candidate:
+            if candidate.connect_ex(("localhost", port)) != 0:
+                return port
+    raise RuntimeError("no port between 20000 and 30000 is free")
 
 
 @pytest.fixture(scope="session")
@@ -110,13 +125,6 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
         session.add(Worker(executor_id="test", host="test", pid=0, device="cpu", seen_at=now() + timedelta(days=1)))
     yield engine
     engine.dispose()
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        return int(free.getsockname()[1])
 
 
 @pytest.fixture(scope="session")

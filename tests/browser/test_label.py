@@ -115,7 +115,7 @@ def test_answers_of_a_closed_tab_are_stored_by_the_next_one(
 ) -> None:
     desk = make_desk(30)
     open_card(page, desk.url)
-    app.stop()
+    app.kill()
     for _ in range(6):
         page.keyboard.press("2")
     page.close()
@@ -133,7 +133,7 @@ def test_a_restart_of_the_app_loses_nothing(page: Page, app: App, make_desk: Mak
     open_card(page, desk.url)
     page.keyboard.press("1")
     settle(page, 1)
-    app.stop()
+    app.kill()
     for _ in range(5):
         page.keyboard.press("2")
     app.start()

@@ -1,4 +1,4 @@
-"""The main job as a new user does it: the demo at the first start, a batch labelled, a model trained, the next batch."""
+"""The main job as a new user does it: the demo, a batch labelled, a model trained, the next batch, its figures."""
 
 from collections.abc import Iterator
 from pathlib import Path
