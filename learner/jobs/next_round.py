@@ -20,7 +20,7 @@ from db.models import Answer, Evaluation, Matcher, Round, Task
 from db.tasks import newest_round
 from learner.encoder import load_encoder
 from learner.evaluation import AllPairs
-from learner.jobs.progress import Reporter
+from learner.jobs.progress import reporting
 from learner.jobs.rows import known_keys, read_labels, read_project, tasks_of
 from learner.jobs.state import database, folder_of, job_state
 from learner.matcher import Matcher as TrainedMatcher
@@ -75,8 +75,7 @@ def make_plan(project_id: int) -> Plan:
 def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
     """w, b, loss and seconds; the trained encoder lies in the job's folder."""
     started = time.monotonic()
-    with database() as engine:
-        progress = Reporter(engine, job_id, 0.0, plan["train_share"])
+    with database() as engine, reporting(engine, job_id, 0.0, plan["train_share"]) as progress:
         progress("load", 0.0)
         with reading(engine) as session:
             data = read_project(session, project_id)
@@ -100,8 +99,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
 def encode_items(job_id: str, project_id: int, plan: Plan) -> float:
     """Seconds; the vectors of all items, in the order of their ids, lie in the job's folder."""
     started = time.monotonic()
-    with database() as engine:
-        progress = Reporter(engine, job_id, plan["train_share"], plan["encode_share"])
+    with database() as engine, reporting(engine, job_id, plan["train_share"], plan["encode_share"]) as progress:
         progress("load", 0.0)
         with reading(engine) as session:
             data = read_project(session, project_id)
@@ -118,14 +116,14 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> float:
 @DBOS.step()
 def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
     """The id of the matcher that chooses the next batch; its row and its figures over all pairs are stored."""
-    with database() as engine:
+    share = plan["train_share"] + plan["encode_share"]
+    with database() as engine, reporting(engine, job_id, share, 0.02) as progress:
         with reading(engine) as session:
             stored = matcher_of(session, project_id, plan["number"] if plan["trains"] else 0)
             data = read_project(session, project_id)
         # A job that was cancelled after this step has left a matcher of this number: this job's own takes its place.
         if stored is not None and stored.folder == _model_name(project_id, job_id, plan):
             return stored.id
-        progress = Reporter(engine, job_id, plan["train_share"] + plan["encode_share"], 0.02)
         started = time.monotonic()
         measured = evaluate(data.dataset, np.load(_vectors(project_id, job_id)), progress)
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
@@ -139,17 +137,16 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
 def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str:
     """What was made, in words; the next round and its tasks are stored, once."""
     number = plan["number"] + 1
-    with database() as engine:
+    share = plan["train_share"] + plan["encode_share"] + 0.02
+    with database() as engine, reporting(engine, job_id, share, 1 - share) as progress:
         with reading(engine) as session:
             data = read_project(session, project_id)
             known = known_keys(session, project_id, data)
         size = batch_size_of(plan["number"], data.settings.first, data.settings.growth)
         layer = OutputLayer(plan["training"]["w"], plan["training"]["b"]) if plan["trains"] else None
-        share = plan["train_share"] + plan["encode_share"]
         batch = choose(
             data.dataset, np.load(_vectors(project_id, job_id)), layer, known, size + min(size, MOST_RESERVE),
-            data.settings, np.random.default_rng([data.settings.seed, number]),
-            Reporter(engine, job_id, share + 0.02, 0.98 - share),
+            data.settings, np.random.default_rng([data.settings.seed, number]), progress,
         )  # fmt: skip
         with writing(engine) as session:
             newest = newest_round(session, project_id)

@@ -1,14 +1,30 @@
 """How far a job is: written to its row for the pages, read back for a cancel."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sqlalchemy import Engine
 
-from db.domain import Cancelled
+from db.domain import Cancelled, Progress
 from db.engine import writing
 from db.models import Job, now
+from learner.console import progress_bar
 
 EVERY = 0.5  # seconds between two looks at the row
+
+
+@contextmanager
+def reporting(engine: Engine, job_id: str, before: float, share: float) -> Iterator[Progress]:
+    """A `Reporter` that draws a bar on the worker's terminal too."""
+    reporter = Reporter(engine, job_id, before, share)
+    with progress_bar() as bar:
+
+        def report(stage: str, done: float) -> None:
+            reporter(stage, done)
+            bar(stage, done)
+
+        yield report
 
 
 class Reporter:
