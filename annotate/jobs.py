@@ -8,11 +8,10 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from db import jobs
+from db.answers import answered_since
 from db.domain import InputError
 from db.engine import jobs_url, reading, writing
-from db.matchers import matcher_of
 from db.models import Job, Worker
-from db.rounds import answer_counts
 from db.tasks import newest_round
 
 QUEUE, NEXT_ROUND = "jobs", "next_round"  # the worker registers both under these names
@@ -34,11 +33,12 @@ def request_round(engine: Engine, project_id: int) -> str:
 
 
 def _require_news(session: Session, project_id: int) -> None:
-    newest = newest_round(session, project_id)
-    if newest is None or matcher_of(session, project_id, 0) is None:
+    last = next(iter(jobs.list_jobs(session, project_id)), None)
+    if last is None or last.state != "done" or answered_since(session, project_id, last.created_at):
         return
-    if newest.id not in answer_counts(session, project_id):
-        raise InputError(f"nothing of batch {newest.number} has been answered yet: label some pairs first")
+    newest = newest_round(session, project_id)
+    what = f"nothing has been answered since batch {newest.number} was asked for" if newest else "nothing is answered"
+    raise InputError(f"{what}: label some pairs first")
 
 
 def _enqueue(job_id: str, project_id: int) -> None:

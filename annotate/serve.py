@@ -6,17 +6,19 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from annotate.demo import ensure_demo
 from annotate.jobs import worker_alive
 from db.engine import make_engine, migrate, writing
-from db.jobs import report_worker
+from db.jobs import remove_worker, report_worker
 
 ROOT = Path(__file__).parent.parent
 WORKER = [sys.executable, "-m", "learner", "worker"]
@@ -50,17 +52,41 @@ async def lifespan(_app: Any) -> AsyncIterator[None]:
 
 async def _keep_worker(engine: Engine) -> None:
     """Starts a worker unless one is alive, and again when it ends; waits longer after each quick end."""
-    process: subprocess.Popen[bytes] | None = None
-    wait = LOOK_EVERY
+    keeper = _Keeper(engine)
     try:
         while True:
-            if process is None or process.poll() is not None:
-                wait = LOOK_EVERY if process is None else min(2 * wait, LONGEST_WAIT)
-                process = None if worker_alive(engine) else _start_worker(engine)
-            await asyncio.sleep(wait)
+            try:
+                keeper.look()
+            except SQLAlchemyError:
+                log.exception("the database could not be asked for workers")
+            await asyncio.sleep(LOOK_EVERY)
     finally:
-        if process is not None and process.poll() is None:
-            process.terminate()
+        keeper.stop()
+
+
+class _Keeper:
+    """The worker that this app started, and how long to wait before it is started again."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.process: subprocess.Popen[bytes] | None = None
+        self.wait, self.next_start = LOOK_EVERY, 0.0
+
+    def look(self) -> None:
+        """Nothing; a worker has been started if none is alive and the last start was long enough ago."""
+        if self.process is not None and self.process.poll() is not None:
+            with writing(self.engine) as session:
+                remove_worker(session, socket.gethostname(), self.process.pid)
+            self.process = None
+        if self.process is None and time.monotonic() >= self.next_start and not worker_alive(self.engine):
+            self.process = _start_worker(self.engine)
+            self.next_start = time.monotonic() + self.wait
+            self.wait = min(2 * self.wait, LONGEST_WAIT)
+
+    def stop(self) -> None:
+        """Nothing; the worker that was started here is told to stop."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
 
 
 def _start_worker(engine: Engine) -> subprocess.Popen[bytes]:

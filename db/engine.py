@@ -82,6 +82,8 @@ def migrate(url: str | None = None) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     engine = make_engine(url)
     with engine.connect().execution_options(write=True) as connection, connection.begin():
+        if connection.dialect.name == "postgresql":  # where no lock is taken at the start, two might upgrade at once
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(728154)")
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
     engine.dispose()

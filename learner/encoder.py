@@ -19,6 +19,8 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 
 Tokens = list[list[int]]
 
+CHUNK = 50_000  # texts whose tokens are in memory at once
+
 
 def bundled_minilm() -> Path:
     """The folder of all-MiniLM-L6-v2 inside its package; the package's own code is not run.
@@ -87,16 +89,26 @@ class Encoder:
 
     def encode(self, texts: Sequence[str], progress: Progress = no_progress) -> np.ndarray:
         """Unit vectors of shape (len(texts), dimension), float32, in the order of the texts."""
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        for start in range(0, len(texts), CHUNK):
+            chunk = texts[start : start + CHUNK]
+
+            def part(stage: str, done: float, start: int = start, size: int = len(chunk)) -> None:
+                progress(stage, (start + done * size) / len(texts))
+
+            self._encode_chunk(chunk, vectors[start : start + CHUNK], part)
+        return vectors
+
+    def _encode_chunk(self, texts: Sequence[str], vectors: np.ndarray, progress: Progress) -> None:
+        """Nothing; the rows of `vectors` are those of the texts."""
         tokens = self.tokenize(texts)
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
-        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         total, done = sum(map(len, tokens)), 0
         with torch.inference_mode():
             for block in self._blocks(order, tokens):
                 vectors[block] = self._forward([tokens[i] for i in block]).cpu().numpy()
                 done += sum(len(tokens[i]) for i in block)
                 progress("encode", done / total)
-        return vectors
 
     def save(self, folder: Path) -> None:
         """Nothing; afterwards `SentenceTransformer(folder)` loads this encoder."""

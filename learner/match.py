@@ -1,6 +1,7 @@
 """The matching pairs of a file, or of two."""
 
-import json
+import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pandas as pd
 from db.corpus.corpus import Corpus
 from db.domain import InputError, Kind, Progress, no_progress
 from learner.evaluate import sides_of
-from learner.matcher import FILE, load_matcher
+from learner.matcher import load_matcher, read_details
 from learner.search import LOWEST, Pairs, best_pairs
 
 
@@ -26,7 +27,7 @@ class Cut:
 
 def match_corpus(model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress) -> dict[str, Any]:
     """How many pairs were written to `out`, and the lowest score among them. Raises InputError for a bad cut."""
-    write = _writer(out)
+    _check_out(out)
     threshold = _threshold(model, cut)
     matcher = load_matcher(model)
     vectors = matcher.encoder.encode([item.text for item in corpus.items], progress)
@@ -39,7 +40,7 @@ def match_corpus(model: str, corpus: Corpus, cut: Cut, out: Path, progress: Prog
     table = _table(corpus, found)
     if matcher.layer is not None:
         table.insert(3, "p", matcher.layer.probability(found.score))
-    write(table)
+    _write(table, out)
     return {"pairs": len(found), "threshold": float(found.score[-1]) if len(found) else threshold, "out": str(out)}
 
 
@@ -54,8 +55,7 @@ def _threshold(model: str, cut: Cut) -> float:
 
 def _score_at_precision(folder: Path, precision: float) -> float:
     """The lowest score at or above which the matcher's measured precision was reached."""
-    file = folder / FILE
-    curve = json.loads(file.read_text()).get("curve") if file.is_file() else None
+    curve = read_details(folder).get("curve")
     if not curve:
         raise InputError(f"no precision has been measured for {folder}: use --top or --threshold")
     scores, measured = np.array(curve["score"]), np.array(curve["precision"])
@@ -78,15 +78,24 @@ def _table(corpus: Corpus, pairs: Pairs) -> pd.DataFrame:
     )
 
 
-def _writer(out: Path):  # type: ignore[no-untyped-def]
-    """The function that writes a table in the form of the file's suffix; checked before anything expensive."""
-    writers = {
-        ".csv": lambda table: table.to_csv(out, index=False),
-        ".jsonl": lambda table: table.to_json(out, orient="records", lines=True, force_ascii=False),
-        ".parquet": lambda table: table.to_parquet(out, index=False),
-    }
-    if out.suffix not in writers:
-        raise InputError(f"{out}: the suffix is {out.suffix or 'missing'}; use {', '.join(writers)}")
+_WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {
+    ".csv": lambda table, path: table.to_csv(path, index=False),
+    ".jsonl": lambda table, path: table.to_json(path, orient="records", lines=True, force_ascii=False),
+    ".parquet": lambda table, path: table.to_parquet(path, index=False),
+}
+
+
+def _check_out(out: Path) -> None:
+    """Nothing; raises InputError where the file cannot be written, before anything expensive is done."""
+    if out.suffix not in _WRITERS:
+        raise InputError(f"{out}: the suffix is {out.suffix or 'missing'}; use {', '.join(_WRITERS)}")
     if not out.parent.is_dir():
         raise InputError(f"the folder {out.parent} does not exist: make it first")
-    return writers[out.suffix]
+    if out.is_dir() or not os.access(out.parent, os.W_OK):
+        raise InputError(f"{out} cannot be written: name a file in a folder that you may write to")
+
+
+def _write(table: pd.DataFrame, out: Path) -> None:
+    aside = out.with_name(f".{out.name}.tmp")
+    _WRITERS[out.suffix](table, aside)
+    aside.replace(out)

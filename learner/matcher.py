@@ -36,20 +36,30 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
 
 def load_matcher(name: str, device: str | None = None) -> Matcher:
     """The matcher in a folder, or a bare encoder by name or folder (its cosine ranks alike, without w and b)."""
-    file = Path(name) / FILE
-    if not file.is_file():
-        return Matcher(load_encoder(name, device), None)
+    known = read_details(Path(name))
     try:
-        known = json.loads(file.read_text())
         layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{file} is not a matcher's file ({error!r}): train the model again") from error
+        raise _broken(Path(name), error) from error
     return Matcher(load_encoder(name, device), layer)
+
+
+def read_details(folder: Path) -> dict[str, Any]:
+    """What the matcher's file holds; nothing for a bare encoder. Raises InputError where the file is broken."""
+    file = folder / FILE
+    try:
+        return dict(json.loads(file.read_text())) if file.is_file() else {}
+    except (ValueError, TypeError) as error:
+        raise _broken(folder, error) from error
+
+
+def _broken(folder: Path, error: Exception) -> InputError:
+    return InputError(f"{folder / FILE} is not a matcher's file ({error!r}): train the model again")
 
 
 def add_details(folder: Path, **details: Any) -> None:
     """Nothing; the matcher's file holds these too."""
-    known = json.loads((folder / FILE).read_text())
+    known = read_details(folder)
     aside = folder / f"{FILE}.tmp"
     aside.write_text(json.dumps({**known, **details}, indent=2))
     aside.replace(folder / FILE)

@@ -16,9 +16,9 @@ class OutputLayer:
     loss: float = float("nan")
 
     @property
-    def threshold(self) -> float:
-        """The score where p = 1/2."""
-        return -self.b / self.w if self.w else float("nan")
+    def threshold(self) -> float | None:
+        """The score where p = 1/2; none where the score tells nothing (w = 0)."""
+        return -self.b / self.w if self.w else None
 
     def logit(self, scores: np.ndarray) -> np.ndarray:
         """w·cos + b, of the shape of `scores`."""

@@ -44,7 +44,7 @@ def choose(
     found = _neighbours(vectors[left], vectors[right], settings, dataset.symmetric, progress)
     candidates = Pairs(left[found.left], right[found.right], found.score)
     candidates = candidates.take(~np.isin(dataset.keys(candidates.left, candidates.right), known))
-    if layer is None:
+    if layer is None or layer.threshold is None:  # no score is more uncertain than another
         return Batch(most_similar(candidates, n), SEED_STRATEGY)
 
     def draw(count: int, rng: np.random.Generator) -> Pairs:

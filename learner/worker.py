@@ -5,6 +5,8 @@ import os
 import signal
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from dbos import DBOS, DBOSPortableJSONSerializer
 from sqlalchemy import Engine
@@ -15,10 +17,12 @@ from db.engine import jobs_url, make_engine, migrate, writing
 from db.jobs import live_workers, remove_worker, report_worker
 from learner.device import default_device
 from learner.jobs import next_round  # noqa: F401  (registers the workflow)
+from learner.jobs.takeover import take_over
 
 QUEUE = "jobs"
 VERSION = "1"  # of the workflows' steps: waiting jobs of another version are not taken
 HEARTBEAT = 2.0  # seconds
+LOOK_AROUND = 10  # heartbeats between two looks for jobs that a dead worker left behind
 
 log = logging.getLogger(__name__)
 
@@ -35,11 +39,23 @@ def run(name: str | None = None) -> None:
         signal.signal(number, lambda *_: stopping.set())
     _launch(name)
     log.warning("worker %s is ready (%s)", name, device)
+    try:
+        _beat(engine, name, device, stopping)
+        _leave(engine, name)
+    finally:
+        # A job at work is not waited for: its finished steps are stored, and the next start goes on from there.
+        os._exit(0)
+
+
+def _beat(engine: Engine, name: str, device: str, stopping: threading.Event) -> None:
+    """Nothing; reports this worker as alive, and looks after dead ones' jobs, until it is told to stop."""
+    beats = 0
     while not stopping.wait(HEARTBEAT):
         _report(engine, name, device)
-    _leave(engine, name)
-    # A job at work is not waited for: its finished steps are stored, and the next start goes on from there.
-    os._exit(0)
+        beats += 1
+        if beats % LOOK_AROUND == 0:
+            with _patience():
+                take_over(engine, name, QUEUE)
 
 
 def _launch(name: str) -> None:
@@ -85,8 +101,14 @@ def _is_running(host: str, pid: int) -> bool:
 
 
 def _report(engine: Engine, name: str, device: str) -> None:
+    with _patience(), writing(engine) as session:
+        report_worker(session, name, socket.gethostname(), os.getpid(), device)
+
+
+@contextmanager
+def _patience() -> Iterator[None]:
+    """Nothing; a database that is locked or away for a while is logged: the job at work must not end for that."""
     try:
-        with writing(engine) as session:
-            report_worker(session, name, socket.gethostname(), os.getpid(), device)
-    except OperationalError as error:  # locked or away for a while: the job at work must not end for that
+        yield
+    except OperationalError as error:
         log.warning("the database does not answer: %s", error.orig)

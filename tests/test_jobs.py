@@ -479,7 +479,7 @@ def test_there_is_nothing_to_train_on_before_the_first_answer(engine: Engine, pr
     with writing(engine) as session:
         for job in session.scalars(select(Job)):
             job.state = "done"
-    with pytest.raises(InputError, match="nothing of batch 1 has been answered yet"):
+    with pytest.raises(InputError, match="nothing has been answered since batch 1"):
         request_round(engine, project)
     answer(engine, newest(engine, project)[1][0], POSITIVE)
     assert request_round(engine, project)

@@ -17,6 +17,7 @@ from sqlalchemy import Engine, select
 from annotate.jobs import cancel, request_round, workers
 from db.domain import AnswerKind
 from db.engine import artifacts, make_engine, reading, writing
+from db.jobs import remove_worker
 from db.models import Answer, Job, Matcher, Round, Task
 from db.tasks import newest_round
 from learner.worker import _report
@@ -24,15 +25,15 @@ from tests.factories import make_project, make_round
 from tests.tiny import tiny_encoder
 
 ROOT = Path(__file__).parent.parent
-COMMAND = [sys.executable, "-m", "learner", "worker", "--name", "desk"]
+COMMAND = [sys.executable, "-m", "learner", "worker", "--name"]
 ENDED = ("done", "failed", "cancelled")
 
 
 @contextmanager
-def worker() -> Iterator[subprocess.Popen[str]]:
+def worker(name: str = "desk") -> Iterator[subprocess.Popen[str]]:
     """A worker process; killed at the end."""
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen(COMMAND, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*COMMAND, name], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         yield process
     finally:
@@ -128,6 +129,21 @@ def test_a_killed_worker_resumes_at_the_last_finished_step(engine: Engine, train
     assert len({(task.left_id, task.right_id) for task in tasks}) == len(tasks) == 48
 
 
+def test_a_dead_workers_job_is_taken_over_by_another(engine: Engine, tmp_path: Path) -> None:
+    project_id = make_slow_project(engine, tmp_path, 600, first=40)
+    job_id = request_round(engine, project_id)
+    with worker("first") as process:
+        wait_for_stage(engine, job_id, "encode")
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    with writing(engine) as session:
+        remove_worker(session, "first", process.pid)  # as if nothing had been heard of it for long
+    with worker("second"):
+        wait_for_state(engine, job_id, "done")
+    with reading(engine) as session:
+        assert session.scalars(select(Round.number)).all() == [1]
+
+
 def test_one_worker_from_the_first_batch_to_a_cancel(engine: Engine, tmp_path: Path) -> None:
     project_id = make_slow_project(engine, tmp_path, 60, first=40, epochs=100)
     with worker() as process:
@@ -135,7 +151,7 @@ def test_one_worker_from_the_first_batch_to_a_cancel(engine: Engine, tmp_path: P
         wait_for_state(engine, job_id, "done")
         assert [(one.executor_id, one.pid) for one in workers(engine)] == [("desk", process.pid)]
 
-        namesake = subprocess.run(COMMAND, cwd=ROOT, capture_output=True, text=True, timeout=90)
+        namesake = subprocess.run([*COMMAND, "desk"], cwd=ROOT, capture_output=True, text=True, timeout=90)
         assert (namesake.returncode, namesake.stdout) == (2, "")
         assert namesake.stderr.startswith(f"error: a worker named desk is alive (process {process.pid})")
         assert namesake.stderr.count("\n") == 1

@@ -4,6 +4,8 @@ Killed anywhere, it goes on with the step at hand. Every step is safe to run twi
 and rows are written in one transaction that first looks whether they are there already.
 """
 
+import os
+import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ from learner.evaluation import AllPairs
 from learner.jobs.progress import reporting
 from learner.jobs.rows import known_keys, read_labels, read_project, tasks_of
 from learner.jobs.state import database, folder_of, job_state
+from learner.jobs.takeover import MOST_ATTEMPTS
 from learner.matcher import Matcher as TrainedMatcher
 from learner.matcher import add_details, save_matcher
 from learner.output_layer import OutputLayer
@@ -34,7 +37,7 @@ MOST_RESERVE = 500  # tasks beyond the batch, for people who go on while the nex
 Plan = dict[str, Any]
 
 
-@DBOS.workflow(name=NAME)
+@DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
 def next_round(project_id: int) -> str:
     """What was made, in words: a matcher where the labels allow one, and the next batch."""
     job_id = str(DBOS.workflow_id)
@@ -107,9 +110,10 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> float:
         vectors = load_encoder(model).encode(data.dataset.texts, progress)
     path = _vectors(project_id, job_id)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_suffix(".tmp").open("wb") as file:
+    aside = path.with_suffix(f".{os.getpid()}.tmp")  # a worker taken for dead may still be writing its own
+    with aside.open("wb") as file:
         np.save(file, vectors)
-    path.with_suffix(".tmp").replace(path)
+    aside.replace(path)
     return round(time.monotonic() - started, 1)
 
 
@@ -160,7 +164,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
                 p = layer.probability(batch.pairs.score) if layer else None
                 if len(batch.pairs):
                     session.execute(insert(Task), tasks_of(batch, data, p, project_id, row.id))
-    _drop_old_vectors(project_id, job_id)
+    _tidy(project_id, job_id)
     return f"batch {number}: {min(size, len(batch.pairs))} pairs by {batch.strategy}"
 
 
@@ -231,8 +235,13 @@ def _vectors(project_id: int, job_id: str) -> Path:
     return _folder(project_id, job_id) / "vectors.npy"
 
 
-def _drop_old_vectors(project_id: int, job_id: str) -> None:
-    """Vectors are large and can be made again: only the newest stay."""
-    for path in (artifacts() / f"project-{project_id}").glob("*/vectors.npy"):
-        if path != _vectors(project_id, job_id):
-            path.unlink(missing_ok=True)
+def _tidy(project_id: int, job_id: str) -> None:
+    """Nothing; what other jobs left is gone: vectors, which can be made again, and folders that no matcher names."""
+    with database() as engine, reading(engine) as session:
+        named = set(session.scalars(select(Matcher.folder).where(Matcher.project_id == project_id)))
+    for folder in (artifacts() / f"project-{project_id}").iterdir():
+        if folder.name == job_id:
+            continue
+        (folder / "vectors.npy").unlink(missing_ok=True)
+        if f"{folder_of(project_id, folder.name)}/model" not in named:
+            shutil.rmtree(folder, ignore_errors=True)
