@@ -18,7 +18,7 @@ from learner import worker as worker_process
 from learner.catalog import STRATEGIES
 from learner.console import fail, print_result, progress_bar
 from learner.encoder import load_encoder
-from learner.evaluate import evaluate_corpus
+from learner.evaluate import checked_method, evaluate_corpus
 from learner.match import Cut, match_corpus
 from learner.matcher import load_matcher
 from learner.simulate import simulate as run_simulation
@@ -109,7 +109,10 @@ def evaluate(
     left: Left,
     gold: Gold,
     right: Right = None,
-    method: Annotated[str, typer.Option(help="exact: every pair is scored.")] = "exact",
+    method: Annotated[str, typer.Option(help="exact (every pair), near-random or stratified (sampled).")] = "exact",
+    sample: Annotated[int, typer.Option(min=100, help="Negatives scored by a sampled method.")] = 200_000,
+    base: Annotated[str, typer.Option(help="Encoder by which a sampled method tells near from far.")] = DEFAULT_ENCODER,
+    seed: Annotated[int, typer.Option(help="Seed of a sampled method.")] = 0,
     split: Annotated[Path | None, typer.Option(help="Measure only the evaluation items of this file.")] = None,
     out: Annotated[Path | None, typer.Option(help="File for the result; stdout without it.")] = None,
     id_column: IdColumn = "id",
@@ -120,13 +123,12 @@ def evaluate(
 
     Example: python -m learner evaluate --model out/q/model --left q.csv --gold gold.csv
     """
-    if method != "exact":
-        raise InputError(f"--method {method!r} is not known: use exact")
+    how = checked_method(method, sample, base, seed)
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=_columns(text_column))
     if split:
         corpus = read_split(split, corpus)
     with progress_bar() as progress:
-        result = evaluate_corpus(load_matcher(model), corpus, progress)
+        result = evaluate_corpus(load_matcher(model), corpus, how, progress)
     print_result(result, out)
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from db.domain import Estimate, Progress, no_progress
 from learner.metrics import Curve, average_precision, curve_from_counts, precision_at_recall
-from learner.search import ROWS, as_tensor, blocks, count_pairs
+from learner.search import ROWS, as_tensor, blocks, count_pairs, without
 
 BINS = 60
 TIE = 1e-6  # float32 products of the same two texts differ by less than this, with their place in a block
@@ -66,16 +66,11 @@ def _count_negatives(
 
     Positives are struck out of each block, so that rounding can never count one as its own false positive.
     """
-    order = np.argsort(positives[:, 0], kind="stable")
-    rows, columns = positives[order].T
     buckets = torch.zeros(len(thresholds) + 1, dtype=torch.long, device=left.device)
     histogram = torch.zeros(BINS, device=left.device, dtype=torch.float64)
     floor = float(thresholds[0])
     edges = _edges(floor)
-    for block in blocks(left, right, symmetric):
-        near = slice(*np.searchsorted(rows, [block.row, block.row + ROWS]))
-        here = (columns[near] >= block.column) & (columns[near] < block.column + block.scores.shape[1])
-        block.scores[rows[near][here] - block.row, columns[near][here] - block.column] = -torch.inf
+    for block in without(blocks(left, right, symmetric), positives):
         scores = block.scores[block.scores >= floor]
         buckets += torch.bincount(torch.bucketize(scores, thresholds, right=True), minlength=len(buckets))
         histogram += torch.histc(scores, BINS, edges[0], edges[-1])

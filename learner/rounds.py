@@ -1,7 +1,6 @@
 """One round: the same few functions serve the browser's rounds and the simulator's."""
 
 from dataclasses import dataclass
-from math import isqrt
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from learner.dataset import Dataset
 from learner.evaluation import AllPairs, evaluate_exact
 from learner.faiss_search import nearest_by_faiss
 from learner.output_layer import OutputLayer
-from learner.search import Pairs, count_pairs, nearest
+from learner.search import Pairs, count_pairs, nearest, pairs_numbered
 
 
 @dataclass(frozen=True)
@@ -66,22 +65,11 @@ def draw_pairs(dataset: Dataset, vectors: np.ndarray, known: np.ndarray, n: int,
     total = count_pairs(len(rows), len(columns), dataset.symmetric)
     # Among n + |known| distinct pairs at least n are not known.
     numbers = rng.choice(total, size=min(total, n + len(known)), replace=False)
-    at = [pair_of(int(number), len(rows), len(columns), dataset.symmetric) for number in numbers]
-    chosen = np.array(at, dtype=np.int64).reshape(-1, 2)
-    left, right = rows[chosen[:, 0]], columns[chosen[:, 1]]
+    at_left, at_right = pairs_numbered(numbers, len(rows), len(columns), dataset.symmetric)
+    left, right = rows[at_left], columns[at_right]
     unknown = ~np.isin(dataset.keys(left, right), known)
     left, right = left[unknown][:n], right[unknown][:n]
     return Pairs(left, right, np.einsum("nd,nd->n", vectors[left], vectors[right]).astype(np.float32))
-
-
-def pair_of(number: int, rows: int, columns: int, symmetric: bool) -> tuple[int, int]:
-    """The pair with that number, from 0: row by row; in a symmetric corpus only columns after the row."""
-    if not symmetric:
-        return divmod(number, columns)
-    # Counted from the end, the last row but t holds numbers t(t+1)/2 and up; whole numbers keep it exact.
-    rest = count_pairs(rows, rows, True) - 1 - number
-    t = (isqrt(8 * rest + 1) - 1) // 2
-    return rows - 2 - t, rows - 1 - (rest - t * (t + 1) // 2)
 
 
 def evaluate(dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> AllPairs | None:

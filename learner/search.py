@@ -1,6 +1,6 @@
 """Exact nearest neighbours and best pairs by blocked matrix products: never an array over all pairs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +56,26 @@ def blocks(left: Tensor, right: Tensor, symmetric: bool) -> Iterator[Block]:
                 mirrored = torch.ones_like(scores, dtype=torch.bool).tril_(row - column)
                 scores.masked_fill_(mirrored, -torch.inf)
             yield Block(row, column, scores)
+
+
+def without(all_blocks: Iterable[Block], pairs: np.ndarray) -> Iterator[Block]:
+    """The blocks with the scores of these pairs (k, 2), each once, at minus infinity."""
+    rows, columns = pairs[np.argsort(pairs[:, 0], kind="stable")].T
+    for block in all_blocks:
+        near = slice(*np.searchsorted(rows, [block.row, block.row + ROWS]))
+        here = (columns[near] >= block.column) & (columns[near] < block.column + block.scores.shape[1])
+        block.scores[rows[near][here] - block.row, columns[near][here] - block.column] = -torch.inf
+        yield block
+
+
+def pairs_numbered(numbers: np.ndarray, rows: int, columns: int, symmetric: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns (k,) of the pairs with these numbers, from 0: row by row; symmetric: columns after the row."""
+    if not symmetric:
+        left, right = np.divmod(numbers, columns)
+        return left, right
+    starts = np.r_[0, np.cumsum(np.arange(rows - 1, 0, -1))]  # the number of each row's first pair
+    left = np.searchsorted(starts, numbers, side="right") - 1
+    return left, numbers - starts[left] + left + 1
 
 
 def count_pairs(left: int, right: int, symmetric: bool) -> int:
