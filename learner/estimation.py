@@ -40,10 +40,7 @@ class Stratum:
 
 def false_positives(strata: Sequence[Stratum], thresholds: np.ndarray) -> np.ndarray:
     """The estimated number of negatives that score at least each threshold, (k,) float64; unbiased (A.2)."""
-    total = np.zeros(len(thresholds))
-    for stratum in strata:
-        total += stratum.weight * _at_least(stratum.scores, thresholds)
-    return total
+    return sum((one.weight * _at_least(one.scores, thresholds) for one in strata), start=np.zeros(len(thresholds)))
 
 
 def estimate(
@@ -55,9 +52,10 @@ def estimate(
     curve = curve_from_counts(thresholds, true, false_positives(strata, thresholds), len(positives))
     worst = best = [curve]
     if not all(stratum.enumerated for stratum in strata):
+        hits = [_at_least(stratum.scores, thresholds) for stratum in strata]
 
         def draw(hidden: float) -> Curve:
-            false = _draw(strata, thresholds, rng, hidden)
+            false = _draw(strata, hits, rng, hidden)
             return curve_from_counts(thresholds, true, false, len(positives))
 
         worst, best = ([draw(hidden) for _ in range(DRAWS)] for hidden in (1.0, 0.0))
@@ -74,22 +72,21 @@ def _estimate(
     return Estimate(value, min(value, low), max(value, high), method, scored)
 
 
-def _draw(strata: Sequence[Stratum], thresholds: np.ndarray, rng: np.random.Generator, hidden: float) -> np.ndarray:
-    """One draw of the false positives (k,) at descending thresholds.
+def _draw(strata: Sequence[Stratum], hits: list[np.ndarray], rng: np.random.Generator, hidden: float) -> np.ndarray:
+    """One draw of the false positives (k,) at descending thresholds; hits: those in the sample of each stratum, (k,).
 
     In a sampled stratum the shares of its pairs between the thresholds are Dirichlet, with `hidden` pairs (1 or 0)
     added above all thresholds and the rest of one pair below. At each single threshold the upper and the lower
     percentile are then Clopper and Pearson's, of Beta(k + 1, n − k) and Beta(k, n − k + 1).
     """
-    total = np.zeros(len(thresholds))
-    for stratum in strata:
-        hits = _at_least(stratum.scores, thresholds)
+    total = np.zeros(len(hits[0]))
+    for stratum, found in zip(strata, hits, strict=True):
         if stratum.enumerated:
-            total += hits
+            total += found
             continue
-        between = np.diff(hits, prepend=0).astype(np.float64)
+        between = np.diff(found, prepend=0).astype(np.float64)
         between[0] += hidden
-        below = len(stratum.scores) - hits[-1] + 1 - hidden
+        below = len(stratum.scores) - found[-1] + 1 - hidden
         gamma = np.asarray(rng.standard_gamma(np.r_[between, below]))
         total += stratum.size * np.cumsum(gamma[:-1]) / gamma.sum()
     return total

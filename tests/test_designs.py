@@ -61,11 +61,11 @@ def test_the_interval_of_a_sample_holds_the_exact_value(design) -> None:  # type
     assert exact is not None
     truth = exact.estimates["average_precision"].value
     held = 0
-    for seed in range(40):
+    for seed in range(20):
         rng = np.random.default_rng(seed)
         found = estimate(score(*people.positives.T), design(people, score, 4_000, rng), "", rng)[0]
         held += found["average_precision"].low <= truth <= found["average_precision"].high
-    assert held >= 37
+    assert held >= 18
 
 
 def test_every_pair_of_a_stratum_is_as_likely(monkeypatch: pytest.MonkeyPatch) -> None:
