@@ -1,5 +1,6 @@
 """`python -m annotate`: projects, labels and the app, without the learner."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -28,4 +29,4 @@ def serve(
 
 
 if __name__ == "__main__":
-    run(app)
+    run(app, sys.argv[1:])

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -16,7 +16,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 def group(about: str) -> typer.Typer:
     """A group of commands."""
-    return typer.Typer(help=about, add_completion=False, no_args_is_help=True, rich_markup_mode=None)
+    return typer.Typer(help=about, add_completion=False, rich_markup_mode=None)
 
 
 def database() -> Engine:
@@ -49,12 +49,17 @@ def working(on: str) -> None:
         print(f"{on} …", file=sys.stderr)
 
 
-def run(app: Callable[[], None]) -> None:
-    """Nothing; runs the command line. Exit code 0, 1 (failed) or 2 (bad input), errors in one line."""
+def run(app: typer.Typer, arguments: Sequence[str]) -> None:
+    """Nothing; runs the command line, which shows its help without arguments.
+
+    Exit code 0, 1 (failed) or 2 (bad input), errors in one line.
+    """
     try:
-        app()
+        raise SystemExit(app(list(arguments) or ["--help"], standalone_mode=False))
     except InputError as error:
         _fail(str(error), 2)
+    except typer.TyperException as error:
+        _fail(error.format_message(), error.exit_code)
     except Exception as error:  # the last line of defence: whoever typed the command cannot use a traceback
         _fail(f"{type(error).__name__}: {error}", 1)
 

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from annotate.jobs import request_round
 from db.answers import answered_since, known_keys, store_answers
-from db.domain import LABELS, AnswerKind, Settings
+from db.domain import LABELS, AnswerKind, InputError, Settings
 from db.engine import reading, writing
 from db.jobs import list_jobs
 from db.models import Job, Project, Task, now
@@ -201,6 +201,8 @@ def ask_if_due(engine: Engine, project_id: int, news: bool = False) -> None:
             return
     try:
         request_round(engine, project_id)
+    except InputError:
+        return  # somebody else has asked meanwhile, and nothing has been answered since
     except Exception:
         # The answers are stored and must be acknowledged; the page offers to ask for the batch again.
         log.exception("the next batch of project %s could not be asked for", project_id)

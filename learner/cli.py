@@ -117,9 +117,9 @@ def evaluate(
     out: Annotated[Path | None, typer.Option(help="File for the result; stdout without it.")] = None,
     id_column: IdColumn = "id",
     text_column: TextColumn = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON (the only form there is).")] = True,
+    json: Annotated[bool, typer.Option("--json", help="Print the curve too.")] = False,
 ) -> None:
-    """Measure a matcher over all pairs of the files.
+    """Measure a matcher over all pairs of the files. The result is JSON; a file holds the curve too.
 
     Example: python -m learner evaluate --model out/q/model --left q.csv --gold gold.csv
     """
@@ -129,6 +129,8 @@ def evaluate(
         corpus = read_split(split, corpus)
     with progress_bar() as progress:
         result = evaluate_corpus(load_matcher(model), corpus, how, progress)
+    if out is None and not json:
+        del result["curve"]
     print_result(result, out)
 
 
@@ -157,7 +159,8 @@ def match(
     if json:
         print_result(found, None)
     else:
-        typer.echo(f"{found['pairs']} pairs with cosine ≥ {found['threshold']:.4f} in {out}")
+        lowest = f", the lowest cosine {found['lowest_score']:.4f}" if found["pairs"] else ""
+        typer.echo(f"{found['pairs']} pairs in {out}{lowest}")
 
 
 def _note_untrained(row: dict[str, Any]) -> None:

@@ -41,7 +41,7 @@ def match_corpus(model: str, corpus: Corpus, cut: Cut, out: Path, progress: Prog
     if matcher.layer is not None:
         table.insert(3, "p", matcher.layer.probability(found.score))
     _write(table, out)
-    return {"pairs": len(found), "threshold": float(found.score[-1]) if len(found) else threshold, "out": str(out)}
+    return {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
 
 
 def _threshold(model: str, cut: Cut) -> float:
@@ -49,6 +49,8 @@ def _threshold(model: str, cut: Cut) -> float:
     if len(given) != 1:
         raise InputError(f"give one of --top, --threshold and --precision (given: {', '.join(given) or 'none'})")
     if cut.precision is not None:
+        if not 0 < cut.precision <= 1:
+            raise InputError(f"--precision is a share between 0 and 1, not {cut.precision:g}")
         return _score_at_precision(Path(model), cut.precision)
     return cut.threshold if cut.threshold is not None else LOWEST
 

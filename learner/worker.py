@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,7 +39,7 @@ def run(name: str | None = None) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
     _launch(name)
-    log.warning("worker %s is ready (%s)", name, device)
+    print(f"worker {name} is ready ({device})", file=sys.stderr, flush=True)
     try:
         _beat(engine, name, device, stopping)
         _leave(engine, name)
@@ -66,7 +67,7 @@ def _launch(name: str) -> None:
             "application_version": VERSION,
             "executor_id": name,
             "serializer": DBOSPortableJSONSerializer(),
-            "console_log_level": "WARNING",
+            "console_log_level": "CRITICAL",  # how a job ended is in its row and in our own log
         }
     )
     DBOS.launch()

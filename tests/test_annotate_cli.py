@@ -29,7 +29,7 @@ def folder(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def annotate(*arguments: str) -> int:
     with pytest.raises(SystemExit) as ended:
-        run(lambda: app(arguments))
+        run(app, arguments)
     return int(ended.value.code or 0)
 
 

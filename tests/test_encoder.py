@@ -123,12 +123,17 @@ def test_a_missing_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch)
         load_encoder()
 
 
-@pytest.mark.parametrize("name", ["no-such-encoder", "nobody/no-such-encoder", "not a name!", "/no/such/folder"])
+@pytest.mark.parametrize("name", ["no-such-encoder", "nobody/no-such-encoder", "not a name!"])
 def test_an_unknown_encoder_is_one_plain_line(name: str) -> None:
     with pytest.raises(InputError, match="cannot be loaded") as caught:
         load_encoder(name)
     assert "\n" not in str(caught.value)
     assert name in str(caught.value)
+
+
+def test_a_missing_folder_is_called_a_folder() -> None:
+    with pytest.raises(InputError, match="there is no folder /no/such/folder"):
+        load_encoder("/no/such/folder")
 
 
 def test_a_folder_that_is_no_encoder_is_one_plain_line(tmp_path: Path) -> None:

@@ -269,12 +269,14 @@ def test_the_other_strategies(files: Files, out: Path, strategy: str, tmp_path: 
 
 def test_evaluation_equals_brute_force(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
     for model in (files.encoder, out / "model"):
-        found = learner("evaluate", "--model", model, *files.known).json()
+        found = learner("evaluate", "--model", model, *files.known, "--json").json()
         assert found["average_precision"]["value"] == pytest.approx(files.brute_force(model, files.pairs()), abs=1e-4)
         assert (found["pairs"], found["positives"]) == (len(files.pairs()), len(files.gold))
         assert found["precision_at_recall_20"]["method"] == "exact"
     silent = learner("evaluate", "--model", out / "model", *files.known, "--out", tmp_path / "new" / "result.json")
     assert silent.out == ""
+    short = learner("evaluate", "--model", out / "model", *files.known).json()
+    assert short == {name: value for name, value in found.items() if name != "curve"}
     assert json.loads((tmp_path / "new" / "result.json").read_text()) == found
 
 
@@ -293,7 +295,7 @@ def test_the_best_matches(files: Files, out: Path, tmp_path: Path, learner: Any)
     table = pd.read_csv(tmp_path / "m.csv")
     assert list(table) == ["id1", "id2", "score", "p", "text1", "text2"]
     assert len(table) == found["pairs"] == 25
-    assert found["threshold"] == pytest.approx(table["score"].min())
+    assert found["lowest_score"] == pytest.approx(table["score"].min())
     assert table["score"].is_monotonic_decreasing
     assert table["text1"].tolist() == [files.left[name] for name in table["id1"]]
     matcher = json.loads((model / "matcher.json").read_text())
@@ -309,11 +311,12 @@ def test_all_matches_above_a_threshold(files: Files, out: Path, tmp_path: Path, 
     run = learner(
         "match", "--model", out / "model", *files.items, "--threshold", threshold, "--out", tmp_path / "m.jsonl"
     )
-    assert run.out.startswith("10 pairs with cosine ≥ ")
+    assert run.out.startswith("10 pairs in ")
+    assert f"lowest cosine {top['score'].iloc[9]:.4f}" in run.out
     lines = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
     assert [line["id2"] for line in lines] == top["id2"].tolist()[:10]
     bare = learner("match", "--model", files.encoder, *files.items, "--threshold", 2, "--out", tmp_path / "none.csv")
-    assert bare.out.startswith("0 pairs with cosine ≥ 2.0000")
+    assert bare.out.startswith("0 pairs in ")
     assert list(pd.read_csv(tmp_path / "none.csv")) == ["id1", "id2", "score", "text1", "text2"]
 
 
@@ -416,9 +419,9 @@ def test_bad_input_to_match_is_one_line(
     assert not (tmp_path / "m.csv").exists()
 
 
-def test_a_precision_that_was_never_reached(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
+def test_a_precision_that_is_no_share(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
     usual = ["match", "--model", out / "model", *files.items, "--out", tmp_path / "m.csv"]
-    assert "precision 1.5 was not reached" in learner(*usual, "--precision", 1.5).refused()
+    assert "a share between 0 and 1, not 1.5" in learner(*usual, "--precision", 1.5).refused()
 
 
 def test_bad_input_to_evaluate_is_one_line(twins: Files, tmp_path: Path, learner: Any) -> None:

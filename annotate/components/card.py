@@ -75,6 +75,8 @@ def why_empty(standing: Standing) -> str:
     """What to tell an annotator who has nothing to label; empty while there is something."""
     match standing.reason:
         case Reason.NO_BATCH:
+            if standing.job is not None and standing.job.state in ("failed", "cancelled"):
+                return f"There is no batch yet: the job that makes the first one {_ended(standing.job.state)}."
             return "There is no batch yet. The first one appears here by itself."
         case Reason.EMPTY:
             return "Nothing is left to label."
@@ -84,6 +86,10 @@ def why_empty(standing: Standing) -> str:
             return f"Batch {standing.progress.number} is complete. {_next_batch(standing)}"
         case None:
             return ""
+
+
+def _ended(state: str) -> str:
+    return "was cancelled" if state == "cancelled" else "failed"
 
 
 def _next_batch(standing: Standing) -> str:

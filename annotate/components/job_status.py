@@ -49,7 +49,8 @@ def _idle(project_id: int, newest: Job | None) -> None:
 
 def train_now(project_id: int, label: str = "Train now") -> None:
     """Nothing; draws the button that asks for a training and the next batch."""
-    if not st.button(label, key="train_now", type="primary", icon=":material/model_training:"):
+    effect = "Trains on all answers so far. Pairs of the batch that are still open are replaced by a new, larger batch."
+    if not st.button(label, key="train_now", type="primary", icon=":material/model_training:", help=effect):
         return
     try:
         jobs.request_round(engine(), project_id)

@@ -63,7 +63,9 @@ def meanwhile(database: Engine, project_id: int, who: str, shown: Standing) -> N
         st.rerun()
     job = standing.job
     if job is not None and is_open(job):
-        st.progress(min(max(job.fraction, 0.0), 1.0), f"The next batch is being made: {progress_in_words(job)}")
+        waited_for = standing.progress.complete or standing.reason is not None
+        what = "The next batch is being made" if waited_for else "In the background the model is measured"
+        st.progress(min(max(job.fraction, 0.0), 1.0), f"{what}: {progress_in_words(job)}")
         return
     if job is not None and job.state == "failed":
         failure(job)

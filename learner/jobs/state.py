@@ -35,7 +35,7 @@ def job_state(job_id: str) -> Iterator[None]:
         _mark_cancelled(job_id)
         raise
     except Exception as error:
-        log.exception("job %s failed", job_id)
+        log.error("job %s failed: %s", job_id, _sentence(error))  # the row holds the traceback
         _set(job_id, state="failed", error=_sentence(error), traceback=traceback.format_exc())
         raise
     _set(job_id, state="done", stage="", fraction=1.0, seconds_left=None)

@@ -1,0 +1,40 @@
+"""The sampled methods of `learner evaluate` on files: close to the exact figures, with intervals and strata."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from db.corpus.corpus import load_corpus
+from db.domain import InputError
+from learner.evaluate import METHODS, Method, checked_method, evaluate_corpus
+from learner.matcher import load_matcher
+from tests.conftest import ROOT
+
+DEMO = ROOT / "annotate" / "demo"
+
+
+@pytest.fixture(scope="module")
+def figures() -> dict[str, dict]:  # type: ignore[type-arg]
+    """The demo's questions measured by every method with the bundled encoder."""
+    corpus = load_corpus(DEMO / "questions.csv", None, DEMO / "gold.csv")
+    matcher = load_matcher("all-MiniLM-L6-v2")
+    return {name: evaluate_corpus(matcher, corpus, Method(name, sample=20_000)) for name in METHODS}
+
+
+@pytest.mark.parametrize("method", ["near-random", "stratified"])
+def test_a_sampled_figure_agrees_with_the_exact_one(figures, method: str) -> None:  # type: ignore[no-untyped-def]
+    for name in ("average_precision", "precision_at_recall_20"):
+        exact, sampled = figures["exact"][name], figures[method][name]
+        assert sampled["low"] <= exact["value"] <= sampled["high"]
+        assert sampled["low"] < sampled["value"]  # nothing sampled without a width
+        assert sampled["value"] == pytest.approx(exact["value"], abs=0.02)
+        assert (exact["method"], sampled["method"]) == ("exact", method)
+    strata = figures[method]["strata"]
+    assert sum(stratum["size"] for stratum in strata) == figures["exact"]["pairs"] - figures["exact"]["positives"]
+    assert np.isfinite([stratum["weight"] for stratum in strata]).all()
+
+
+def test_an_unknown_method_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="use exact, near-random, stratified"):
+        checked_method("guess", 100, "all-MiniLM-L6-v2", 0)
