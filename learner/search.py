@@ -11,6 +11,7 @@ from db.domain import InputError, Progress, no_progress
 from learner.device import default_device
 
 ROWS, COLUMNS = 1024, 8192
+WIDE = 32_768  # columns of a block in which the best of each row are looked for: fewer blocks, fewer merges
 MOST_PAIRS = 20_000_000
 SPARE_PAIRS = 1_000_000  # kept beyond the best before they are sorted and cut
 LOWEST = -2.0  # below every cosine (rounding puts some below -1), above the minus infinity of pairs that do not exist
@@ -125,8 +126,8 @@ def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
 def _best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Scores and column numbers, each (rows, k), of the k best columns: a running top-k over column blocks."""
     best: tuple[Tensor, Tensor] | None = None
-    for column in range(0, len(corpus), COLUMNS):
-        scores = queries @ corpus[column : column + COLUMNS].T
+    for column in range(0, len(corpus), WIDE):
+        scores = queries @ corpus[column : column + WIDE].T
         values, indices = scores.topk(min(k, scores.shape[1]), dim=1, sorted=False)
         indices = indices + column
         if best is not None:

@@ -16,6 +16,7 @@ from learner.search import Pairs, best_pairs, count_pairs, nearest
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "ROWS", 3)
     monkeypatch.setattr(search, "COLUMNS", 5)
+    monkeypatch.setattr(search, "WIDE", 5)
 
 
 # The patched block sizes are the same for every example.
