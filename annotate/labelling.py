@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AwareDatetime, BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
@@ -41,7 +41,6 @@ class Event(BaseModel):
     task_id: Annotated[int, Field(ge=1, lt=2**53)]
     answer: AnswerKind
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
-    at: AwareDatetime | None = None
 
 
 @dataclass(frozen=True)
@@ -176,7 +175,6 @@ def _checked(events: Iterable[Any]) -> tuple[dict[str, Event], dict[str, str]]:
 
 
 def _row(event: Event, project_id: int, pair: tuple[int, int], annotator: str) -> dict[str, Any]:
-    at = now()
     return {
         "project_id": project_id,
         "task_id": event.task_id,
@@ -186,7 +184,7 @@ def _row(event: Event, project_id: int, pair: tuple[int, int], annotator: str) -
         "answer": event.answer,
         "key": event.key,
         "seconds": event.seconds,
-        "created_at": min(event.at or at, at),  # a browser's clock may be ahead, but no answer is from the future
+        "created_at": now(),  # our clock: a browser's may be wrong, and jobs are compared with it
     }
 
 
