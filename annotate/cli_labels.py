@@ -19,7 +19,12 @@ def export_to(
     project: Project,
     out: Annotated[Path, typer.Option(help="The file to write: csv, jsonl or parquet.")],
     form: Annotated[
-        Form, typer.Option("--format", help="Everything about each label, or sentence-transformers pairs or triplets.")
+        Form,
+        typer.Option(
+            "--format",
+            help="Everything about each label; sentence-transformers pairs or triplets of those that train; or those "
+            "that measure, for learner evaluate --audit.",
+        ),
     ] = Form.LABELS,
     as_json: Json = False,
 ) -> None:

@@ -1,5 +1,6 @@
 """Jobs as the app sees them: asked for, watched, cancelled. The worker does them."""
 
+from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -12,28 +13,73 @@ from db.answers import answered_since
 from db.domain import InputError
 from db.engine import jobs_url, reading, writing
 from db.models import Job, Worker
-from db.tasks import newest_round
+from db.tasks import newest_round, open_sitting, unanswered
 
-QUEUE, NEXT_ROUND = "jobs", "next_round"  # the worker registers both under these names
+# The worker registers the queue and the kinds of job under these names.
+QUEUE = "jobs"
+NEXT_ROUND, AUDIT, CORRECTION = "next_round", "audit", "correction"
+
+Check = Callable[[Session, int], None]  # (session, project): raises InputError where the job has nothing to do
 
 
 def request_round(engine: Engine, project_id: int) -> str:
     """The id of the job that trains and makes the next batch: the open one, else a new one.
 
-    Raises InputError while nothing of the newest batch has been answered.
+    Raises InputError while nothing of the newest batch has been answered, and while another kind of job is at work.
     """
+    return _request(engine, project_id, NEXT_ROUND, (), _require_news, joins=True)
+
+
+def request_audit(engine: Engine, project_id: int, draw: int) -> str:
+    """The id of the job that draws this many pairs as an audit sitting and brings the figures up to date.
+
+    With `draw` 0 it only does the latter, and one that is open already is as good. Raises InputError while another job
+    is at work and, where pairs are to be drawn, while a sitting is open.
+    """
+    return _request(engine, project_id, AUDIT, (draw,), _require_no_sitting if draw else _no_check, joins=not draw)
+
+
+def request_correction(engine: Engine, project_id: int, number: int, recall: float, draw: int) -> str:
+    """The id of the job that draws this many putative false positives from each stratum, for the matcher of this number
+    at this recall, and brings the corrected figures up to date; with `draw` 0 it only does the latter.
+
+    Raises InputError while a job is at work and, where pairs are to be drawn, while a sitting is open.
+    """
+    check = _require_no_sitting if draw else _no_check
+    return _request(engine, project_id, CORRECTION, (number, recall, draw), check, joins=False)
+
+
+def _request(
+    engine: Engine, project_id: int, kind: str, arguments: tuple[object, ...], check: Check, joins: bool
+) -> str:
+    """The id of a new job, or where it `joins` that of the open one of its kind."""
     with writing(engine) as session:
         job = jobs.open_job(session, project_id)
         if job is None:
-            _require_news(session, project_id)
-            job = jobs.add_job(session, project_id, NEXT_ROUND)
+            check(session, project_id)
+            job = jobs.add_job(session, project_id, kind)
+        elif job.kind != kind or not joins:
+            raise InputError("a job is at work: wait until it is done")
         job_id = job.id
-    _enqueue(job_id, project_id)  # the same id twice is one job, so a crash before this line heals at the next call
+    # The same id twice is one job, so a crash before this line heals where the next call joins.
+    _enqueue(job_id, kind, project_id, *arguments)
     return job_id
 
 
+def _no_check(session: Session, project_id: int) -> None:
+    """Nothing: there is always something to do."""
+
+
+def _require_no_sitting(session: Session, project_id: int) -> None:
+    sitting = open_sitting(session, project_id)
+    if sitting is not None:
+        left = unanswered(session, sitting)
+        what = f"the last sitting has {left} pair{'s' if left > 1 else ''} left"
+        raise InputError(f"{what}: label or drop them on the page “Label” first")
+
+
 def _require_news(session: Session, project_id: int) -> None:
-    last = next(iter(jobs.list_jobs(session, project_id)), None)
+    last = jobs.last_job(session, project_id, [NEXT_ROUND])
     if last is None or last.state != "done" or answered_since(session, project_id, last.created_at):
         return
     newest = newest_round(session, project_id)
@@ -41,9 +87,9 @@ def _require_news(session: Session, project_id: int) -> None:
     raise InputError(f"{what}: label some pairs first")
 
 
-def _enqueue(job_id: str, project_id: int) -> None:
+def _enqueue(job_id: str, kind: str, *arguments: object) -> None:
     with closing_client() as client:
-        client.enqueue({"queue_name": QUEUE, "workflow_name": NEXT_ROUND, "workflow_id": job_id}, project_id)
+        client.enqueue({"queue_name": QUEUE, "workflow_name": kind, "workflow_id": job_id}, *arguments)
 
 
 def closing_client() -> Any:

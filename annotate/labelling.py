@@ -1,32 +1,37 @@
 """What the labelling page does, without the page: serve pairs, record answers, say why there is nothing to do."""
 
 import logging
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.jobs import request_round
+from annotate.jobs import NEXT_ROUND, request_audit, request_correction, request_round
 from db.answers import answered_since, known_keys, store_answers
-from db.domain import LABELS, AnswerKind, InputError, Settings
+from db.audits import design_of
+from db.domain import LABELS, AnswerKind, DesignKind, InputError, Purpose, Settings
 from db.engine import reading, writing
-from db.jobs import list_jobs
+from db.jobs import last_job, list_jobs, open_job
 from db.models import Job, Project, Task, now
+from db.rounds import last_answer_at
 from db.tasks import (
     BatchProgress,
     batch_progress,
     end_leases,
     free_tasks,
     lease_tasks,
-    newest_round,
+    newest_sitting,
     next_lease_end,
-    task_pairs,
+    queue_of,
+    tasks_by_id,
     texts_of,
+    unanswered,
 )
 
 log = logging.getLogger(__name__)
@@ -44,24 +49,40 @@ class Event(BaseModel):
 
 
 @dataclass(frozen=True)
+class Why:
+    """Why a pair was put up for labelling. An audit pair is there by chance: no score is a reason."""
+
+    strategy: str
+    score: float | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True)
 class Receipt:
     """What became of the events: the keys of those that are stored, and why the others are refused, by key."""
 
     stored: list[str]
     refused: dict[str, str]
+    why: dict[int, Why] = field(default_factory=dict)  # of the tasks that are labelled now
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair to label, and why it was chosen."""
+    """A pair to label. Why it was chosen is told after the answer: before, it would sway it, and mark audit pairs."""
 
     task_id: int
     in_batch: bool
     left: str
     right: str
-    score: float
-    p: float | None
-    strategy: str
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """The newest sitting, and how many of its pairs nobody has labelled."""
+
+    round_id: int
+    kind: DesignKind
+    left: int
 
 
 class Reason(StrEnum):
@@ -75,21 +96,30 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class Standing:
-    """How the project stands for one annotator: how far the batch is, the work under way, and what is left for them."""
+    """How the project stands for one annotator: how far the batch is, the work under way, and what is left for them.
+
+    Where the sitting is labelled, it stands in the batch's place.
+    """
 
     progress: BatchProgress
+    sitting: Sitting | None  # the newest one of the project, whatever is labelled
     reason: Reason | None  # nothing while there are pairs to label
     free_at: datetime | None  # when the first pair that others hold is free again
     job: Job | None  # the newest job of the project
     note: str  # what a person should know about the batch
 
 
-def serve(engine: Engine, project_id: int, annotator: str, n: int = BUFFER) -> tuple[list[Pair], Standing]:
-    """The next n pairs, leased to this annotator for ten minutes, and how the project stands for them."""
+def serve(
+    engine: Engine, project_id: int, annotator: str, n: int = BUFFER, sitting: bool = False
+) -> tuple[list[Pair], Standing]:
+    """The next n pairs of the batch (or of the sitting), leased to this annotator for ten minutes, and how the project
+    stands for them.
+    """
     at = now()
     with writing(engine) as session:
-        tasks = lease_tasks(session, project_id, annotator, n, at)
-        return _pairs(session, project_id, tasks), _standing(session, project_id, annotator, at, bool(tasks))
+        tasks = lease_tasks(session, project_id, annotator, n, at, sitting)
+        pairs = _pairs(session, project_id, tasks, sitting)
+        return pairs, _standing(session, project_id, annotator, at, bool(tasks), sitting)
 
 
 def leave(engine: Engine, annotator: str) -> None:
@@ -98,36 +128,50 @@ def leave(engine: Engine, annotator: str) -> None:
         end_leases(session, annotator)
 
 
-def look(engine: Engine, project_id: int, annotator: str) -> Standing:
+def look(engine: Engine, project_id: int, annotator: str, sitting: bool = False) -> Standing:
     """How the project stands for this annotator; leases nothing, so it can be asked again and again."""
     at = now()
     with reading(engine) as session:
-        return _standing(session, project_id, annotator, at, bool(free_tasks(session, project_id, annotator, 1, at)))
+        any_free = bool(free_tasks(session, project_id, annotator, 1, at, sitting))
+        return _standing(session, project_id, annotator, at, any_free, sitting)
 
 
-def _pairs(session: Session, project_id: int, tasks: Sequence[Task]) -> list[Pair]:
-    batch = newest_round(session, project_id)
+def sitting_of(engine: Engine, project_id: int) -> Sitting | None:
+    """The newest sitting of the project."""
+    with reading(engine) as session:
+        return _sitting(session, project_id)
+
+
+def _sitting(session: Session, project_id: int) -> Sitting | None:
+    newest = newest_sitting(session, project_id)
+    return Sitting(newest.id, DesignKind(newest.strategy), unanswered(session, newest)) if newest else None
+
+
+def _pairs(session: Session, project_id: int, tasks: Sequence[Task], sitting: bool) -> list[Pair]:
+    batch = queue_of(session, project_id, sitting)
     texts = texts_of(session, [item for task in tasks for item in (task.left_id, task.right_id)])
     return [
-        Pair(task.id, batch is not None and task.position < batch.size, texts[task.left_id], texts[task.right_id],
-             task.score, task.p, task.strategy)
+        Pair(task.id, batch is not None and task.position < batch.size, texts[task.left_id], texts[task.right_id])
         for task in tasks
-    ]  # fmt: skip
+    ]
 
 
-def _standing(session: Session, project_id: int, annotator: str, at: datetime, any_free: bool) -> Standing:
-    progress = batch_progress(session, project_id)
+def _standing(
+    session: Session, project_id: int, annotator: str, at: datetime, any_free: bool, sitting: bool
+) -> Standing:
+    progress = batch_progress(session, project_id, sitting)
     return Standing(
         progress=progress,
+        sitting=_sitting(session, project_id),
         reason=None if any_free else _reason(progress),
-        free_at=None if any_free else next_lease_end(session, project_id, annotator, at),
+        free_at=None if any_free else next_lease_end(session, project_id, annotator, at, sitting),
         job=next(iter(list_jobs(session, project_id)), None),
-        note=newest.note if (newest := newest_round(session, project_id)) else "",
+        note=newest.note if (newest := queue_of(session, project_id, sitting)) else "",
     )
 
 
 def _reason(progress: BatchProgress) -> Reason:
-    if progress.number == 0:
+    if progress.round_id is None:
         return Reason.NO_BATCH
     if progress.size == 0:
         return Reason.EMPTY
@@ -138,25 +182,30 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
     """What became of each event, in one transaction; an event whose key is stored already is stored by that.
 
     An event that is malformed or names no task of this project is refused and logged, never raised: the browser must
-    drop it, or it would send it for ever. An answer to a task whose lease has expired is stored: no label is lost. Asks
-    for the next batch where it is due.
+    drop it, or it would send it for ever. An answer to a task whose lease has expired is stored: no label is lost.
+    Batch or sitting is all one here. Asks for the job that is due.
     """
     valid, refused = _checked(events)
     if not valid:
         return Receipt([], refused)
     with writing(engine) as session:
         known = known_keys(session, valid)
-        pairs = task_pairs(session, project_id, {event.task_id for event in valid.values()})
-        fresh = [event for key, event in valid.items() if key not in known and event.task_id in pairs]
-        store_answers(session, [_row(event, project_id, pairs[event.task_id], annotator) for event in fresh])
+        tasks = tasks_by_id(session, project_id, {event.task_id for event in valid.values()})
+        fresh = [event for key, event in valid.items() if key not in known and event.task_id in tasks]
+        store_answers(session, [_row(event, tasks[event.task_id], annotator) for event in fresh])
     for key in valid.keys() - known:
-        if valid[key].task_id not in pairs:
+        if valid[key].task_id not in tasks:
             refused[key] = f"task {valid[key].task_id} is not one of this project: reload the page"
     for key, why in refused.items():
         log.warning("answer %s of %s in project %s refused: %s", key, annotator, project_id, why)
-    if any(event.answer in LABELS for event in fresh):
-        ask_if_due(engine, project_id, news=True)
-    return Receipt([key for key in valid if key not in refused], refused)
+    labelled = [tasks[event.task_id] for event in fresh if event.answer in LABELS]
+    if labelled:
+        ask_if_due(engine, project_id, news=any(task.purpose == Purpose.TRAIN for task in labelled))
+    return Receipt([key for key in valid if key not in refused], refused, {task.id: _why(task) for task in labelled})
+
+
+def _why(task: Task) -> Why:
+    return Why(task.strategy) if task.purpose == Purpose.AUDIT else Why(task.strategy, task.score, task.p)
 
 
 def _checked(events: Iterable[Any]) -> tuple[dict[str, Event], dict[str, str]]:
@@ -174,12 +223,12 @@ def _checked(events: Iterable[Any]) -> tuple[dict[str, Event], dict[str, str]]:
     return valid, refused
 
 
-def _row(event: Event, project_id: int, pair: tuple[int, int], annotator: str) -> dict[str, Any]:
+def _row(event: Event, task: Task, annotator: str) -> dict[str, Any]:
     return {
-        "project_id": project_id,
-        "task_id": event.task_id,
-        "left_id": pair[0],
-        "right_id": pair[1],
+        "project_id": task.project_id,
+        "task_id": task.id,
+        "left_id": task.left_id,
+        "right_id": task.right_id,
         "annotator": annotator,
         "answer": event.answer,
         "key": event.key,
@@ -189,30 +238,54 @@ def _row(event: Event, project_id: int, pair: tuple[int, int], annotator: str) -
 
 
 def ask_if_due(engine: Engine, project_id: int, news: bool = False) -> None:
-    """Nothing; the next batch is asked for if the project trains by itself, its batch is complete, and it has answers
-    that no job has seen (`news`: there are some for sure).
+    """Nothing; the job that is due is asked for, unless one is at work.
 
-    A job that failed or was cancelled is a person's to start again.
+    The next batch is due if the project trains by itself, its batch is complete, and it has answers that no training
+    has seen (`news`: there are some for sure). New figures are due if the sitting is complete and nobody has asked for
+    them since its last answer. A job that failed or was cancelled is a person's to start again.
     """
     with reading(engine) as session:
-        if not _is_due(session, project_id, news):
-            return
+        ask = None if open_job(session, project_id) else _due(session, project_id, news)
+    if ask is None:
+        return
     try:
-        request_round(engine, project_id)
+        ask(engine)
     except InputError:
         return  # somebody else has asked meanwhile, and nothing has been answered since
     except Exception:
-        # The answers are stored and must be acknowledged; the page offers to ask for the batch again.
-        log.exception("the next batch of project %s could not be asked for", project_id)
+        # The answers are stored and must be acknowledged; pages offer to ask for the job again.
+        log.exception("the next job of project %s could not be asked for", project_id)
 
 
-def _is_due(session: Session, project_id: int, news: bool) -> bool:
+def _due(session: Session, project_id: int, news: bool) -> Callable[[Engine], str] | None:
+    """What asks for the job that is due."""
+    if _training_is_due(session, project_id, news):
+        return partial(request_round, project_id=project_id)
+    return _measuring_due(session, project_id)
+
+
+def _training_is_due(session: Session, project_id: int, news: bool) -> bool:
     project = session.get(Project, project_id)
     if project is None or not Settings.model_validate(project.settings).auto_train:
         return False
-    job = next(iter(list_jobs(session, project_id)), None)
+    job = last_job(session, project_id, [NEXT_ROUND])
     if job is not None and job.state != "done":
         return False
     if job is not None and not news and not answered_since(session, project_id, job.created_at):
         return False
     return batch_progress(session, project_id).complete
+
+
+def _measuring_due(session: Session, project_id: int) -> Callable[[Engine], str] | None:
+    """What asks for the figures that a complete sitting gives, where nobody has asked since its last answer."""
+    sitting = newest_sitting(session, project_id)
+    if sitting is None or unanswered(session, sitting):
+        return None
+    answered, job = last_answer_at(session, sitting.id), last_job(session, project_id, [sitting.strategy])
+    if answered is None or (job is not None and job.created_at > answered):
+        return None
+    design = design_of(session, sitting)
+    if design is not None and design.kind == DesignKind.CORRECTION:
+        at = {"number": design.details["round"], "recall": design.details["recall"]}
+        return partial(request_correction, project_id=project_id, draw=0, **at)
+    return partial(request_audit, project_id=project_id, draw=0)

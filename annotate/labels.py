@@ -11,10 +11,12 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate.tables import write_table, writer_for
-from db.domain import AnswerKind, Kind
+from db.audits import AuditLabel, audit_labels, designs_of
+from db.domain import AnswerKind, DesignKind, Kind, Purpose
 from db.engine import reading
 from db.items import first_identifiers, item_texts
 from db.labels import LabelRow, label_rows
+from db.models import Design
 from db.projects import project_named
 
 
@@ -24,6 +26,7 @@ class Form(StrEnum):
     LABELS = "labels"  # everything about each label
     PAIRS = "pairs"  # sentence1, sentence2, label
     TRIPLETS = "triplets"  # anchor, positive, negative
+    AUDIT = "audit"  # labels that measure, with how each pair was drawn: what `learner evaluate --audit` reads
 
 
 COLUMNS: dict[Form, dict[str, type]] = {
@@ -39,9 +42,11 @@ COLUMNS: dict[Form, dict[str, type]] = {
         "strategy": str,
         "score": float,
         "created_at": str,
+        "purpose": str,
     },
     Form.PAIRS: {"sentence1": str, "sentence2": str, "label": int},
     Form.TRIPLETS: {"anchor": str, "positive": str, "negative": str},
+    Form.AUDIT: {"id1": str, "id2": str, "label": int, "inclusion": float, "stratum": int, "size": int},
 }
 
 NUMBERS = {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 0}  # unsure has none
@@ -51,8 +56,15 @@ NUMBERS = {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 0}  # unsure has none
 class _Labels:
     kind: Kind
     rows: list[LabelRow]
+    audits: list[AuditLabel]
+    designs: list[Design]
     ids: dict[int, str]
     texts: dict[int, str]
+
+    @property
+    def training(self) -> Iterator[LabelRow]:
+        """The labels that may train."""
+        return (row for row in self.rows if row.purpose == Purpose.TRAIN)
 
 
 def export_labels(engine: Engine, project: str, path: Path, form: Form = Form.LABELS) -> int:
@@ -70,19 +82,26 @@ def _read(session: Session, project: str) -> _Labels:
     found = project_named(session, project)
     rows = label_rows(session, found.id)
     items = set(chain.from_iterable((row.left_id, row.right_id) for row in rows))
-    return _Labels(Kind(found.kind), rows, first_identifiers(session, items), item_texts(session, items))
+    return _Labels(
+        Kind(found.kind),
+        rows,
+        audit_labels(session, found.id, DesignKind.AUDIT),
+        designs_of(session, found.id, DesignKind.AUDIT),
+        first_identifiers(session, items),
+        item_texts(session, items),
+    )
 
 
 def _label_table(labels: _Labels) -> Iterator[tuple[Any, ...]]:
     for row in labels.rows:
         ids = labels.ids[row.left_id], labels.ids[row.right_id]
         texts = labels.texts[row.left_id], labels.texts[row.right_id]
-        provenance = row.annotator, row.round, row.strategy, row.score, row.created_at.isoformat()
+        provenance = row.annotator, row.round, row.strategy, row.score, row.created_at.isoformat(), row.purpose.value
         yield (*ids, *texts, NUMBERS.get(row.answer), row.answer.value, *provenance)
 
 
 def _pairs(labels: _Labels) -> Iterator[tuple[Any, ...]]:
-    for row in labels.rows:
+    for row in labels.training:
         if row.answer in NUMBERS:
             yield labels.texts[row.left_id], labels.texts[row.right_id], NUMBERS[row.answer]
 
@@ -90,7 +109,7 @@ def _pairs(labels: _Labels) -> Iterator[tuple[Any, ...]]:
 def _triplets(labels: _Labels) -> Iterator[tuple[Any, ...]]:
     """Every positive and every negative of each anchor at least once; anchors without either give none."""
     partners: dict[int, dict[AnswerKind, list[int]]] = {}
-    for row in labels.rows:
+    for row in labels.training:
         for anchor, partner in _anchored(row, labels.kind):
             partners.setdefault(anchor, {}).setdefault(row.answer, []).append(partner)
     for anchor, of in partners.items():
@@ -109,4 +128,16 @@ def _combined(positives: list[int], negatives: list[int]) -> Iterator[tuple[int,
     return islice(zip(cycle(positives), cycle(negatives), strict=False), length)
 
 
-_FORMS = {Form.LABELS: _label_table, Form.PAIRS: _pairs, Form.TRIPLETS: _triplets}
+def _audit_table(labels: _Labels) -> Iterator[tuple[Any, ...]]:
+    """The pairs of the audited pool as the last update of the figures placed them in the newest design's strata."""
+    if not labels.designs:
+        return
+    newest = labels.designs[-1]
+    answers = {(label.left_id, label.right_id): label.answer for label in labels.audits}
+    for left, right, stratum, inclusion in newest.details.get("sample", []):
+        if answers.get((left, right)) in NUMBERS:
+            label, size = NUMBERS[answers[left, right]], newest.strata[stratum]["size"]
+            yield labels.ids[left], labels.ids[right], label, inclusion, stratum, size
+
+
+_FORMS = {Form.LABELS: _label_table, Form.PAIRS: _pairs, Form.TRIPLETS: _triplets, Form.AUDIT: _audit_table}

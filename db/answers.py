@@ -9,7 +9,7 @@ from sqlalchemy import Select, and_, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind
+from db.domain import AnswerKind, Purpose
 from db.models import Answer, Task
 
 
@@ -55,10 +55,19 @@ def label_counts(session: Session, project_id: int) -> dict[AnswerKind, int]:
     return {AnswerKind(answer): count for answer, count in session.execute(counted.group_by(Answer.answer))}
 
 
+def purpose_counts(session: Session, project_id: int) -> dict[tuple[Purpose, AnswerKind], int]:
+    """How many pairs of the project carry each label, by what the task was for; imported labels are for training."""
+    purpose = func.coalesce(Task.purpose, Purpose.TRAIN)
+    counted = select(purpose, Answer.answer, func.count()).outerjoin(Task, Task.id == Answer.task_id)
+    rows = session.execute(counted.where(Answer.id.in_(counting_ids(project_id))).group_by(purpose, Answer.answer))
+    return {(Purpose(what), AnswerKind(answer)): count for what, answer, count in rows}
+
+
 def answered_since(session: Session, project_id: int, moment: datetime) -> bool:
-    """Whether anybody has answered a pair of the project after this moment."""
+    """Whether anybody has answered a pair of the project after this moment; answers that only measure are no news."""
     later = select(Answer.id).where(Answer.project_id == project_id, Answer.created_at > moment)
-    return session.scalar(later.limit(1)) is not None
+    trains = later.outerjoin(Task, Task.id == Answer.task_id).where(Task.purpose.is_distinct_from(Purpose.AUDIT))
+    return session.scalar(trains.limit(1)) is not None
 
 
 def known_keys(session: Session, keys: Iterable[str]) -> set[str]:

@@ -1,7 +1,7 @@
 """The words of the product: enums, pairs, settings, estimates. Imports nothing of the project."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Literal
 
@@ -60,6 +60,13 @@ class Purpose(StrEnum):
     AUDIT = "audit"  # drawn for measuring; never trains a model
 
 
+class DesignKind(StrEnum):
+    """What audit tasks are drawn for."""
+
+    AUDIT = "audit"  # every figure over all pairs, where there is no gold
+    CORRECTION = "correction"  # how many pairs that gold does not name are positives all the same
+
+
 class Settings(BaseModel):
     """A project's settings; the defaults suit one person who labels."""
 
@@ -78,6 +85,12 @@ class Settings(BaseModel):
     )
     evaluation_share: float = Field(
         0.3, ge=0, lt=1, description="Share of the items kept for measuring; their pairs are never trained on."
+    )
+    audit_every: int = Field(
+        6, ge=0, le=1_000, description="Where no known pairs measure, one task in this many is an audit task (0: none)."
+    )
+    target_precision: float = Field(
+        0.8, gt=0, lt=1, description="Precision at the threshold that the Monitor page announces once it is certain."
     )
     strategy: str = Field("uncertainty", description="How later batches are chosen.")
     epochs: int = Field(2, ge=1, le=100, description="Passes over the labels in each training.")
@@ -112,5 +125,5 @@ class Estimate:
     labels: int = 0
 
     def as_dict(self) -> dict[str, float | str]:
-        """`{value, low, high, method}`: the form of the files."""
-        return {"value": self.value, "low": self.low, "high": self.high, "method": self.method}
+        """`{value, low, high, method, labels}`: the form of the files."""
+        return asdict(self)

@@ -1,5 +1,6 @@
 """Job rows and workers: what pages show of work that DBOS owns."""
 
+from collections.abc import Collection
 from datetime import timedelta
 from uuid import uuid4
 
@@ -27,6 +28,12 @@ def add_job(session: Session, project_id: int, kind: str) -> Job:
 def list_jobs(session: Session, project_id: int) -> list[Job]:
     """The project's jobs, the newest first."""
     return list(session.scalars(select(Job).where(Job.project_id == project_id).order_by(Job.created_at.desc())))
+
+
+def last_job(session: Session, project_id: int, kinds: Collection[str]) -> Job | None:
+    """The newest of the project's jobs of these kinds."""
+    wanted = select(Job).where(Job.project_id == project_id, Job.kind.in_(kinds))
+    return session.scalar(wanted.order_by(Job.created_at.desc()).limit(1))
 
 
 def live_workers(session: Session) -> list[Worker]:

@@ -3,17 +3,20 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy.orm import Session, aliased
 
 from db.answers import counting_ids
-from db.domain import AnswerKind
+from db.domain import AnswerKind, Purpose
 from db.models import Answer, Round, Task
 
 
 @dataclass(frozen=True)
 class LabelRow:
-    """A label and the task it answers; round, strategy and score are empty for imported labels."""
+    """A label and the task it answers; round, strategy and score are empty for imported labels, and round in a sitting.
+
+    The purpose is that of the pair: where it has an audit task, its label never trains.
+    """
 
     left_id: int
     right_id: int
@@ -23,6 +26,7 @@ class LabelRow:
     round: int | None
     strategy: str | None
     score: float | None
+    purpose: Purpose
 
 
 def label_rows(session: Session, project_id: int) -> list[LabelRow]:
@@ -37,6 +41,7 @@ def label_rows(session: Session, project_id: int) -> list[LabelRow]:
             Round.number,
             Task.strategy,
             Task.score,
+            _audited(project_id),
         )
         .outerjoin(Task, Task.id == Answer.task_id)
         .outerjoin(Round, Round.id == Task.round_id)
@@ -44,6 +49,16 @@ def label_rows(session: Session, project_id: int) -> list[LabelRow]:
         .order_by(Answer.id)
     )
     return [
-        LabelRow(left, right, AnswerKind(answer), annotator, time, number, strategy, score)
-        for left, right, answer, annotator, time, number, strategy, score in rows
+        LabelRow(left, right, AnswerKind(answer), annotator, time, number, strategy, score, _PURPOSE[audited])
+        for left, right, answer, annotator, time, number, strategy, score, audited in rows
     ]
+
+
+_PURPOSE = {False: Purpose.TRAIN, True: Purpose.AUDIT}
+
+
+def _audited(project_id: int) -> ColumnElement[bool]:
+    """Whether the pair of the answer has an audit task, on which that answer need not have been given."""
+    audit = aliased(Task)
+    same_pair = and_(audit.left_id == Answer.left_id, audit.right_id == Answer.right_id)
+    return select(audit.id).where(audit.project_id == project_id, same_pair, audit.purpose == Purpose.AUDIT).exists()

@@ -8,7 +8,7 @@ from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from db.domain import AnswerKind, Kind, Purpose, Side, Split
+from db.domain import AnswerKind, DesignKind, Kind, Purpose, Side, Split
 
 
 def now() -> datetime:
@@ -29,12 +29,14 @@ class Instant(TypeDecorator[datetime]):
 class Base(DeclarativeBase):
     type_annotation_map = {  # noqa: RUF012  (SQLAlchemy reads it so)
         dict[str, Any]: JSON,
+        list[dict[str, Any]]: JSON,
         datetime: Instant,
         Kind: String(16),
         Side: String(8),
         Split: String(16),
         AnswerKind: String(16),
         Purpose: String(8),
+        DesignKind: String(16),
     }
 
 
@@ -116,21 +118,42 @@ class Evaluation(Base):
     __tablename__ = "evaluations"
     matcher_id: Mapped[int] = mapped_column(ForeignKey("matchers.id", ondelete="CASCADE"), primary_key=True)
     pairs: Mapped[int]
-    positives: Mapped[int]
-    estimates: Mapped[dict[str, Any]]  # name -> {value, low, high, method}
-    curve: Mapped[dict[str, Any]]  # recall, precision, score: equally long lists
-    histogram: Mapped[dict[str, Any]]  # edges, negatives, positives
+    positives: Mapped[int | None]  # known positives; empty where they are estimated
+    estimates: Mapped[dict[str, Any]]  # name -> {value, low, high, method, labels}
+    curve: Mapped[dict[str, Any]]  # recall, precision, score, and where sampled low, high: equally long lists
+    histogram: Mapped[dict[str, Any]]  # edges, negatives, positives; where positives are estimated edges, pairs
+    audit: Mapped[dict[str, Any]] = mapped_column(default=dict)  # strata and advice, where audit labels measure
+
+
+class Design(Base):
+    """How audit tasks are drawn: parts of all evaluation pairs, under the model that ranked them."""
+
+    __tablename__ = "designs"
+    __table_args__ = (UniqueConstraint("project_id", "number"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    number: Mapped[int]  # from 1
+    kind: Mapped[DesignKind]
+    matcher_id: Mapped[int | None] = mapped_column(ForeignKey("matchers.id", ondelete="SET NULL"))
+    pairs: Mapped[int]  # all pairs of evaluation items
+    strata: Mapped[list[dict[str, Any]]]  # the highest first: name, low, high (scores), size
+    details: Mapped[dict[str, Any]] = mapped_column(default=dict)  # of a correction: recall, threshold, true
+    folder: Mapped[str]  # below the artifact folder: the decks, and what scores a pair under the model
+    created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class Round(Base):
-    """One batch of tasks; `size` tasks are the batch, the others are served while the next is made."""
+    """One batch of tasks; `size` tasks are the batch, the others are served while the next is made.
+
+    A sitting, whose tasks only measure, is a round without a number.
+    """
 
     __tablename__ = "rounds"
     __table_args__ = (UniqueConstraint("project_id", "number"),)
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
-    number: Mapped[int]  # from 1
-    strategy: Mapped[str]
+    number: Mapped[int | None]  # from 1; empty: a sitting
+    strategy: Mapped[str]  # of a sitting: the kind of its design
     size: Mapped[int]
     matcher_id: Mapped[int | None] = mapped_column(ForeignKey("matchers.id"))
     note: Mapped[str] = mapped_column(Text, default="")  # what a person should know about this batch
@@ -155,7 +178,10 @@ class Task(Base):
     score: Mapped[float]  # cosine under the model that chose the pair
     p: Mapped[float | None]  # that model's probability of a positive
     inclusion: Mapped[float | None]  # probability with which the pair was selected, where it was drawn
-    stratum: Mapped[str | None]
+    stratum: Mapped[int | None]  # place in the design's strata, from 0
+    design_id: Mapped[int | None] = mapped_column(
+        ForeignKey("designs.id", ondelete="CASCADE", name="fk_tasks_design_id"), index=True
+    )
     purpose: Mapped[Purpose] = mapped_column(default=Purpose.TRAIN)
 
 

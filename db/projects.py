@@ -8,7 +8,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from db.domain import InputError, Kind
-from db.models import Answer, Gold, Identifier, Item, Lease, Matcher, Project, Round, Task
+from db.models import Answer, Design, Gold, Identifier, Item, Lease, Matcher, Project, Round, Task
 
 MAX_NAME = 80
 
@@ -71,13 +71,15 @@ def all_projects(session: Session) -> Sequence[Project]:
 
 def round_count(session: Session, project_id: int) -> int:
     """The number of batches made so far."""
-    return session.scalar(select(func.count()).where(Round.project_id == project_id)) or 0
+    batches = select(func.count()).where(Round.project_id == project_id, Round.number.is_not(None))
+    return session.scalar(batches) or 0
 
 
 def remove_project(session: Session, project: Project) -> list[str]:
-    """The artifact folders of the project's matchers; its rows are gone."""
-    folders = select(Matcher.folder).where(Matcher.project_id == project.id, Matcher.folder.is_not(None))
-    found = [folder for folder in session.scalars(folders) if folder]
+    """The artifact folders of the project's matchers and designs; its rows are gone."""
+    matchers = select(Matcher.folder).where(Matcher.project_id == project.id)
+    designs = select(Design.folder).where(Design.project_id == project.id)
+    found = [folder for folders in (matchers, designs) for folder in session.scalars(folders) if folder]
     session.execute(delete(Lease).where(Lease.task_id.in_(select(Task.id).where(Task.project_id == project.id))))
     for table in (Answer, Task, Round, Gold, Identifier, Item):  # children first: the cascade would look for each
         session.execute(delete(table).where(table.project_id == project.id))

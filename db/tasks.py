@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Subquery, and_, delete, func, insert, or_, select
-from sqlalchemy.orm import Session
+from sqlalchemy import CTE, ColumnElement, Select, and_, delete, func, insert, or_, select
+from sqlalchemy.orm import Session, aliased
 
-from db.answers import counting_ids, label_counts
-from db.domain import AnswerKind
+from db.answers import counting_ids, purpose_counts
+from db.domain import AnswerKind, Purpose
 from db.models import Answer, Item, Lease, Round, Task
 
 LEASE = timedelta(minutes=10)
@@ -16,9 +17,13 @@ LEASE = timedelta(minutes=10)
 
 @dataclass(frozen=True)
 class BatchProgress:
-    """How far the newest batch is. Its number is 0 before the first batch."""
+    """How far the newest batch, or the newest sitting, is; and the labels of the whole project.
 
-    number: int = 0
+    The totals are of labels that train; those of audit tasks are counted apart.
+    """
+
+    round_id: int | None = None  # nothing before the first one
+    number: int = 0  # of the batch; 0 before the first one, and of a sitting
     size: int = 0
     answered: int = 0
     positives: int = 0
@@ -27,6 +32,8 @@ class BatchProgress:
     total_positives: int = 0
     total_negatives: int = 0
     total_unsure: int = 0
+    total_audit: int = 0
+    total_audit_positives: int = 0
     reserve_left: int = 0
 
     @property
@@ -36,26 +43,52 @@ class BatchProgress:
 
 
 def newest_round(session: Session, project_id: int, lock: bool = False) -> Round | None:
-    """The last round of the project; with `lock`, no one else leases its tasks until this transaction ends."""
-    wanted = select(Round).where(Round.project_id == project_id).order_by(Round.number.desc()).limit(1)
+    """The last batch of the project; with `lock`, no one else leases its tasks until this transaction ends."""
+    batches = select(Round).where(Round.project_id == project_id, Round.number.is_not(None))
+    return _first(session, batches.order_by(Round.number.desc()), lock)
+
+
+def newest_sitting(session: Session, project_id: int, lock: bool = False) -> Round | None:
+    """The last sitting of the project; `lock` as for `newest_round`."""
+    sittings = select(Round).where(Round.project_id == project_id, Round.number.is_(None))
+    return _first(session, sittings.order_by(Round.id.desc()), lock)
+
+
+def _first(session: Session, rounds: Select[Round], lock: bool) -> Round | None:
     # SQLite has no row locks: there, the write transaction itself keeps the others out.
-    return session.scalar(wanted.with_for_update() if lock else wanted)
+    return session.scalar(rounds.limit(1).with_for_update() if lock else rounds.limit(1))
 
 
-def lease_tasks(session: Session, project_id: int, annotator: str, n: int, now: datetime) -> list[Task]:
+def open_sitting(session: Session, project_id: int) -> Round | None:
+    """The newest sitting, while it has pairs that nobody has labelled."""
+    sitting = newest_sitting(session, project_id)
+    return sitting if sitting is not None and unanswered(session, sitting) else None
+
+
+def queue_of(session: Session, project_id: int, sitting: bool, lock: bool = False) -> Round | None:
+    """The round that people label: the newest sitting, or the newest batch."""
+    return (newest_sitting if sitting else newest_round)(session, project_id, lock)
+
+
+def lease_tasks(
+    session: Session, project_id: int, annotator: str, n: int, now: datetime, sitting: bool = False
+) -> list[Task]:
     """The next n tasks of this annotator, each leased to them for ten minutes from `now`."""
-    newest_round(session, project_id, lock=True)
-    tasks = free_tasks(session, project_id, annotator, n, now)
+    queue_of(session, project_id, sitting, lock=True)
+    tasks = free_tasks(session, project_id, annotator, n, now, sitting)
     _lease(session, [task.id for task in tasks], annotator, now + LEASE)
     return tasks
 
 
-def free_tasks(session: Session, project_id: int, annotator: str, n: int, now: datetime) -> list[Task]:
+def free_tasks(
+    session: Session, project_id: int, annotator: str, n: int, now: datetime, sitting: bool = False
+) -> list[Task]:
     """The next n tasks of this annotator, in order; those that nobody has labelled and nobody else holds.
 
-    Only the newest round is served: its batch, and its reserve once nothing of the batch is free for this annotator.
+    Only the newest batch is served, and its reserve once nothing of the batch is free for this annotator; or, where
+    asked for, the newest sitting.
     """
-    batch = newest_round(session, project_id)
+    batch = queue_of(session, project_id, sitting)
     if batch is None:
         return []
     in_batch = Task.position < batch.size
@@ -77,27 +110,27 @@ def _free_in(
 
 def _open_tasks(batch: Round, part: ColumnElement[bool]) -> Select[Task]:
     """The tasks of a part of the round whose pair nobody has labelled, with their lease."""
-    labels = _labels(batch)
-    unlabelled = select(Task).outerjoin(labels, _same_pair(labels)).where(labels.c.answer.is_(None))
-    return unlabelled.outerjoin(Lease, Lease.task_id == Task.id).where(Task.round_id == batch.id, part)
+    labels, task = _labels(batch), aliased(Task)
+    same_pair = and_(labels.c.left_id == task.left_id, labels.c.right_id == task.right_id)
+    # By ids, and not by an outer join: SQLite would go through all labels for each of them, seconds at 8,000 tasks.
+    labelled = select(task.id).join(labels, same_pair).where(task.round_id == batch.id)
+    held = select(Task).outerjoin(Lease, Lease.task_id == Task.id)
+    return held.where(Task.round_id == batch.id, part, Task.id.not_in(labelled))
 
 
-def _labels(batch: Round) -> Subquery:
+def _labels(batch: Round) -> CTE:
     """The labels of the round's pairs, whoever gave them and in whichever round: columns left_id, right_id, answer."""
     counting = counting_ids(batch.project_id, round_id=batch.id)
-    return select(Answer.left_id, Answer.right_id, Answer.answer).where(Answer.id.in_(counting)).subquery()
+    labels = select(Answer.left_id, Answer.right_id, Answer.answer).where(Answer.id.in_(counting))
+    return labels.cte("labels").prefix_with("MATERIALIZED")  # or SQLite would work it out again for each task
 
 
-def _same_pair(labels: Subquery) -> ColumnElement[bool]:
-    return and_(labels.c.left_id == Task.left_id, labels.c.right_id == Task.right_id)
-
-
-def _skips(batch: Round, annotator: str) -> Subquery:
+def _skips(batch: Round, annotator: str) -> CTE:
     """The annotator's last acts on the round's tasks that are skips: columns task_id, skip_id."""
     own = select(func.max(Answer.id)).join(Task, Task.id == Answer.task_id).where(Task.round_id == batch.id)
     last = own.where(Answer.annotator == annotator).group_by(Answer.task_id)
     skips = select(Answer.task_id, Answer.id.label("skip_id"))
-    return skips.where(Answer.id.in_(last), Answer.answer == AnswerKind.SKIP).subquery()
+    return skips.where(Answer.id.in_(last), Answer.answer == AnswerKind.SKIP).cte("skips").prefix_with("MATERIALIZED")
 
 
 def _lease(session: Session, task_ids: Sequence[int], annotator: str, until: datetime) -> None:
@@ -112,19 +145,32 @@ def end_leases(session: Session, annotator: str) -> None:
     session.execute(delete(Lease).where(Lease.annotator == annotator))
 
 
-def next_lease_end(session: Session, project_id: int, annotator: str, now: datetime) -> datetime | None:
+def next_lease_end(
+    session: Session, project_id: int, annotator: str, now: datetime, sitting: bool = False
+) -> datetime | None:
     """When the first task that somebody else holds is free again; nothing if nobody holds one."""
-    batch = newest_round(session, project_id)
+    batch = queue_of(session, project_id, sitting)
     if batch is None:
         return None
     held = _open_tasks(batch, Task.position >= 0).where(Lease.annotator != annotator, Lease.expires_at > now)
     return session.scalar(held.with_only_columns(func.min(Lease.expires_at)))
 
 
-def task_pairs(session: Session, project_id: int, task_ids: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """The two items of each of these tasks; tasks of other projects are left out."""
-    wanted = select(Task.id, Task.left_id, Task.right_id).where(Task.project_id == project_id)
-    return {id_: (left, right) for id_, left, right in session.execute(wanted.where(Task.id.in_(list(task_ids))))}
+def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
+    """Nothing; the rows are tasks. Columns that a training task leaves empty may be missing.
+
+    The audit tasks of a batch go in with its others: ids ascend with positions, so that they do not tell them apart.
+    """
+    empty = {"p": None, "inclusion": None, "stratum": None, "design_id": None, "purpose": Purpose.TRAIN}
+    tasks = [empty | row for row in sorted(rows, key=lambda row: row["position"])]
+    if tasks:
+        session.execute(insert(Task), tasks)
+
+
+def tasks_by_id(session: Session, project_id: int, task_ids: Iterable[int]) -> dict[int, Task]:
+    """Each of these tasks by its id; tasks of other projects are left out."""
+    wanted = select(Task).where(Task.project_id == project_id, Task.id.in_(list(task_ids)))
+    return {task.id: task for task in session.scalars(wanted)}
 
 
 def texts_of(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
@@ -133,17 +179,17 @@ def texts_of(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
     return dict(rows.all())
 
 
-def batch_progress(session: Session, project_id: int) -> BatchProgress:
-    """How far the newest batch is, and the labels of the whole project."""
-    totals = label_counts(session, project_id)
-    total = {f"total_{name}": totals.get(answer, 0) for name, answer in _COUNTED.items()}
-    batch = newest_round(session, project_id)
+def batch_progress(session: Session, project_id: int, sitting: bool = False) -> BatchProgress:
+    """How far the newest batch (or sitting) is, whatever its tasks are for, and the labels of the whole project."""
+    total = _totals(session, project_id)
+    batch = queue_of(session, project_id, sitting)
     if batch is None:
         return BatchProgress(**total)
     tasks = _count_by_label(session, batch, Task.position < batch.size)
     reserve = _count_by_label(session, batch, Task.position >= batch.size)
     return BatchProgress(
-        number=batch.number,
+        round_id=batch.id,
+        number=batch.number or 0,
         size=sum(tasks.values()),
         answered=sum(tasks.values()) - tasks.get(None, 0),
         reserve_left=reserve.get(None, 0),
@@ -152,16 +198,30 @@ def batch_progress(session: Session, project_id: int) -> BatchProgress:
     )
 
 
+def _totals(session: Session, project_id: int) -> dict[str, int]:
+    counts = purpose_counts(session, project_id)
+    audits = {answer: count for (purpose, answer), count in counts.items() if purpose == Purpose.AUDIT}
+    total = {f"total_{name}": counts.get((Purpose.TRAIN, answer), 0) for name, answer in _COUNTED.items()}
+    positives = audits.get(AnswerKind.POSITIVE, 0)
+    return total | {"total_audit": sum(audits.values()), "total_audit_positives": positives}
+
+
+def unanswered(session: Session, batch: Round) -> int:
+    """The number of the round's tasks, reserve included, whose pair nobody has labelled."""
+    return _count_by_label(session, batch, Task.position >= 0).get(None, 0)
+
+
 _COUNTED = {"positives": AnswerKind.POSITIVE, "negatives": AnswerKind.NEGATIVE, "unsure": AnswerKind.UNSURE}
 
 
 def _count_by_label(session: Session, batch: Round, part: ColumnElement[bool]) -> dict[AnswerKind | None, int]:
     """How many tasks of a part of the round carry each label; those without one under None."""
     labels = _labels(batch)
+    same_pair = and_(labels.c.left_id == Task.left_id, labels.c.right_id == Task.right_id)
     rows = session.execute(
         select(labels.c.answer, func.count())
         .select_from(Task)
-        .outerjoin(labels, _same_pair(labels))
+        .outerjoin(labels, same_pair)
         .where(Task.round_id == batch.id, part)
         .group_by(labels.c.answer)
     )

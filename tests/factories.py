@@ -1,15 +1,17 @@
 """Projects and batches for tests, inserted directly: no file, no model, no job."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import combinations, islice, product
 from typing import Any
 
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from db.domain import Kind, Settings, Side, Split
+from db.audits import audit_rows, newest_design
+from db.domain import DesignKind, Kind, Settings, Side, Split
 from db.engine import writing
-from db.models import Identifier, Item, Project, Round, Task
+from db.models import Design, Identifier, Item, Project, Round, Task
+from db.tasks import add_tasks
 
 
 def make_project(
@@ -48,28 +50,93 @@ def _add_items(session: Session, project_id: int, side: Side, texts: Sequence[st
     )
 
 
-def make_round(engine: Engine, project_id: int, n: int, reserve: int = 0, strategy: str = "uncertainty") -> int:
-    """The id of a new round after the last one: n tasks and `reserve` more, on pairs that are no task yet."""
+def make_round(
+    engine: Engine,
+    project_id: int,
+    n: int,
+    reserve: int = 0,
+    strategy: str = "uncertainty",
+    audits: Collection[int] = (),
+) -> int:
+    """The id of a new round after the last one: n tasks and `reserve` more, on pairs that are no task yet.
+
+    The tasks at the positions `audits` are audit tasks of the newest design, on pairs of evaluation items.
+    """
     with writing(engine) as session:
         last = session.scalar(select(func.max(Round.number)).where(Round.project_id == project_id)) or 0
         batch = Round(project_id=project_id, number=last + 1, strategy=strategy, size=n)
         session.add(batch)
         session.flush()
-        pairs = _free_pairs(session, project_id, n + reserve)
-        session.add_all(_task(batch, position, left, right) for position, (left, right) in enumerate(pairs))
+        places = [position for position in range(n + reserve) if position not in audits]
+        rows = [_task(batch, *place) for place in _placed(session, project_id, places)]
+        add_tasks(session, [*rows, *_audit_rows(session, batch, sorted(audits))])
         return batch.id
 
 
-def _task(batch: Round, position: int, left: int, right: int) -> Task:
+def _task(batch: Round, position: int, left: int, right: int) -> dict[str, Any]:
     score = 0.95 - 0.001 * position
-    return Task(project_id=batch.project_id, round_id=batch.id, left_id=left, right_id=right, position=position,
-                strategy=batch.strategy, score=score, p=None if batch.number == 1 else score - 0.4)  # fmt: skip
+    return {"project_id": batch.project_id, "round_id": batch.id, "left_id": left, "right_id": right,
+            "position": position, "strategy": batch.strategy, "score": score,
+            "p": None if batch.number == 1 else score - 0.4}  # fmt: skip
 
 
-def _free_pairs(session: Session, project_id: int, n: int) -> list[tuple[int, int]]:
+def make_design(
+    engine: Engine,
+    project_id: int,
+    kind: DesignKind = DesignKind.AUDIT,
+    sizes: Sequence[int] = (8, 16, 4000),
+    **details: Any,
+) -> int:
+    """The id of a new design with strata of these sizes."""
+    with writing(engine) as session:
+        last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
+        strata = [{"name": f"stratum {place}", "low": 0.9 - 0.1 * place, "high": 1.0 - 0.1 * place, "size": size}
+                  for place, size in enumerate(sizes)]  # fmt: skip
+        design = Design(project_id=project_id, number=last + 1, kind=kind, pairs=sum(sizes), strata=strata,
+                        details=details, folder=f"project-{project_id}/design-{last + 1}")  # fmt: skip
+        session.add(design)
+        session.flush()
+        return design.id
+
+
+def make_sitting(engine: Engine, project_id: int, n: int, kind: DesignKind = DesignKind.AUDIT) -> int:
+    """The id of a new sitting of n tasks of the newest design of this kind, on pairs that are no task yet."""
+    with writing(engine) as session:
+        sitting = Round(project_id=project_id, number=None, strategy=kind, size=n)
+        session.add(sitting)
+        session.flush()
+        add_tasks(session, _audit_rows(session, sitting, range(n), kind))
+        return sitting.id
+
+
+def _audit_rows(
+    session: Session, batch: Round, places: Sequence[int], kind: DesignKind = DesignKind.AUDIT
+) -> list[dict[str, Any]]:
+    """Tasks of the newest design, in its two highest strata by turns; none without places."""
+    if not places:
+        return []
+    design = newest_design(session, batch.project_id, kind)
+    assert design is not None, "make a design first"
+    pairs = _placed(session, batch.project_id, places, evaluation=True)
+    return audit_rows(batch, design, [
+        {"position": position, "left_id": left, "right_id": right, "score": 0.9 - 0.1 * (position % 2),
+         "inclusion": 0.5 / (1 + position % 2), "stratum": position % 2}
+        for position, left, right in pairs
+    ])  # fmt: skip
+
+
+def _placed(
+    session: Session, project_id: int, places: Sequence[int], evaluation: bool = False
+) -> list[tuple[int, int, int]]:
+    """For each place, that place and the items of a pair."""
+    pairs = _free_pairs(session, project_id, len(places), evaluation)
+    return [(place, left, right) for place, (left, right) in zip(places, pairs, strict=True)]
+
+
+def _free_pairs(session: Session, project_id: int, n: int, evaluation: bool) -> list[tuple[int, int]]:
     taken = {(left, right) for left, right in session.execute(
         select(Task.left_id, Task.right_id).where(Task.project_id == project_id))}  # fmt: skip
-    left, right = (_train_items(session, project_id, side) for side in (Side.LEFT, Side.RIGHT))
+    left, right = (_items(session, project_id, side, evaluation) for side in (Side.LEFT, Side.RIGHT))
     pairs = product(left, right) if right else combinations(left, 2)
     free = list(islice((pair for pair in pairs if pair not in taken), n))
     if len(free) < n:
@@ -77,6 +144,7 @@ def _free_pairs(session: Session, project_id: int, n: int) -> list[tuple[int, in
     return free
 
 
-def _train_items(session: Session, project_id: int, side: Side) -> list[int]:
-    wanted = select(Item.id).where(Item.project_id == project_id, Item.side == side, Item.split != Split.EVALUATION)
+def _items(session: Session, project_id: int, side: Side, evaluation: bool) -> list[int]:
+    other = Split.TRAIN if evaluation else Split.EVALUATION
+    wanted = select(Item.id).where(Item.project_id == project_id, Item.side == side, Item.split != other)
     return list(session.scalars(wanted.order_by(Item.id)))

@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import Engine, select
 
 from annotate import labelling
-from annotate.labelling import Reason, ask_if_due, leave, look, record, serve
+from annotate.labelling import Reason, Sitting, Why, ask_if_due, leave, look, record, serve, sitting_of
 from db.answers import answered_since, current_labels
-from db.domain import AnswerKind
+from db.domain import AnswerKind, DesignKind
 from db.engine import reading, writing
 from db.models import Answer, Job, Lease, Round, Task, now
-from tests.factories import make_project, make_round
+from tests.factories import make_design, make_project, make_round, make_sitting
 
 
 @pytest.fixture
@@ -36,10 +36,31 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return projects
 
 
-def set_job(engine: Engine, project_id: int, state: str, age: timedelta = timedelta()) -> None:
-    """Nothing; the project's only job has this state."""
+@pytest.fixture
+def measured(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+    """What was measured anew because a sitting was complete, as the request's arguments; no job stays open."""
+    asked: list[tuple[Any, ...]] = []
+
+    def audit(engine: Engine, project_id: int, draw: int) -> None:
+        asked.append((project_id, draw))
+        set_job(engine, project_id, "done", kind="audit")
+
+    def correction(engine: Engine, project_id: int, number: int, recall: float, draw: int) -> None:
+        asked.append((project_id, number, recall, draw))
+        set_job(engine, project_id, "done", kind="correction")
+
+    monkeypatch.setattr(labelling, "request_audit", audit)
+    monkeypatch.setattr(labelling, "request_correction", correction)
+    return asked
+
+
+def set_job(
+    engine: Engine, project_id: int, state: str, age: timedelta = timedelta(), kind: str = "next_round"
+) -> None:
+    """Nothing; the project's only job of this kind has this state."""
     with writing(engine) as session:
-        session.merge(Job(id=f"{project_id}", project_id=project_id, kind="", state=state, created_at=now() - age))
+        job = Job(id=f"{kind}-{project_id}", project_id=project_id, kind=kind, state=state, created_at=now() - age)
+        session.merge(job)
 
 
 def event(task_id: int, answer: str = "positive", key: str = "", **more: Any) -> dict[str, Any]:
@@ -49,6 +70,11 @@ def event(task_id: int, answer: str = "positive", key: str = "", **more: Any) ->
 def task_ids(engine: Engine, project_id: int) -> list[int]:
     with reading(engine) as session:
         return list(session.scalars(select(Task.id).where(Task.project_id == project_id).order_by(Task.position)))
+
+
+def ids_of(engine: Engine, round_id: int) -> list[int]:
+    with reading(engine) as session:
+        return list(session.scalars(select(Task.id).where(Task.round_id == round_id).order_by(Task.position)))
 
 
 def answers(engine: Engine) -> list[Answer]:
@@ -246,3 +272,124 @@ def test_who_leaves_holds_nothing(engine: Engine, project: int) -> None:
     serve(engine, project, "me")
     leave(engine, "me")
     assert [pair.in_batch for pair in serve(engine, project, "ann")[0]] == [True] * 3
+
+
+@pytest.fixture
+def audited(engine: Engine) -> int:
+    """A project with an audit design and a batch of four pairs, of which the second and the last are audit pairs."""
+    project_id = make_project(engine, [f"text {i}" for i in range(12)], evaluation=6)
+    make_design(engine, project_id)
+    make_round(engine, project_id, 4, audits=(1, 3))
+    return project_id
+
+
+def test_nothing_that_is_served_tells_an_audit_pair(engine: Engine, audited: int) -> None:
+    pairs, _ = serve(engine, audited, "ann")
+    assert [set(vars(pair)) for pair in pairs] == [{"task_id", "in_batch", "left", "right"}] * 4
+    assert [pair.in_batch for pair in pairs] == [True] * 4
+
+
+def test_why_a_pair_was_chosen_is_told_with_its_label_and_not_before(
+    engine: Engine, audited: int, asked: list[int]
+) -> None:
+    train, audit, other, last = task_ids(engine, audited)
+    log = [event(train), event(audit), event(other, "skip"), event(last, "retract")]
+    receipt = record(engine, audited, "ann", log)
+    assert receipt.why == {train: Why("uncertainty", 0.95, None), audit: Why("audit")}
+    assert len(receipt.stored) == 4
+
+
+def test_a_batch_with_audit_pairs_is_due_when_complete_even_if_an_audit_pair_comes_last(
+    engine: Engine, audited: int, asked: list[int]
+) -> None:
+    set_job(engine, audited, "done", age=timedelta(minutes=1))
+    first, audit, other, last = task_ids(engine, audited)
+    record(engine, audited, "ann", [event(first), event(other), event(last)])
+    assert asked == []
+    record(engine, audited, "ann", [event(audit)])
+    assert asked == [audited]
+
+
+def test_audit_answers_alone_never_ask_for_training(engine: Engine, audited: int, asked: list[int]) -> None:
+    first, audit, other, last = task_ids(engine, audited)
+    record(engine, audited, "ann", [event(first), event(audit), event(other)])
+    set_job(engine, audited, "done")  # somebody trained before the batch was complete, and no new one could be made
+    record(engine, audited, "ann", [event(last)])
+    assert asked == []
+
+
+def test_a_measuring_job_in_between_does_not_hide_answers_from_training(
+    engine: Engine, project: int, asked: list[int]
+) -> None:
+    set_job(engine, project, "done", age=timedelta(minutes=1))
+    set_job(engine, project, "running", kind="audit")
+    record(engine, project, "ann", [event(id_) for id_ in task_ids(engine, project)[:3]])
+    assert asked == []
+    set_job(engine, project, "failed", kind="audit")
+    ask_if_due(engine, project)
+    assert asked == [project]
+
+
+def test_a_sitting_is_served_apart_from_the_batch(engine: Engine, audited: int) -> None:
+    batch_ids = task_ids(engine, audited)
+    sitting = make_sitting(engine, audited, 3)
+    pairs, standing = serve(engine, audited, "ann", sitting=True)
+    assert [pair.task_id for pair in pairs] == ids_of(engine, sitting)
+    assert (standing.progress.round_id, standing.progress.size, standing.reason) == (sitting, 3, None)
+    assert standing.sitting == Sitting(sitting, DesignKind.AUDIT, 3) == sitting_of(engine, audited)
+    assert look(engine, audited, "bob", sitting=True).reason is Reason.LEASED
+    assert look(engine, audited, "bob").progress.number == 1
+    assert [pair.task_id for pair in serve(engine, audited, "bob")[0]] == batch_ids
+
+
+def test_a_project_without_a_sitting_has_none(engine: Engine, project: int) -> None:
+    assert sitting_of(engine, project) is None
+    pairs, standing = serve(engine, project, "ann", sitting=True)
+    assert (pairs, standing.reason, standing.sitting) == ([], Reason.NO_BATCH, None)
+
+
+def test_a_complete_sitting_is_measured_once(
+    engine: Engine, audited: int, asked: list[int], measured: list[tuple[Any, ...]]
+) -> None:
+    first, second = ids_of(engine, make_sitting(engine, audited, 2))
+    record(engine, audited, "ann", [event(first, "negative"), event(second, "skip")])
+    assert measured == []
+    record(engine, audited, "ann", [event(second, "unsure")])
+    assert measured == [(audited, 0)]
+    assert look(engine, audited, "ann", sitting=True).reason is Reason.COMPLETE
+    record(engine, audited, "ann", [event(task_ids(engine, audited)[0])])
+    ask_if_due(engine, audited)
+    assert measured == [(audited, 0)]
+    record(engine, audited, "ann", [event(second, key="undo") | {"answer": "retract"}, event(second, key="again")])
+    assert measured == [(audited, 0)] * 2
+    assert asked == []
+
+
+def test_a_sitting_that_was_completed_while_a_job_was_at_work_is_measured_after_it(
+    engine: Engine, audited: int, measured: list[tuple[Any, ...]]
+) -> None:
+    set_job(engine, audited, "running")
+    record(engine, audited, "ann", [event(id_) for id_ in ids_of(engine, make_sitting(engine, audited, 2))])
+    assert measured == []
+    set_job(engine, audited, "done")
+    ask_if_due(engine, audited)
+    assert measured == [(audited, 0)]
+
+
+def test_a_failed_measurement_is_not_tried_again_by_itself(
+    engine: Engine, audited: int, measured: list[tuple[Any, ...]]
+) -> None:
+    record(engine, audited, "ann", [event(id_) for id_ in ids_of(engine, make_sitting(engine, audited, 1))])
+    set_job(engine, audited, "failed", kind="audit")
+    ask_if_due(engine, audited)
+    assert len(measured) == 1
+
+
+def test_a_complete_check_is_measured_for_its_round_and_recall(
+    engine: Engine, audited: int, measured: list[tuple[Any, ...]]
+) -> None:
+    make_design(engine, audited, DesignKind.CORRECTION, round=3, recall=0.5)
+    sitting = make_sitting(engine, audited, 1, DesignKind.CORRECTION)
+    assert sitting_of(engine, audited) == Sitting(sitting, DesignKind.CORRECTION, 1)
+    record(engine, audited, "ann", [event(id_) for id_ in ids_of(engine, sitting)])
+    assert measured == [(audited, 3, 0.5, 0)]

@@ -12,12 +12,13 @@ from annotate.label_import import Imported, import_labels
 from annotate.labels import Form, export_labels
 from annotate.projects import create_project, list_projects
 from db.answers import current_labels
+from db.audits import newest_design
 from db.corpus.corpus import Corpus, Item
-from db.domain import AnswerKind, InputError, Kind, Settings, Side, Split
+from db.domain import AnswerKind, DesignKind, InputError, Kind, Purpose, Settings, Side, Split
 from db.engine import reading, writing
 from db.items import first_identifiers
 from db.models import Answer, Task
-from tests.factories import make_round
+from tests.factories import make_design, make_project, make_round
 
 P, N, U, S, R = (
     AnswerKind.POSITIVE,
@@ -40,10 +41,13 @@ def make(engine: Engine, name: str = "Questions", n: int = 6, right: int = 0) ->
     return create_project(engine, name, corpus, Settings(evaluation_share=0))
 
 
-def answer(engine: Engine, project_id: int, *answers: tuple[int, AnswerKind], who: str = "ann") -> None:
-    """Stores answers on tasks, by position."""
+def answer(
+    engine: Engine, project_id: int, *answers: tuple[int, AnswerKind], who: str = "ann", in_round: int | None = None
+) -> None:
+    """Stores answers on tasks, by position in the only round or in the one that is named."""
     with writing(engine) as session:
-        tasks = session.scalars(select(Task).where(Task.project_id == project_id).order_by(Task.position)).all()
+        mine = Task.project_id == project_id if in_round is None else Task.round_id == in_round
+        tasks = session.scalars(select(Task).where(mine).order_by(Task.position)).all()
         count = session.scalar(select(func.count(Answer.id))) or 0
         for number, (position, kind) in enumerate(answers):
             task = tasks[position]
@@ -100,6 +104,7 @@ def test_an_export_has_the_label_that_counts(engine: Engine, project: int, tmp_p
     assert (found["annotator"], str(found["round"]), found["strategy"]) == ("ann", "1", "uncertainty")
     assert float(str(found["score"])) == 0.95
     assert "T" in str(found["created_at"])
+    assert {row["purpose"] for row in rows.values()} == {"train"}
     assert not list(tmp_path.glob(".*"))
 
 
@@ -160,6 +165,57 @@ def test_only_left_items_anchor_a_bipartite_project(engine: Engine, tmp_path: Pa
     import_labels(engine, "Questions", path)
     export_labels(engine, "Questions", tmp_path / "t.jsonl", Form.TRIPLETS)
     assert triplets(tmp_path / "t.jsonl") == [("0", "2", "3")]
+
+
+@pytest.fixture
+def audited(engine: Engine) -> int:
+    """A project whose batch has a positive that trains, two audit positives and an unsure audit pair."""
+    project_id = make_project(engine, [f"text {i}" for i in range(9)], evaluation=5)
+    make_design(engine, project_id)
+    make_round(engine, project_id, 5, audits=(1, 2, 3))
+    answer(engine, project_id, (0, P), (1, P), (2, U), (3, P), (4, N))
+    return project_id
+
+
+def test_audit_labels_are_marked_and_no_training_data(engine: Engine, audited: int, tmp_path: Path) -> None:
+    assert export_labels(engine, "Questions", tmp_path / "all.jsonl") == 5
+    assert [row["purpose"] for row in read(tmp_path / "all.jsonl")] == ["train", "audit", "audit", "audit", "train"]
+    assert export_labels(engine, "Questions", tmp_path / "pairs.jsonl", Form.PAIRS) == 2
+    assert [tuple(row.values()) for row in read(tmp_path / "pairs.jsonl")] == [
+        ("text 0", "text 1", 1),
+        ("text 0", "text 2", 0),
+    ]
+    export_labels(engine, "Questions", tmp_path / "triplets.jsonl", Form.TRIPLETS)
+    assert triplets(tmp_path / "triplets.jsonl") == [("0", "1", "2")]
+
+
+def place(engine: Engine, project_id: int, stratum: int, inclusion: float) -> None:
+    """Nothing; the newest design holds all audit pairs in this stratum, as an update of the figures stores them."""
+    with writing(engine) as session:
+        tasks = session.scalars(select(Task).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT))
+        design = newest_design(session, project_id, DesignKind.AUDIT)
+        assert design is not None
+        design.details = {"sample": [[task.left_id, task.right_id, stratum, inclusion] for task in tasks]}
+
+
+def test_an_audit_export_says_how_each_pair_was_drawn(engine: Engine, audited: int, tmp_path: Path) -> None:
+    place(engine, audited, stratum=1, inclusion=0.25)
+    assert export_labels(engine, "Questions", tmp_path / "audit.csv", Form.AUDIT) == 2
+    assert read(tmp_path / "audit.csv") == [
+        {"id1": "left-4", "id2": "left-5", "label": "1", "inclusion": "0.25", "stratum": "1", "size": "16"},
+        {"id1": "left-4", "id2": "left-7", "label": "1", "inclusion": "0.25", "stratum": "1", "size": "16"},
+    ]
+
+
+def test_an_audit_export_knows_the_strata_of_the_newest_design_alone(
+    engine: Engine, audited: int, tmp_path: Path
+) -> None:
+    make_design(engine, audited, sizes=(32, 64))
+    make_design(engine, audited, DesignKind.CORRECTION)  # of another kind: no part of this file
+    assert export_labels(engine, "Questions", tmp_path / "none.csv", Form.AUDIT) == 0  # not placed yet
+    place(engine, audited, stratum=0, inclusion=0.5)
+    export_labels(engine, "Questions", tmp_path / "audit.parquet", Form.AUDIT)
+    assert [(row["stratum"], row["size"]) for row in read(tmp_path / "audit.parquet")] == [(0, 32), (0, 32)]
 
 
 @pytest.mark.parametrize("name", ["labels.xlsx", "no/such/folder/labels.csv"])

@@ -1,17 +1,21 @@
 """The label page and what surrounds every page, without a browser: the native buttons stand for the card."""
 
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine, delete, select
 from streamlit.testing.v1 import AppTest
 
+from annotate import labelling
+from annotate.components import card
 from db.answers import current_labels
-from db.domain import AnswerKind
+from db.domain import AnswerKind, DesignKind
 from db.engine import reading, writing
 from db.models import Answer, Job, Lease, Round, Task, Worker, now
 from tests.conftest import ROOT
-from tests.factories import make_project, make_round
+from tests.factories import make_design, make_project, make_round, make_sitting
 
 SCRIPT, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "label.py"
 
@@ -156,3 +160,141 @@ def test_names_and_texts_are_not_markdown(engine: Engine, open_page: Callable[..
     page = open_page()
     assert "**" not in page.header[0].value and ":smile:" not in page.header[0].value
     assert {text.value for text in page.text} >= {"**a** $x$ :smile:", "<b>b</b>"}
+
+
+@pytest.fixture
+def audited(engine: Engine) -> int:
+    project_id = make_project(engine, [f"text {i}" for i in range(12)], evaluation=6, auto_train=False)
+    make_design(engine, project_id)
+    make_round(engine, project_id, 4, audits=(1, 3))
+    return project_id
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kind of each job that was asked for; it is done at once."""
+    kinds: list[str] = []
+
+    def ask(kind: str, engine: Engine, project_id: int, draw: int, **_: object) -> None:
+        assert draw == 0
+        kinds.append(kind)
+        with writing(engine) as session:
+            session.add(Job(id=f"{kind}-{len(kinds)}", project_id=project_id, kind=kind, state="done"))
+
+    monkeypatch.setattr(labelling, "request_audit", partial(ask, "audit"))
+    monkeypatch.setattr(labelling, "request_correction", partial(ask, "correction"))
+    return kinds
+
+
+def choose(page: AppTest, project_id: int, queue: str) -> None:
+    page.get_by_key(f"queue_{project_id}").set_value(queue).run()
+    assert not page.exception
+
+
+def test_without_a_sitting_there_is_nothing_to_choose(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest]
+) -> None:
+    assert not open_page(PAGE).button_group
+
+
+@pytest.mark.parametrize(("kind", "title"), [(DesignKind.AUDIT, "Audit sitting"), (DesignKind.CORRECTION, "Check")])
+def test_a_sitting_is_chosen_and_labelled_to_its_end(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str], kind: DesignKind, title: str
+) -> None:
+    make_design(engine, audited, kind, round=0, recall=0.5)
+    sitting = make_sitting(engine, audited, 2, kind)
+    page = open_page()
+    control = page.get_by_key(f"queue_{audited}")
+    assert control.options == ["Batch", f"{title} (2 left)"]
+    assert page.text[1].value == "text 0"
+    choose(page, audited, "sitting")
+    with reading(engine) as session:
+        first, second = session.scalars(select(Task.id).where(Task.round_id == sitting).order_by(Task.position))
+    click(page, first, "positive")
+    assert page.get_by_key(f"queue_{audited}").options[1] == f"{title} (1 left)"
+    click(page, second, "unsure")
+    assert f"The {title.lower()} is complete. The figures are on the page “Monitor”." in page.text[0].value
+    assert [link.proto.label for link in page.get("page_link")] == ["See the figures on the Monitor page"]
+    assert not [button for button in page.button if button.key == "make_next_batch"]
+    assert measured == [kind]
+    choose(page, audited, "batch")
+    assert page.text[1].value == "text 0"
+    assert not page.button_group
+    assert not page.get("page_link")
+
+
+def test_a_sitting_can_be_ended_early(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str]
+) -> None:
+    sitting = make_sitting(engine, audited, 3)
+    page = open_page()
+    choose(page, audited, "sitting")
+    with reading(engine) as session:
+        first = session.scalars(select(Task.id).where(Task.round_id == sitting).order_by(Task.position)).all()[0]
+    click(page, first, "negative")
+    button = page.button(key="drop_sitting")
+    assert button.label == "Drop 2 pairs"
+    button.click().run()
+    assert not page.exception
+    assert "The audit sitting is complete" in page.text[0].value
+    assert measured == ["audit"]
+    with reading(engine) as session:
+        assert session.get_one(Round, sitting).size == 1
+
+
+def test_a_sitting_dropped_as_a_whole_gives_the_batch_back(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str]
+) -> None:
+    make_sitting(engine, audited, 3)
+    page = open_page()
+    choose(page, audited, "sitting")
+    page.button(key="drop_sitting").click().run()
+    assert not page.exception
+    assert page.text[1].value == "text 0"
+    assert measured == []
+
+
+@pytest.mark.parametrize(
+    ("queue", "text"),
+    [("sitting", "The figures are being updated: they appear on the page “Monitor”."),
+     ("batch", "The next one waits until the job at work is done.")],
+)  # fmt: skip
+def test_a_measurement_under_way_is_shown_for_what_it_is(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest], queue: str, text: str
+) -> None:
+    make_sitting(engine, audited, 1)
+    page = open_page()
+    choose(page, audited, queue)
+    with writing(engine) as session:
+        session.add(Job(id="j", project_id=audited, kind="audit"))
+        session.add_all(
+            Answer(project_id=audited, task_id=task.id, left_id=task.left_id, right_id=task.right_id, annotator="bob",
+                   answer=AnswerKind.NEGATIVE, key=f"{task.id}")
+            for task in session.scalars(select(Task))
+        )  # fmt: skip
+    page.run()
+    assert not page.exception
+    assert [bar.text for bar in page.progress] == ["The figures are being updated: waiting for a worker"]
+    assert text in page.text[0].value
+
+
+def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(card, "_mount", lambda key, data, **_: sent.extend(data))
+    page = open_page(PAGE)
+    assert [set(pair) for pair in sent[-1]["pairs"]] == [{"id", "round", "batch", "left", "right", "long"}] * 4
+    assert (sent[-1]["why"], sent[-1]["title"], sent[-1]["queue"]) == ({}, "Batch 1", "batch")
+    assert sent[-1]["progress"] == {"size": 4, "answered": 0, "positives": 0, "all_positives": 0}
+    with reading(engine) as session:
+        tasks = session.scalars(select(Task).order_by(Task.position)).all()
+    for task in tasks[:2]:
+        events = [{"key": f"k{task.id}", "task_id": task.id, "answer": "positive"}]
+        monkeypatch.setattr(card, "outbox", lambda key, events=events: (1, events))
+        page.run()
+    assert [words for data in sent for words in data["why"].values()] == [
+        "cosine 0.95 · uncertainty",
+        "audit: it measures, and never trains",
+    ]
+    assert sent[-1]["progress"] == {"size": 4, "answered": 2, "positives": 2, "all_positives": 2}

@@ -5,7 +5,7 @@ const KEYS = {
   1: "positive", y: "positive", 2: "negative", n: "negative", 3: "unsure", u: "unsure", s: "skip",
   z: "undo", backspace: "undo", d: "differences", "?": "help", g: "guidelines",
 }
-const COUNTED = { positive: "positives", negative: "negatives", unsure: "unsure" }
+const LABELS = new Set(["positive", "negative", "unsure"])
 const RETRY = 2000 // ms after which an answer that is not acknowledged is sent again
 const STALE = 300_000 // ms after which whoever comes back to the page is served anew, for leases do not last
 const UNSEEN = 300 // ms for which keys are ignored when the pair on screen was replaced by one of a newer batch
@@ -27,7 +27,7 @@ function session(data) {
   const prefix = `allpairs:${data.project}:${encodeURIComponent(data.annotator)}:`
   if (!sessions.has(prefix)) {
     sessions.set(prefix, {
-      prefix, log: unsent(prefix), buffer: [], undo: [], pairs: new Map(), known: new Map(), saved: 0, refused: [], sentAt: 0, attempt: 0,
+      prefix, log: unsent(prefix), buffer: [], undo: [], pairs: new Map(), known: new Map(), why: {}, saved: 0, refused: [], sentAt: 0, attempt: 0,
       shownAt: 0, heardAt: 0, guardUntil: 0, serial: 0, differences: recall("allpairs:differences") !== "off", close: () => {},
     })
     document.activeElement?.blur?.() // a select box that was just used would swallow the keys
@@ -95,10 +95,18 @@ function merge(s, data) {
     if (stored.has(event.key)) s.known.set(event.task_id, event.answer)
   }
   s.log = s.log.filter((e) => !stored.has(e.key) && !(e.key in data.refused))
+  Object.assign(s.why, data.why)
   s.sentAt = 0
   s.heardAt = Date.now()
+  if (s.view && s.view.queue !== data.queue) leaveQueue(s)
   s.view = data
   fill(s, data.pairs)
+}
+
+// Undo reaches back to the change between batch and sitting; answers of both are in one log.
+function leaveQueue(s) {
+  s.undo = []
+  for (const pair of s.buffer) pair.undone = false
 }
 
 function fill(s, served) {
@@ -123,10 +131,11 @@ function counts(s) {
   for (const [id, now] of lastOf(s.log)) {
     const pair = s.pairs.get(id)
     for (const [name, step] of [[s.known.get(id), -1], [now, 1]]) {
-      if (!pair || !(name in COUNTED)) continue
-      c[`total_${COUNTED[name]}`] += step
-      if (!pair.batch || pair.round !== c.number) continue
-      c[COUNTED[name]] += step
+      if (!pair || !LABELS.has(name)) continue
+      const positives = name === "positive" ? step : 0
+      c.all_positives += positives
+      if (!pair.batch || pair.round !== s.view.round) continue
+      c.positives += positives
       c.answered += step
     }
   }
@@ -151,7 +160,7 @@ function draw(s) {
   find("[data-act=undo]").disabled = !s.undo.length
   find("[data-act=differences]").setAttribute("aria-pressed", String(s.differences))
   find(".empty").textContent = pair ? "" : s.log.length ? "Saving your answers …" : s.view.empty
-  find(".last").textContent = last(s.undo.at(-1))
+  find(".last").textContent = last(s)
   find(".refused").hidden = !s.refused.length
   find(".refused").textContent = refusal(s.refused)
   drawProgress(s, find)
@@ -171,21 +180,22 @@ function drawProgress(s, find) {
   const c = counts(s)
   find("progress").max = Math.max(c.size, 1)
   find("progress").value = c.answered
-  const all = c.total_positives > c.positives ? ` (${c.total_positives} in all)` : ""
-  find(".counts").textContent = c.number
-    ? `Batch ${c.number}: ${c.answered} of ${c.size} answered · ${c.positives} positive${all}`
+  const all = c.all_positives > c.positives ? ` (${c.all_positives} in all)` : ""
+  find(".counts").textContent = s.view.title
+    ? `${s.view.title}: ${c.answered} of ${c.size} answered · ${c.positives} positive${all}`
     : "No batch yet"
   const late = s.log.length && Date.now() - Date.parse(s.log[0].at) > 2 * RETRY
   find(".saved").textContent = `saved ${s.saved} · waiting ${s.log.length}` + (late ? " · kept in this browser" : "")
   find(".saved").classList.toggle("late", Boolean(late))
 }
 
-function last(entry) {
+// Why a pair was chosen comes with the receipt: before the answer, this side does not know it.
+function last(s) {
+  const entry = s.undo.at(-1)
   if (!entry) return ""
   if (entry.answer === "skip") return "last pair: skipped"
-  const { score, p, strategy } = entry.pair
-  const numbers = `cosine ${score.toFixed(2)}` + (p === null ? "" : ` · p ${p.toFixed(2)}`)
-  return `last pair: ${entry.answer} · ${numbers} · ${strategy}`
+  const why = s.why[entry.pair.id]
+  return `last pair: ${entry.answer}` + (why ? ` · ${why}` : "")
 }
 
 function refusal(refused) {

@@ -1,7 +1,6 @@
 """The labelling card: the browser's side is in card.html, card.css and card.js."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -9,9 +8,12 @@ from typing import Any
 import streamlit as st
 
 from annotate.differences import highlight
-from annotate.labelling import Pair, Reason, Receipt, Standing
+from annotate.jobs import NEXT_ROUND
+from annotate.labelling import Pair, Reason, Receipt, Sitting, Standing, Why
+from db.domain import DesignKind
 from db.jobs import OPEN
 
+SITTINGS = {DesignKind.AUDIT: "Audit sitting", DesignKind.CORRECTION: "Check"}
 LONG = 400  # characters from which a text gets a higher box
 
 
@@ -38,40 +40,62 @@ def card(
     receipt: Receipt,
     pairs: Sequence[Pair],
     standing: Standing,
+    sitting: Sitting | None = None,
 ) -> None:
-    """Nothing; the card is on the page, with these pairs in its buffer."""
+    """Nothing; the card is on the page, with these pairs in its buffer: those of the batch, or of the sitting."""
     progress = standing.progress
     data = {
         "project": project_id,
         "annotator": annotator,
+        "queue": f"sitting {sitting.round_id}" if sitting else "batch",
+        "round": progress.round_id,
+        "title": _title(standing, sitting),
         "question": question,
         "attempt": attempt,  # so that no two replies are equal: an equal one would not reach the browser's side
         "stored": receipt.stored,
         "refused": receipt.refused,
-        "pairs": [_pair(pair, progress.number) for pair in pairs],
-        "progress": asdict(progress),
-        "empty": why_empty(standing),
+        "why": {str(task_id): _words(why) for task_id, why in receipt.why.items()},
+        "pairs": [_pair(pair, progress.round_id) for pair in pairs],
+        "progress": {
+            "size": progress.size,
+            "answered": progress.answered,
+            "positives": progress.positives,
+            "all_positives": progress.total_positives + progress.total_audit_positives,
+        },
+        "empty": why_empty(standing, sitting),
     }
     # In a list: to look for data frames in a dictionary, Streamlit would import pandas.
     _mount(key=key, data=[data], on_outbox_change=lambda: None)
 
 
-def _pair(pair: Pair, round_number: int) -> dict[str, Any]:
+def _title(standing: Standing, sitting: Sitting | None) -> str:
+    if sitting is not None:
+        return SITTINGS[sitting.kind]
+    return f"Batch {standing.progress.number}" if standing.progress.number else ""
+
+
+def _words(why: Why) -> str:
+    """Why a pair that is answered was put up."""
+    if why.score is None:
+        return f"{why.strategy}: it measures, and never trains"
+    p = "" if why.p is None else f" · p {why.p:.2f}"
+    return f"cosine {why.score:.2f}{p} · {why.strategy}"
+
+
+def _pair(pair: Pair, round_id: int | None) -> dict[str, Any]:
+    """What the browser gets of a pair before the answer: nothing that tells why it was chosen, or what for."""
     left, right = highlight(pair.left, pair.right)
     return {
         "id": pair.task_id,
-        "round": round_number,
+        "round": round_id,
         "batch": pair.in_batch,
         "left": left,
         "right": right,
         "long": max(len(pair.left), len(pair.right)) > LONG,
-        "score": pair.score,
-        "p": pair.p,
-        "strategy": pair.strategy,
     }
 
 
-def why_empty(standing: Standing) -> str:
+def why_empty(standing: Standing, sitting: Sitting | None = None) -> str:
     """What to tell an annotator who has nothing to label; empty while there is something."""
     match standing.reason:
         case Reason.NO_BATCH:
@@ -83,6 +107,8 @@ def why_empty(standing: Standing) -> str:
         case Reason.LEASED:
             return f"Everything that is left is with other annotators. {_when(standing.free_at)}"
         case Reason.COMPLETE:
+            if sitting is not None:
+                return f"The {SITTINGS[sitting.kind].lower()} is complete. {_figures(standing)}"
             return f"Batch {standing.progress.number} is complete. {_next_batch(standing)}"
         case None:
             return ""
@@ -94,8 +120,16 @@ def _ended(state: str) -> str:
 
 def _next_batch(standing: Standing) -> str:
     if standing.job is not None and standing.job.state in OPEN:
+        if standing.job.kind != NEXT_ROUND:
+            return "The next one waits until the job at work is done."
         return "The next one is being made and appears here by itself."
     return "The next one is not being made: ask for it below."
+
+
+def _figures(standing: Standing) -> str:
+    if standing.job is not None and standing.job.state in OPEN:
+        return "The figures are being updated: they appear on the page “Monitor”."
+    return "The figures are on the page “Monitor”."
 
 
 def _when(free_at: datetime | None) -> str:

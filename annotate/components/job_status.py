@@ -8,7 +8,11 @@ from annotate.wording import ago, duration, literal
 from db.domain import InputError
 from db.models import Job
 
-KINDS = {"next_round": "Train and make the next batch"}
+KINDS = {
+    "next_round": "Train and make the next batch",
+    "audit": "Measure by audit labels",
+    "correction": "Check false positives",
+}
 STAGES = {
     "": "starting",
     "load": "loading the encoder",
@@ -16,6 +20,8 @@ STAGES = {
     "encode": "encoding texts",
     "evaluate": "measuring over all pairs",
     "search": "searching neighbours",
+    "rank": "ranking all pairs",
+    "draw": "drawing audit pairs",
 }
 OPEN = ("waiting", "running")
 EVERY = 2  # seconds between two looks at a job that is under way
@@ -42,9 +48,14 @@ def _idle(project_id: int, newest: Job | None) -> None:
     if newest is not None and newest.state == "failed":
         failure(newest)
     with st.container(horizontal=True, vertical_alignment="center"):
-        train_now(project_id, "Try again" if newest is not None and newest.state == "failed" else "Train now")
+        train_now(project_id, "Try again" if has_failed_to_train(newest) else "Train now")
         if newest is not None:
             st.caption(f"Last job {newest.state} {ago(newest.updated_at)}.")
+
+
+def has_failed_to_train(job: Job | None) -> bool:
+    """Whether the job was to train and has failed: the button that trains tries it again."""
+    return job is not None and job.state == "failed" and job.kind == jobs.NEXT_ROUND
 
 
 def train_now(project_id: int, label: str = "Train now") -> None:

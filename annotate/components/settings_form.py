@@ -21,7 +21,11 @@ GROUPS: dict[str, dict[str, str]] = {
         "search": "Search for neighbours",
         "auto_train": "Train when a batch is complete",
     },
-    "Measuring": {"evaluation_share": "Share kept for measuring"},
+    "Measuring": {
+        "evaluation_share": "Share kept for measuring",
+        "audit_every": "Tasks for each audit task",
+        "target_precision": "Precision to announce",
+    },
     "Training": {
         "encoder": "Encoder",
         "epochs": "Epochs",
@@ -34,7 +38,12 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}
 WIDE = {"question", "guidelines"}
-FORMATS = {"learning_rate": ("%.1e", 1e-6), "evaluation_share": ("%.2f", 0.05), "growth": ("%.2f", 0.1)}
+FORMATS = {
+    "learning_rate": ("%.1e", 1e-6),
+    "evaluation_share": ("%.2f", 0.05),
+    "target_precision": ("%.2f", 0.05),
+    "growth": ("%.2f", 0.1),
+}
 
 
 def settings_form(values: dict[str, Any], key: str = "settings", fixed: Collection[str] = ()) -> dict[str, Any]:

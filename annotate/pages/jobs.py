@@ -5,7 +5,7 @@ import streamlit as st
 
 from annotate import jobs
 from annotate.app_state import current_project, engine
-from annotate.components.job_status import EVERY, KINDS, OPEN, failure, progress, train_now
+from annotate.components.job_status import EVERY, KINDS, OPEN, failure, has_failed_to_train, progress, train_now
 from annotate.wording import ago, literal
 from db.models import Job, Worker
 
@@ -40,8 +40,7 @@ def job_list(project_id: int, was_under_way: bool) -> None:
     if was_under_way and not under_way:
         st.rerun()  # the last job has ended: stop looking every two seconds
     if not under_way:
-        failed = bool(found) and found[0].state == "failed"
-        train_now(project_id, "Try again" if failed else "Train now")
+        train_now(project_id, "Try again" if has_failed_to_train(next(iter(found), None)) else "Train now")
     if not found:
         st.info("No job yet.", icon=":material/inbox:")
     for job in found[:SHOWN]:

@@ -6,10 +6,11 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from annotate.app_state import annotator, current_project, engine
-from annotate.components.card import card, outbox, why_empty
+from annotate.audits import drop_sitting
+from annotate.components.card import SITTINGS, card, outbox, why_empty
 from annotate.components.job_status import failure, progress_in_words
-from annotate.jobs import request_round
-from annotate.labelling import Pair, Reason, Receipt, Standing, ask_if_due, look, record, serve
+from annotate.jobs import NEXT_ROUND, request_round
+from annotate.labelling import Pair, Reason, Receipt, Sitting, Standing, ask_if_due, look, record, serve, sitting_of
 from annotate.wording import literal
 from db.domain import AnswerKind, InputError, Settings
 from db.jobs import OPEN
@@ -21,6 +22,7 @@ BUTTONS = (
     (AnswerKind.UNSURE, "Unsure"),
     (AnswerKind.SKIP, "Skip"),
 )
+BATCH, SITTING = "batch", "sitting"  # the queues to choose from
 
 
 def main() -> None:
@@ -45,31 +47,59 @@ def desk(database: Engine, project_id: int, who: str, question: str) -> None:
     key = f"card-{project_id}-{who}"
     attempt, events = outbox(key)
     receipt = record(database, project_id, who, events) if events else Receipt([], {})
-    pairs, standing = serve(database, project_id, who)
-    card(key, project_id, who, question, attempt, receipt, pairs, standing)
+    sitting = choose_queue(database, project_id)
+    pairs, standing = serve(database, project_id, who, sitting=sitting is not None)
+    card(key, project_id, who, question, attempt, receipt, pairs, standing, sitting)
     if standing.note:
         st.info(literal(standing.note))
+    if sitting is not None and standing.reason is Reason.COMPLETE:
+        st.page_link("../pages/monitor.py", label="See the figures on the Monitor page", icon=":material/monitoring:")
     if not pairs or standing.progress.complete or is_open(standing.job):
-        meanwhile(database, project_id, who, standing)
-    without_keyboard(database, project_id, who, question, pairs[0] if pairs else None, standing)
+        meanwhile(database, project_id, who, standing, sitting)
+    without_keyboard(database, project_id, who, question, pairs[0] if pairs else None, standing, sitting)
+
+
+def choose_queue(database: Engine, project_id: int) -> Sitting | None:
+    """The sitting, if that is to be labelled and not the batch; the choice is offered while there is one."""
+    sitting, key = sitting_of(database, project_id), f"queue_{project_id}"
+    if sitting is None or not (sitting.left or st.session_state.get(key) == SITTING):
+        return None
+    titles = {BATCH: "Batch", SITTING: f"{SITTINGS[sitting.kind]} ({sitting.left} left)"}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        chosen = st.segmented_control(
+            "What to label", list(titles), default=BATCH, required=True, format_func=titles.__getitem__, key=key,
+            label_visibility="collapsed", persist_state="session",
+        )  # fmt: skip
+        if chosen == SITTING and sitting.left:
+            offer_to_drop(database, project_id, sitting.left)
+    return sitting if chosen == SITTING else None
+
+
+def offer_to_drop(database: Engine, project_id: int, left: int) -> None:
+    """Nothing; a button that ends the sitting before its time is on the page, behind another one."""
+    with st.popover("End early", type="tertiary", key=f"end_sitting_{project_id}"):
+        st.write("What is answered counts. The pairs that nobody has answered are dropped, for every annotator.")
+        drop = f"Drop {left} pair{'s' if left > 1 else ''}"
+        st.button(
+            drop, key="drop_sitting", icon=":material/delete:", on_click=drop_sitting, args=(database, project_id)
+        )
 
 
 @st.fragment(run_every=2)
-def meanwhile(database: Engine, project_id: int, who: str, shown: Standing) -> None:
+def meanwhile(database: Engine, project_id: int, who: str, shown: Standing, sitting: Sitting | None) -> None:
     """Nothing; the work under way is shown, and the page drawn anew when there is something new to label."""
     ask_if_due(database, project_id)
-    standing = look(database, project_id, who)
+    standing = look(database, project_id, who, sitting=sitting is not None)
     if _outline(standing) != _outline(shown):
         st.rerun()
     job = standing.job
     if job is not None and is_open(job):
-        waited_for = standing.progress.complete or standing.reason is not None
-        what = "The next batch is being made" if waited_for else "In the background the model is measured"
+        what = _under_way(job, standing, sitting)
         st.progress(min(max(job.fraction, 0.0), 1.0), f"{what}: {progress_in_words(job)}")
         return
     if job is not None and job.state == "failed":
         failure(job)
-    if standing.progress.complete or standing.reason in (Reason.NO_BATCH, Reason.EMPTY):
+    if sitting is None and (standing.progress.complete or standing.reason in (Reason.NO_BATCH, Reason.EMPTY)):
         st.button("Make the next batch", key="make_next_batch", on_click=ask_for_batch, args=(database, project_id))
 
 
@@ -78,9 +108,18 @@ def is_open(job: Job | None) -> bool:
     return job is not None and job.state in OPEN
 
 
+def _under_way(job: Job, standing: Standing, sitting: Sitting | None) -> str:
+    """What the job does, for who is labelling."""
+    if job.kind != NEXT_ROUND:
+        return "The figures are being updated"
+    waited_for = sitting is None and (standing.progress.complete or standing.reason is not None)
+    return "The next batch is being made" if waited_for else "In the background the model is measured"
+
+
 def _outline(standing: Standing) -> tuple[object, ...]:
     """What of the standing changes the page around the card."""
-    return standing.reason, standing.progress.number, is_open(standing.job)
+    open_sitting = standing.sitting.round_id if standing.sitting and standing.sitting.left else None
+    return standing.reason, standing.progress.round_id, is_open(standing.job), open_sitting
 
 
 def ask_for_batch(database: Engine, project_id: int) -> None:
@@ -92,12 +131,18 @@ def ask_for_batch(database: Engine, project_id: int) -> None:
 
 
 def without_keyboard(
-    database: Engine, project_id: int, who: str, question: str, pair: Pair | None, standing: Standing
+    database: Engine,
+    project_id: int,
+    who: str,
+    question: str,
+    pair: Pair | None,
+    standing: Standing,
+    sitting: Sitting | None,
 ) -> None:
     """Nothing; the same pair with the buttons of Streamlit itself."""
     with st.expander("No keyboard? / without JavaScript", key="without_keyboard"):
         if pair is None:
-            st.text(why_empty(standing))
+            st.text(why_empty(standing, sitting))
             return
         st.text(question)
         for column, text in zip(st.columns(2), (pair.left, pair.right), strict=True):

@@ -10,7 +10,7 @@ from db.engine import writing
 from db.models import Project
 from tests.browser.conftest import PHONE, App, Desk, open_card, settle
 from tests.conftest import ROOT
-from tests.factories import make_round
+from tests.factories import make_design, make_round, make_sitting
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
 MakeDesk = Callable[..., Desk]
@@ -192,6 +192,53 @@ def test_differences_help_and_guidelines(page: Page, make_desk: MakeDesk) -> Non
     page.keyboard.press("g")
     expect(page.get_by_text("Think twice.")).to_be_visible()
     assert desk.answers == []
+
+
+def test_audit_pairs_of_a_batch_are_answered_like_the_others(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(0, evaluation=10)
+    make_design(desk.engine, desk.project_id)
+    make_round(desk.engine, desk.project_id, 6, audits=(1, 4))
+    open_card(page, desk.url)
+    expect(page.get_by_text("Audit sitting")).to_have_count(0)
+    page.keyboard.press("1")
+    expect(page.locator(".last")).to_have_text("last pair: positive · cosine 0.95 · uncertainty")
+    assert "audit" not in page.content()
+    page.keyboard.press("1")
+    expect(page.locator(".last")).to_have_text("last pair: positive · audit: it measures, and never trains")
+    page.keyboard.press("z")
+    for _ in range(5):
+        page.keyboard.press("2")
+    settle(page, 8)
+    expect(page.locator(".counts")).to_have_text("Batch 1: 6 of 6 answered · 1 positive")
+    assert desk.labels == [P] + [N] * 5
+
+
+def test_a_sitting_is_labelled_to_its_end_and_the_batch_goes_on(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(2, reserve=4, evaluation=10)
+    make_design(desk.engine, desk.project_id)
+    make_sitting(desk.engine, desk.project_id, 3)
+    open_card(page, desk.url)
+    batch = shown(page)
+    page.keyboard.press("s")
+    page.get_by_role("radio", name="Audit sitting (3 left)").click()
+    expect(page.locator(".counts")).to_have_text("Audit sitting: 0 of 3 answered · 0 positive")
+    expect(page.locator("[data-act=undo]")).to_be_disabled()
+    page.wait_for_timeout(350)  # a pair that took another's place ignores keys for a moment
+    assert shown(page) != batch
+    for key in ("1", "z", "2", "2", "1"):
+        page.keyboard.press(key)
+    expect(page.locator(".empty")).to_contain_text("The audit sitting is complete")
+    settle(page, 6)
+    expect(page.get_by_role("link", name="See the figures")).to_be_visible()
+    expect(page.get_by_text("The figures are being updated: waiting for a worker")).to_be_visible()
+    assert [label for label in desk.labels if label] == [N, N, P]
+    page.get_by_role("radio", name="Batch").click()
+    expect(page.locator(".counts")).to_have_text("Batch 1: 0 of 2 answered · 0 positive (1 in all)")
+    expect(page.get_by_role("radio")).to_have_count(0)
+    page.wait_for_timeout(350)
+    page.keyboard.press("2")
+    settle(page, 7)
+    assert desk.labels[:2] == [None, N]
 
 
 HOSTILE = [
