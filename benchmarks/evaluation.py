@@ -10,6 +10,7 @@ import numpy as np
 
 from benchmarks.common import compare
 from learner.evaluation import evaluate_exact
+from learner.output_layer import OutputLayer
 from learner.search import as_tensor, blocks, count_pairs
 
 
@@ -30,10 +31,12 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=16_000)
     vectors, positives = clustered(parser.parse_args().items, np.random.default_rng(0))
     tensor, pairs = as_tensor(vectors), count_pairs(len(vectors), len(vectors), True)
+    layer = OutputLayer(40.0, -26.0)  # threshold 0.65, between the pairs of a group and the others
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     calls = {
         "matrix product alone": lambda: [None for _ in blocks(tensor, tensor, True)],
         "allpairs evaluate_exact": lambda: evaluate_exact(vectors, vectors, positives, True),
+        "with threshold and calibration": lambda: evaluate_exact(vectors, vectors, positives, True, layer=layer),
     }
     compare(f"exact AP over {pairs:,} pairs, {len(positives):,} positives", calls, pairs, "pairs")
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10

@@ -18,9 +18,8 @@ from learner import worker as worker_process
 from learner.catalog import STRATEGIES
 from learner.console import fail, print_result, progress_bar
 from learner.encoder import load_encoder
-from learner.evaluate import checked_method, evaluate_corpus
+from learner.evaluate import checked_method, evaluate_audit, evaluate_corpus
 from learner.match import Cut, match_corpus
-from learner.matcher import load_matcher
 from learner.simulate import simulate as run_simulation
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -105,32 +104,49 @@ def simulate(
 
 @app.command()
 def evaluate(
-    model: Model,
+    model: Annotated[
+        str, typer.Option(help="A matcher's folder, an encoder's name or folder, a cross-encoder's folder.")
+    ],
     left: Left,
-    gold: Gold,
+    gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label.")] = None,
     right: Right = None,
-    method: Annotated[str, typer.Option(help="exact (every pair), near-random or stratified (sampled).")] = "exact",
+    audit: Annotated[
+        Path | None, typer.Option(help="Audit labels instead of gold: id1, id2, label, inclusion, stratum, size.")
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(help="exact (every pair), near-random or stratified (sampled); chosen by the model without it."),
+    ] = None,
     sample: Annotated[int, typer.Option(min=100, help="Negatives scored by a sampled method.")] = 200_000,
     base: Annotated[str, typer.Option(help="Encoder by which a sampled method tells near from far.")] = DEFAULT_ENCODER,
-    seed: Annotated[int, typer.Option(help="Seed of a sampled method.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of a sampled method and of an audit's intervals.")] = 0,
     split: Annotated[Path | None, typer.Option(help="Measure only the evaluation items of this file.")] = None,
     out: Annotated[Path | None, typer.Option(help="File for the result; stdout without it.")] = None,
     id_column: IdColumn = "id",
     text_column: TextColumn = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the curve too.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the curve and the histogram too.")] = False,
 ) -> None:
-    """Measure a matcher over all pairs of the files. The result is JSON; a file holds the curve too.
+    """Measure a model over all pairs of the files. The result is JSON; a file holds curve and histogram too.
+
+    A matcher is measured exactly; so is a cross-encoder up to 200,000 pairs, and from a stratified sample above.
 
     Example: python -m learner evaluate --model out/q/model --left q.csv --gold gold.csv
     """
     how = checked_method(method, sample, base, seed)
+    if gold is None and audit is None:
+        raise InputError("nothing tells right from wrong: give --gold, or --audit")
+    if audit is not None and method is not None:
+        raise InputError("--audit is a method of its own: leave out --method")
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=_columns(text_column))
     if split:
         corpus = read_split(split, corpus)
     with progress_bar() as progress:
-        result = evaluate_corpus(load_matcher(model), corpus, how, progress)
+        if audit is not None:
+            result = evaluate_audit(model, corpus, audit, seed, progress)
+        else:
+            result = evaluate_corpus(model, corpus, how, progress)
     if out is None and not json:
-        del result["curve"]
+        result = {name: value for name, value in result.items() if name not in ("curve", "histogram")}
     print_result(result, out)
 
 

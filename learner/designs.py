@@ -4,8 +4,9 @@ Both return strata of negatives whose sizes are exact. The scorer may be anythin
 pre-trained encoder.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -62,10 +63,7 @@ def near_random(
     known = np.union1d(population.keys(found.left, found.right), population.positive_keys)
     others = population.draw(n, lambda left, right: np.isin(population.keys(left, right), known), rng)
     rest = population.pairs - len(population.positives) - len(near)
-    return [
-        Stratum("near", len(near), score(near.left, near.right)),
-        Stratum("random", rest, score(others.left, others.right)),
-    ]
+    return _scored(["near", "random"], [len(near), rest], [near, others], score)
 
 
 def stratified(
@@ -79,11 +77,15 @@ def stratified(
     share = np.sqrt(sizes) / np.sqrt(sizes).sum()
     wanted = np.minimum(sizes, np.ceil(n * share).astype(np.int64))
     drawn = _draw_above(population, edges, sizes[:-1], wanted[:-1], rng, progress)
-    drawn.append(_draw_below(population, edges[-1], int(wanted[-1]), rng))
-    return [
-        Stratum(name, int(size), score(pairs.left, pairs.right))
-        for name, size, pairs in zip(_names(edges), sizes, drawn, strict=True)
-    ]
+    drawn.append(_draw_below(population, _lowest(edges), int(wanted[-1]), rng))
+    return _scored(_names(edges), sizes.tolist(), drawn, score)
+
+
+def _scored(names: Sequence[str], sizes: Sequence[int], drawn: Sequence[Pairs], score: Score) -> list[Stratum]:
+    """The strata, all their pairs scored in one call."""
+    left, right = (np.concatenate([getattr(pairs, side) for pairs in drawn]) for side in ("left", "right"))
+    parts = np.split(score(left, right), np.cumsum([len(pairs) for pairs in drawn])[:-1])
+    return [Stratum(*each) for each in zip(names, sizes, parts, strict=True)]
 
 
 def _edges(population: Population, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
@@ -105,6 +107,11 @@ def _edges(population: Population, progress: Progress) -> tuple[np.ndarray, np.n
     return fine[cuts][kept], np.r_[sizes[:-1][kept], sizes[-1]]
 
 
+def _lowest(edges: np.ndarray) -> float:
+    """The edge above which strata are drawn in one pass; few pairs are one stratum, without an edge."""
+    return float(np.min(edges, initial=np.inf))
+
+
 def _draw_above(
     population: Population,
     edges: np.ndarray,
@@ -122,7 +129,7 @@ def _draw_above(
     bound = np.minimum(1.0, share + 6 * np.sqrt(share / sizes) + 20 / sizes)
     kept: list[list[np.ndarray]] = [[] for _ in edges]
     for block, done in _blocks(population):
-        rows, columns = (at.cpu().numpy() for at in (block.scores >= float(edges[-1])).nonzero(as_tuple=True))
+        rows, columns = (at.cpu().numpy() for at in (block.scores >= _lowest(edges)).nonzero(as_tuple=True))
         scores = block.scores[rows, columns].cpu().numpy()
         stratum = np.searchsorted(-edges, -scores)  # the first edge that is at most the score
         number = rng.random(len(scores))
@@ -169,5 +176,6 @@ def _blocks(population: Population) -> Iterator[tuple[Block, float]]:
 
 def _names(edges: np.ndarray) -> list[str]:
     """What each stratum is, in words."""
-    names = [f"cosine {low:.3f} to {high:.3f}" for low, high in zip(edges, [1.0, *edges[:-1]], strict=True)]
-    return [*names, f"cosine below {edges[-1]:.3f}" if len(edges) else "all pairs"]
+    bounds = [1.0, *edges.tolist()]
+    names = [f"cosine {low:.3f} to {high:.3f}" for high, low in pairwise(bounds)]
+    return [*names, f"cosine below {bounds[-1]:.3f}" if len(edges) else "all negatives"]

@@ -1,88 +1,144 @@
-"""A matcher measured over all pairs of files: every pair scored, or a sample of the negatives."""
+"""A model measured over all pairs of files: every pair scored, or a sample of the negatives, or from audit labels."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from db.corpus.corpus import Corpus
 from db.domain import DEFAULT_ENCODER, InputError, Progress, Side, Split, no_progress
+from learner.audit.estimates import measure_labels
+from learner.audit.files import read_audit
 from learner.dataset import Dataset
-from learner.designs import Population, cosines, near_random, stratified
+from learner.designs import Population, Score, near_random, stratified
 from learner.encoder import load_encoder
-from learner.estimation import estimate
-from learner.matcher import Matcher
+from learner.estimation import Stratum, estimate
+from learner.evaluation import AllPairs
+from learner.heuristics import stated_figures
+from learner.matcher import Matcher, load_matcher
 from learner.rounds import evaluate
+from learner.scorer import Scorer, VectorScorer, is_cross_encoder, load_cross_encoder
+from learner.search import count_pairs, pairs_numbered
 from learner.simulate import dataset_of
 
 DESIGNS = {"near-random": near_random, "stratified": stratified}
 METHODS = ("exact", *DESIGNS)
+FEW = 200_000  # pairs that a scorer which reads each pair alone still reads all
 
 
 @dataclass(frozen=True)
 class Method:
-    """How to measure: exactly, or from about `sample` scored negatives; `base`: the encoder of the cheap score."""
+    """How to measure: exactly, or from about `sample` scored negatives; `base`: the encoder of the cheap score.
 
-    name: str = "exact"
+    Without a name: exact, but stratified for a cross-encoder that would have to read more than 200,000 pairs.
+    """
+
+    name: str | None = None
     sample: int = 200_000
     base: str = DEFAULT_ENCODER
     seed: int = 0
 
 
-def checked_method(name: str, sample: int, base: str, seed: int) -> Method:
+def checked_method(name: str | None, sample: int, base: str, seed: int) -> Method:
     """The method. Raises InputError for a name that is not known."""
-    if name not in METHODS:
+    if name is not None and name not in METHODS:
         raise InputError(f"--method {name!r} is not known: use {', '.join(METHODS)}")
     return Method(name, sample, base, seed)
 
 
-def evaluate_corpus(
-    matcher: Matcher, corpus: Corpus, method: Method, progress: Progress = no_progress
-) -> dict[str, Any]:
-    """The estimates by name, with `pairs`, `positives`, the curve and, where sampled, the strata.
+def evaluate_corpus(model: str, corpus: Corpus, method: Method, progress: Progress = no_progress) -> dict[str, Any]:
+    """The estimates by name, with `pairs`, `positives`, curve, histogram and strata, of a matcher or a cross-encoder.
 
-    A corpus without splits is measured whole. Raises InputError without a gold positive.
+    A corpus without splits is measured whole. Raises InputError without a gold positive, and where a cross-encoder
+    would have to read too many pairs.
     """
     dataset = dataset_of(_all_evaluation(corpus))
     if not len(dataset.evaluation_positives):
         raise InputError("the gold file names no positive pair of these items: there is nothing to measure")
-    vectors = _encode(matcher, dataset, progress)
-    if method.name == "exact":
-        return _exact(dataset, vectors, progress)
-    return _sampled(dataset, vectors, method, progress)
+    return as_result(_measure(dataset, load_scorer(model, dataset, progress), method, progress))
 
 
-def _exact(dataset: Dataset, vectors: np.ndarray, progress: Progress) -> dict[str, Any]:
-    measured = evaluate(dataset, vectors, progress)
-    assert measured is not None
+def evaluate_audit(
+    model: str, corpus: Corpus, labels: Path, seed: int, progress: Progress = no_progress
+) -> dict[str, Any]:
+    """The same from audit labels of a file (see `read_audit`), for a matcher or an encoder; gold adds stated figures.
+
+    Raises InputError for a bad file, too few labels, and a cross-encoder, whose ranking of all pairs nobody knows.
+    """
+    if is_cross_encoder(model):
+        raise InputError(f"{model} is a cross-encoder, and --audit ranks all pairs: measure it with --gold")
+    dataset = dataset_of(_all_evaluation(corpus))
+    found = read_audit(labels, corpus, dataset)
+    scorer = load_vectors(model, dataset, progress)
+    measured = measure_labels(dataset, scorer, found, np.random.default_rng(seed), progress)
+    return as_result(replace(measured, estimates={**measured.estimates, **stated_figures(dataset, scorer)}))
+
+
+def load_scorer(model: str, dataset: Dataset, progress: Progress = no_progress) -> Scorer:
+    """The scorer of the dataset's evaluation items: a cross-encoder's folder, or a matcher or encoder with vectors."""
+    return (
+        load_cross_encoder(model, dataset.texts) if is_cross_encoder(model) else load_vectors(model, dataset, progress)
+    )
+
+
+def load_vectors(model: str, dataset: Dataset, progress: Progress = no_progress) -> VectorScorer:
+    """The scorer of a matcher or encoder, with the vectors of the dataset's evaluation items."""
+    matcher = load_matcher(model)
+    return VectorScorer(_encode(matcher, dataset, progress), matcher.layer)
+
+
+def as_result(measured: AllPairs) -> dict[str, Any]:
+    """The form of the command's result: estimates by name; `positives` is a number where it is known."""
+    known = {} if measured.positives is None else {"positives": measured.positives}
     return {
         **{name: found.as_dict() for name, found in measured.estimates.items()},
         "pairs": measured.pairs,
-        "positives": measured.positives,
+        **known,
+        "strata": measured.strata,
         "curve": measured.curve.thinned().as_dict(),
+        "histogram": measured.histogram,
     }
 
 
-def _sampled(dataset: Dataset, vectors: np.ndarray, method: Method, progress: Progress) -> dict[str, Any]:
-    rng = np.random.default_rng(method.seed)
-    cheap = _encode(Matcher(load_encoder(method.base), None), dataset, progress)
+def _measure(dataset: Dataset, scorer: Scorer, method: Method, progress: Progress) -> AllPairs:
+    few = count_pairs(len(dataset.evaluation_left), len(dataset.evaluation_right), dataset.symmetric) <= FEW
+    name = method.name or ("exact" if few or isinstance(scorer, VectorScorer) else "stratified")
+    if name == "exact" and isinstance(scorer, VectorScorer):
+        measured = evaluate(dataset, scorer.vectors, progress, scorer.layer)
+        assert measured is not None  # there is a positive
+        return measured
+    measured = _sampled(dataset, scorer, replace(method, name=name), progress)
+    return replace(measured, estimates={**measured.estimates, **stated_figures(dataset, scorer)})
+
+
+def _sampled(dataset: Dataset, scorer: Scorer, method: Method, progress: Progress) -> AllPairs:
     left, right, positives = dataset.evaluation_left, dataset.evaluation_right, dataset.evaluation_positives
-    population = Population(cheap[left], cheap[right], positives, dataset.symmetric)
 
     def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return cosines(vectors, vectors, left[rows], right[columns])
+        return scorer.score(left[rows], right[columns], progress)
 
-    strata = DESIGNS[method.name](population, score, method.sample, rng, progress)
-    estimates, curve = estimate(score(*positives.T), strata, method.name, rng)
-    return {
-        **{name: found.as_dict() for name, found in estimates.items()},
-        "pairs": population.pairs,
-        "positives": len(positives),
-        "curve": curve.thinned().as_dict(),
-        "strata": [
-            {"name": one.name, "size": one.size, "sampled": len(one.scores), "weight": one.weight} for one in strata
-        ],
-    }
+    rng = np.random.default_rng(method.seed)
+    if method.name == "exact":
+        strata = [_every_negative(dataset, score)]
+    else:
+        cheap = _encode(Matcher(load_encoder(method.base), None), dataset, progress)
+        population = Population(cheap[left], cheap[right], positives, dataset.symmetric)
+        strata = DESIGNS[str(method.name)](population, score, method.sample, rng, progress)
+    return estimate(score(*positives.T), strata, str(method.name), rng, scorer.layer)
+
+
+def _every_negative(dataset: Dataset, score: Score) -> Stratum:
+    """All negatives, each scored alone. Raises InputError where they are too many."""
+    sides = len(dataset.evaluation_left), len(dataset.evaluation_right)
+    pairs = count_pairs(*sides, dataset.symmetric)
+    if pairs > FEW:
+        what = f"--method exact would read {pairs:,} pairs one by one, and a cross-encoder reads at most {FEW:,} so"
+        raise InputError(f"{what}: use stratified or near-random")
+    rows, columns = pairs_numbered(np.arange(pairs), *sides, dataset.symmetric)
+    positive = dataset.evaluation_positives
+    negative = ~np.isin(rows * sides[1] + columns, positive[:, 0] * sides[1] + positive[:, 1])
+    return Stratum("negatives", int(negative.sum()), score(rows[negative], columns[negative]))
 
 
 def _all_evaluation(corpus: Corpus) -> Corpus:

@@ -1,28 +1,32 @@
 """Exact evaluation over all pairs: every pair is scored once, block by block, and none is kept."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from db.domain import Estimate, Progress, no_progress
-from learner.metrics import Curve, average_precision, curve_from_counts, precision_at_recall
+from learner.calibration import BINS, Reliability, cuts, reliability
+from learner.metrics import Confusion, Curve, curve_from_counts, figures
+from learner.output_layer import OutputLayer
 from learner.search import ROWS, as_tensor, blocks, count_pairs, without
 
-BINS = 60
+BARS = 60  # of the histogram
 TIE = 1e-6  # float32 products of the same two texts differ by less than this, with their place in a block
 
 
 @dataclass(frozen=True)
 class AllPairs:
-    """What a scorer does over all pairs of the evaluation items."""
+    """What a scorer does over all pairs of the evaluation items, by whichever method it was measured."""
 
     pairs: int
-    positives: int
+    positives: int | None  # None where they are estimated
     estimates: dict[str, Estimate]
     curve: Curve
     histogram: dict[str, list[float] | int]  # edges, negatives, positives; `below`: pairs under the first edge
+    strata: list[dict[str, Any]]  # name, size, sampled, positives, weight of each part of all pairs
 
 
 def evaluate_exact(
@@ -32,72 +36,115 @@ def evaluate_exact(
     symmetric: bool,
     device: str | torch.device | None = None,
     progress: Progress = no_progress,
+    layer: OutputLayer | None = None,
 ) -> AllPairs | None:
     """Exact figures over all pairs of `left` and `right`; nothing (None) where there is no positive.
 
     left, right: (n, d) and (m, d) unit vectors; positives: (k, 2) rows of left and right, each pair once, in a
-    symmetric corpus (left is right) with the first row below the second.
+    symmetric corpus (left is right) with the first row below the second. With an output layer that has a threshold
+    come the figures at it and the calibration error. `progress` is called after each block: raising there stops it.
     """
     if not len(positives):
         return None
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
     scores = torch.sort((queries[positives[:, 0]] * corpus[positives[:, 1]]).sum(1)).values
-    thresholds = scores - TIE  # a negative that ties with a positive counts against it
-    false, histogram = _count_negatives(queries, corpus, positives, thresholds, symmetric, progress)
+    layer = None if layer is None or layer.threshold is None else layer
+    negatives = _Negatives(scores - TIE, layer)  # a negative that ties with a positive counts against it
+    for block in without(blocks(queries, corpus, symmetric), positives):
+        negatives.count(block.scores)
+        progress("evaluate", min(1.0, (block.row + ROWS) / len(left)))
     pairs = count_pairs(len(left), len(right), symmetric)
-    positive, lowered = scores.cpu().numpy(), thresholds.cpu().numpy()
-    curve = _curve(positive, lowered, false)
-    bins = _as_histogram(positive, float(lowered[0]), histogram, pairs)
-    return AllPairs(pairs, len(positives), _estimates(curve), curve, bins)
+    return _measured(scores.cpu().numpy(), negatives, pairs, layer)
 
 
-def _estimates(curve: Curve) -> dict[str, Estimate]:
-    values = {
-        "average_precision": average_precision(curve),
-        "precision_at_recall_20": precision_at_recall(curve, 0.2),
-    }
-    return {name: Estimate(value, value, value, "exact") for name, value in values.items()}
-
-
-def _count_negatives(
-    left: Tensor, right: Tensor, positives: np.ndarray, thresholds: Tensor, symmetric: bool, progress: Progress
-) -> tuple[np.ndarray, np.ndarray]:
-    """Negatives in each bucket between ascending thresholds (the last bucket is above all), and their histogram.
+class _Negatives:
+    """What one pass counts of the negatives; pairs at minus infinity are none.
 
     Positives are struck out of each block, so that rounding can never count one as its own false positive.
     """
-    buckets = torch.zeros(len(thresholds) + 1, dtype=torch.long, device=left.device)
-    histogram = torch.zeros(BINS, device=left.device, dtype=torch.float64)
-    floor = float(thresholds[0])
-    edges = _edges(floor)
-    for block in without(blocks(left, right, symmetric), positives):
-        scores = block.scores[block.scores >= floor]
-        buckets += torch.bincount(torch.bucketize(scores, thresholds, right=True), minlength=len(buckets))
-        histogram += torch.histc(scores, BINS, edges[0], edges[-1])
-        progress("evaluate", min(1.0, (block.row + ROWS) / len(left)))
-    return buckets.cpu().numpy(), histogram.cpu().numpy()
+
+    def __init__(self, thresholds: Tensor, layer: OutputLayer | None) -> None:
+        self.layer = layer
+        cut = [] if layer is None else [layer.threshold]
+        self.cuts = torch.cat([thresholds, thresholds.new_tensor(cut)]).sort().values
+        self.low = float(thresholds[0])
+        self.floor = float(np.min([self.low, *cuts(layer)]))  # only from here up are pairs looked at one by one
+        self.buckets = torch.zeros(len(self.cuts) + 1, dtype=torch.long, device=thresholds.device)
+        self.bars = torch.zeros(BARS, dtype=torch.float64, device=thresholds.device)
+        self.bins = torch.zeros(BINS, dtype=torch.float64, device=thresholds.device)
+        self.p = torch.zeros(BINS, dtype=torch.float64, device=thresholds.device)
+        self.total = torch.zeros((), dtype=torch.float64, device=thresholds.device)  # the sum of every p
+
+    def count(self, scores: Tensor) -> None:
+        """Nothing; the block is counted, and used up."""
+        edges = bar_edges(self.low)
+        above = scores[scores >= self.floor]
+        self.buckets += torch.bincount(torch.bucketize(above, self.cuts, right=True), minlength=len(self.buckets))
+        self.bars += torch.histc(above, BARS, edges[0], edges[-1])
+        if self.layer is not None:
+            p = _probability(above, self.layer)
+            at = (p * BINS).long().clamp_(max=BINS - 1)
+            self.bins += torch.bincount(at, minlength=BINS)
+            self.p += torch.bincount(at, p, BINS)
+            self.total += _probability(scores, self.layer).sum()
+
+    def at_cuts(self) -> np.ndarray:
+        """False positives at each ascending cut."""
+        return np.cumsum(self.buckets.cpu().numpy()[::-1])[-2::-1]
+
+    def reliability(self, negatives: int) -> Reliability:
+        """The bins of all negatives; the lowest, nearly all of them, is what the others leave."""
+        bins, p = self.bins.cpu().numpy(), self.p.cpu().numpy()
+        bins[0], p[0] = negatives - bins[1:].sum(), max(0.0, float(self.total) - p[1:].sum())
+        return Reliability(bins, p, np.zeros(BINS))
 
 
-def _curve(scores: np.ndarray, thresholds: np.ndarray, buckets: np.ndarray) -> Curve:
-    """The curve at ascending thresholds, from ascending positive scores and the negatives in the buckets above each."""
-    false = np.cumsum(buckets[::-1])[:-1]  # at the i-th highest threshold: all negatives that score at least as much
+def _probability(scores: Tensor, layer: OutputLayer) -> Tensor:
+    """sigmoid(w·score + b) in the place of the scores: passes over a block cost time."""
+    return torch.add(scores.new_tensor(layer.b), scores, alpha=layer.w, out=scores).sigmoid_()
+
+
+def _measured(scores: np.ndarray, negatives: _Negatives, pairs: int, layer: OutputLayer | None) -> AllPairs:
+    """The figures from ascending scores of the positives and what was counted of the negatives."""
+    positives = len(scores)
+    thresholds, false = negatives.cuts.cpu().numpy(), negatives.at_cuts()
+    at, values = None, {}
+    if layer is not None:
+        place = int(np.searchsorted(thresholds, np.float32(layer.threshold)))
+        at = Confusion(float((scores >= thresholds[place]).sum()), float(false[place]), positives)
+        thresholds, false = np.delete(thresholds, place), np.delete(false, place)
+        known = reliability(layer.probability(scores), True)
+        values["calibration_error"] = (known + negatives.reliability(pairs - positives)).error
+    curve = _curve(scores, thresholds, false)
+    values = {**figures(curve, at), "positives": float(positives), **values}
+    return AllPairs(
+        pairs,
+        positives,
+        {name: Estimate(value, value, value, "exact") for name, value in values.items()},
+        curve,
+        histogram(scores, bar_edges(negatives.low), negatives.bars.cpu().numpy(), pairs),
+        [{"name": "all pairs", "size": pairs, "sampled": pairs, "positives": positives, "weight": 1.0}],
+    )
+
+
+def _curve(scores: np.ndarray, thresholds: np.ndarray, false: np.ndarray) -> Curve:
+    """The curve at ascending thresholds, from ascending positive scores and the false positives at each."""
     true = len(scores) - np.searchsorted(scores, thresholds[::-1])
     last_of_tie = np.r_[np.diff(true) != 0, True]
     descending = thresholds[::-1].astype(np.float64)
-    return curve_from_counts(descending[last_of_tie], true[last_of_tie], false[last_of_tie], len(scores))
+    return curve_from_counts(descending[last_of_tie], true[last_of_tie], false[::-1][last_of_tie], len(scores))
 
 
-def _edges(low: float) -> np.ndarray:
-    """Edges of equally wide bins from the lowest threshold to 1 (rounding may put a cosine a hair above)."""
-    return np.linspace(low, max(1.0001, low + 1e-3), BINS + 1)
+def bar_edges(low: float, high: float = 1.0001) -> np.ndarray:
+    """Edges of equally wide bars from the lowest threshold to the highest score (rounding puts a cosine above 1)."""
+    return np.linspace(low, max(high, low + 1e-3), BARS + 1)
 
 
-def _as_histogram(scores: np.ndarray, low: float, negatives: np.ndarray, pairs: int) -> dict[str, list[float] | int]:
-    edges = _edges(low)
-    positive = np.histogram(scores, edges)[0]
+def histogram(scores: np.ndarray, edges: np.ndarray, negatives: np.ndarray, pairs: int) -> dict[str, list[float] | int]:
+    """The stored form of the positives' scores (k,) and of how many negatives each bar holds."""
     return {
         "edges": edges.tolist(),
         "negatives": negatives.tolist(),
-        "positives": positive.tolist(),
-        "below": int(pairs - negatives.sum() - len(scores)),
+        "positives": np.histogram(scores, edges)[0].tolist(),
+        "below": round(pairs - float(negatives.sum()) - len(scores)),
     }

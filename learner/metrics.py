@@ -7,22 +7,61 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Curve:
-    """Precision and recall at each distinct score of a positive, descending: three float64 arrays of one length."""
+    """Precision and recall at each distinct score of a positive, descending: float64 arrays of one length.
+
+    `low` and `high` are a band of the precision, point by point (95 %), where there is one.
+    """
 
     score: np.ndarray
     recall: np.ndarray
     precision: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
 
     def thinned(self, points: int = 500) -> "Curve":
         """At most that many points, evenly spaced in recall, the ends kept: enough for a plot."""
-        if len(self.score) <= points:
-            return self
+        return self if len(self.score) <= points else self.take(self.spread(points))
+
+    def spread(self, points: int) -> np.ndarray:
+        """The positions of at most that many points, evenly spaced in recall, the ends kept; ascending."""
         at = np.searchsorted(self.recall, np.linspace(self.recall[0], self.recall[-1], points))
-        at = np.unique(np.clip(at, 0, len(self.recall) - 1))
-        return Curve(self.score[at], self.recall[at], self.precision[at])
+        return np.unique(np.clip(at, 0, len(self.recall) - 1))
+
+    def take(self, at: np.ndarray) -> "Curve":
+        """The points at those positions, in that order."""
+        return Curve(**{name: column[at] for name, column in self._columns().items()})
 
     def as_dict(self) -> dict[str, list[float]]:
-        return {"recall": self.recall.tolist(), "precision": self.precision.tolist(), "score": self.score.tolist()}
+        """Equally long lists: recall, precision, score and, where there is a band, low and high."""
+        return {name: column.tolist() for name, column in self._columns().items()}
+
+    def _columns(self) -> dict[str, np.ndarray]:
+        columns = {"recall": self.recall, "precision": self.precision, "score": self.score}
+        return {**columns, **{name: band for name in ("low", "high") if (band := getattr(self, name)) is not None}}
+
+
+@dataclass(frozen=True)
+class Confusion:
+    """True and false positives at one threshold (score ≥ threshold), and the number of all positives."""
+
+    true: float
+    false: float
+    positives: float
+
+    def figures(self) -> dict[str, float]:
+        """Precision, recall and F1; no precision where nothing scores as much as the threshold."""
+        found = self.true + self.false
+        precision = {"precision": self.true / found} if found else {}
+        return {**precision, "recall": self.true / self.positives, "f1": 2 * self.true / (found + self.positives)}
+
+
+def figures(curve: Curve, at: Confusion | None) -> dict[str, float]:
+    """Average precision and precision at recall 0.2 and, where there is a threshold, precision, recall and F1 at it."""
+    ranked = {
+        "average_precision": average_precision(curve),
+        "precision_at_recall_20": precision_at_recall(curve, 0.2),
+    }
+    return {**ranked, **(at.figures() if at else {})}
 
 
 def curve_from_counts(thresholds: np.ndarray, true: np.ndarray, false: np.ndarray, positives: float) -> Curve:

@@ -1,6 +1,6 @@
 """One round: the same few functions serve the browser's rounds and the simulator's."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,7 +9,9 @@ from learner.acquisition import Pool, most_similar, strategy
 from learner.dataset import Dataset
 from learner.evaluation import AllPairs, evaluate_exact
 from learner.faiss_search import nearest_by_faiss
+from learner.heuristics import stated_figures
 from learner.output_layer import OutputLayer
+from learner.scorer import VectorScorer
 from learner.search import Pairs, count_pairs, nearest, pairs_numbered
 
 
@@ -72,7 +74,17 @@ def draw_pairs(dataset: Dataset, vectors: np.ndarray, known: np.ndarray, n: int,
     return Pairs(left, right, np.einsum("nd,nd->n", vectors[left], vectors[right]).astype(np.float32))
 
 
-def evaluate(dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress) -> AllPairs | None:
-    """Exact figures over all evaluation pairs, or None where there is no gold positive among them."""
+def evaluate(
+    dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress, layer: OutputLayer | None = None
+) -> AllPairs | None:
+    """Exact figures over all evaluation pairs, or None where there is no gold positive among them.
+
+    With an output layer also the figures at its threshold; with stated negatives also those of the stated pairs.
+    """
     left, right = vectors[dataset.evaluation_left], vectors[dataset.evaluation_right]
-    return evaluate_exact(left, right, dataset.evaluation_positives, dataset.symmetric, progress=progress)
+    positives = dataset.evaluation_positives
+    measured = evaluate_exact(left, right, positives, dataset.symmetric, progress=progress, layer=layer)
+    if measured is None:
+        return None
+    stated = stated_figures(dataset, VectorScorer(vectors, layer))
+    return replace(measured, estimates={**measured.estimates, **stated})

@@ -27,12 +27,14 @@ def dataset_of(corpus: Corpus) -> Dataset:
     """The corpus as rows: one for each item, in its order. Every item has a split."""
     items = corpus.items
     positives = [(pair.left, pair.right) for pair in corpus.gold if pair.positive]
+    stated = [(pair.left, pair.right, pair.positive) for pair in corpus.gold if not pair.closure]
     return make_dataset(
         [item.text for item in items],
         [item.side for item in items],
         [item.split or "" for item in items],
         corpus.kind == Kind.SYMMETRIC,
         np.array(positives, dtype=np.int64),
+        stated,
     )
 
 
@@ -87,7 +89,7 @@ def simulate(
     labels, layer, watch = Labels(), None, Stopwatch()
     with watch.stage("encode"):
         vectors = encoder.encode(dataset.texts, progress)
-    measured = _measure(dataset, vectors, watch, progress)
+    measured = _measure(dataset, vectors, layer, watch, progress)
     (out / "base.json").write_text(json.dumps(_row(0, labels, layer, measured, watch), indent=2))
     written = []
     with (out / "rounds.jsonl").open("w") as file:
@@ -103,7 +105,7 @@ def simulate(
                     layer = train(encoder, dataset.texts, labelled, settings, progress)
                 with watch.stage("encode"):
                     vectors = encoder.encode(dataset.texts, progress)
-            measured = _measure(dataset, vectors, watch, progress)
+            measured = _measure(dataset, vectors, layer, watch, progress)
             written.append(_row(number, labels, layer, measured, watch))
             _write_line(file, written[-1])
             _write_labels(corpus, labels, out / "labels.csv")
@@ -140,9 +142,11 @@ def _collect(
     labels.label += [int(key in positives) for key in dataset.keys(pairs.left, pairs.right).tolist()]
 
 
-def _measure(dataset: Dataset, vectors: np.ndarray, watch: Stopwatch, progress: Progress) -> AllPairs:
+def _measure(
+    dataset: Dataset, vectors: np.ndarray, layer: OutputLayer | None, watch: Stopwatch, progress: Progress
+) -> AllPairs:
     with watch.stage("evaluate"):
-        measured = evaluate(dataset, vectors, progress)
+        measured = evaluate(dataset, vectors, progress, layer)
     assert measured is not None  # _check found a positive
     return measured
 
@@ -151,11 +155,11 @@ def _row(
     number: int, labels: Labels, layer: OutputLayer | None, measured: AllPairs, watch: Stopwatch
 ) -> dict[str, Any]:
     return {
+        **{name: estimate.as_dict() for name, estimate in measured.estimates.items()},
         "round": number,
         "labels": len(labels.label),
-        "positives": sum(labels.label),
+        "positives": sum(labels.label),  # of the labels; those of the evaluation pairs are below
         "trained": layer is not None,
-        **{name: estimate.as_dict() for name, estimate in measured.estimates.items()},
         "pairs": measured.pairs,
         "evaluation_positives": measured.positives,
         "seconds": watch.seconds,

@@ -45,11 +45,11 @@ def test_with_a_large_enough_sample_the_figures_are_exact(design) -> None:  # ty
     people, vectors = population(True)
     score = scorer(vectors)
     strata = design(people, score, 10**6, np.random.default_rng(0))
-    assert all(stratum.enumerated for stratum in strata)
-    found, _ = estimate(score(*people.positives.T), strata, "", np.random.default_rng(0))
+    assert all(stratum.unseen == 0 for stratum in strata)
+    found = estimate(score(*people.positives.T), strata, "", np.random.default_rng(0))
     exact = evaluate_exact(vectors, vectors, people.positives, True)
     assert exact is not None
-    for name, figure in found.items():
+    for name, figure in found.estimates.items():
         assert figure.value == pytest.approx(exact.estimates[name].value, abs=1e-6)
 
 
@@ -63,9 +63,15 @@ def test_the_interval_of_a_sample_holds_the_exact_value(design) -> None:  # type
     held = 0
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        found = estimate(score(*people.positives.T), design(people, score, 4_000, rng), "", rng)[0]
+        found = estimate(score(*people.positives.T), design(people, score, 4_000, rng), "", rng).estimates
         held += found["average_precision"].low <= truth <= found["average_precision"].high
     assert held >= 18
+
+
+def test_few_pairs_are_one_stratum() -> None:
+    people, vectors = population(True, 40, 10)
+    (only,) = stratified(people, scorer(vectors), 100, np.random.default_rng(0))
+    assert (only.name, only.size, len(only.scores)) == ("all negatives", people.pairs - len(people.positives), 100)
 
 
 def test_every_pair_of_a_stratum_is_as_likely(monkeypatch: pytest.MonkeyPatch) -> None:

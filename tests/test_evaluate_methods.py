@@ -8,7 +8,6 @@ import pytest
 from db.corpus.corpus import load_corpus
 from db.domain import InputError
 from learner.evaluate import METHODS, Method, checked_method, evaluate_corpus
-from learner.matcher import load_matcher
 from tests.conftest import ROOT
 
 DEMO = ROOT / "annotate" / "demo"
@@ -18,8 +17,7 @@ DEMO = ROOT / "annotate" / "demo"
 def figures() -> dict[str, dict]:  # type: ignore[type-arg]
     """The demo's questions measured by every method with the bundled encoder."""
     corpus = load_corpus(DEMO / "questions.csv", None, DEMO / "gold.csv")
-    matcher = load_matcher("all-MiniLM-L6-v2")
-    return {name: evaluate_corpus(matcher, corpus, Method(name, sample=20_000)) for name in METHODS}
+    return {name: evaluate_corpus("all-MiniLM-L6-v2", corpus, Method(name, sample=20_000)) for name in METHODS}
 
 
 @pytest.mark.parametrize("method", ["near-random", "stratified"])
@@ -31,7 +29,11 @@ def test_a_sampled_figure_agrees_with_the_exact_one(figures, method: str) -> Non
         assert sampled["value"] == pytest.approx(exact["value"], abs=0.02)
         assert (exact["method"], sampled["method"]) == ("exact", method)
     strata = figures[method]["strata"]
-    assert sum(stratum["size"] for stratum in strata) == figures["exact"]["pairs"] - figures["exact"]["positives"]
+    assert sum(stratum["size"] for stratum in strata) == figures["exact"]["pairs"] == figures[method]["pairs"]
+    assert sum(stratum["positives"] for stratum in strata) == figures["exact"]["positives"]
+    curve = figures[method]["curve"]
+    assert len(curve["low"]) == len(curve["high"]) == len(curve["recall"])
+    assert set(figures[method]) == set(figures["exact"])
     assert np.isfinite([stratum["weight"] for stratum in strata]).all()
 
 

@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score, f1_score
 
+from db.domain import Cancelled
 from learner import evaluation, search
+from learner.calibration import reliability
 from learner.evaluation import TIE, AllPairs, evaluate_exact
 from learner.metrics import curve_from_scores, precision_at_recall
+from learner.output_layer import OutputLayer
 
 BINS = ("edges", "positives", "negatives", "below")
 
@@ -121,6 +124,59 @@ def test_the_figures_are_exact_and_say_so() -> None:
     for estimate in found.estimates.values():
         assert estimate.low == estimate.value == estimate.high
         assert estimate.method == "exact"
+
+
+@properties
+@given(
+    st.integers(2, 14), st.sampled_from([3, 64]), st.booleans(), st.floats(0.5, 30), st.floats(-0.9, 0.9),
+    st.integers(0, 10**6),
+)  # fmt: skip
+def test_figures_at_the_threshold_equal_brute_force(
+    n: int, d: int, symmetric: bool, w: float, threshold: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    left = drawn_vectors(rng, n, d, False)
+    right = left if symmetric else drawn_vectors(rng, 9, d, False)
+    positives = drawn_positives(rng, n, len(right), symmetric)
+    scores, labels = brute_force(left, right, positives, symmetric)
+    layer = OutputLayer(w, -w * threshold)
+    p = layer.probability(scores)
+    assume((np.abs(20 * p - (20 * p).round()) > 1e-4).all())  # no pair on the edge of a bin, or at the threshold
+    found = evaluate_exact(left, right, positives, symmetric, layer=layer)
+    assert found is not None
+    plain = evaluate_exact(left, right, positives, symmetric)
+    assert plain is not None
+    assert values(found) == values(plain)
+    assert found.histogram == plain.histogram
+    figures = {name: estimate.value for name, estimate in found.estimates.items()}
+    hits = p >= 0.5
+    assert figures["recall"] == pytest.approx(hits[labels == 1].mean())
+    assert figures["f1"] == pytest.approx(f1_score(labels, hits, zero_division=0.0))
+    assert figures.get("precision", "none") == (pytest.approx(labels[hits].mean()) if hits.any() else "none")
+    bins = reliability(p[labels == 1], True) + reliability(p[labels == 0], False)
+    assert figures["calibration_error"] == pytest.approx(bins.error, abs=1e-5)
+
+
+def test_a_layer_without_a_threshold_adds_no_figure() -> None:
+    vectors = np.eye(3, dtype=np.float32)
+    found = evaluate_exact(vectors, vectors, np.array([(0, 1)]), symmetric=True, layer=OutputLayer(0.0, 0.3))
+    assert found is not None
+    assert set(found.estimates) == {"average_precision", "precision_at_recall_20", "positives"}
+    assert found.strata == [{"name": "all pairs", "size": 3, "sampled": 3, "positives": 1, "weight": 1.0}]
+
+
+def test_it_can_be_stopped_after_any_block() -> None:
+    vectors = drawn_vectors(np.random.default_rng(0), 14, 3, False)
+    seen: list[float] = []
+
+    def stop(stage: str, done: float) -> None:
+        seen.append(done)
+        if len(seen) == 2:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        evaluate_exact(vectors, vectors, np.array([(0, 1)]), symmetric=True, progress=stop)
+    assert seen == [pytest.approx(3 / 14)] * 2  # two blocks of the first rows
 
 
 def test_without_a_positive_there_is_nothing_to_measure() -> None:

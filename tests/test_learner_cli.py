@@ -25,6 +25,7 @@ ROUND = {
     "round", "labels", "positives", "trained", "average_precision", "precision_at_recall_20", "pairs",
     "evaluation_positives", "seconds",
 }  # fmt: skip
+AT_THRESHOLD = {"precision", "recall", "f1", "calibration_error"}
 
 
 @dataclass(frozen=True)
@@ -179,12 +180,13 @@ def test_rounds_are_written_one_object_a_line(files: Files, out: Path) -> None:
     assert [row["labels"] for row in rounds] == [10, 25, 47]
     measured = files.pairs(evaluation_ids(out))
     for row in rounds:
-        assert set(row) == ROUND
+        assert ROUND <= set(row) <= ROUND | AT_THRESHOLD
+        assert row["trained"] == ("recall" in row)
         assert row["trained"] == (0 < row["positives"] < row["labels"])
         assert (row["pairs"], row["evaluation_positives"]) == (len(measured), len(files.gold & set(measured)))
         assert {"choose", "train", "encode", "evaluate"} >= set(row["seconds"])
         for name in ("average_precision", "precision_at_recall_20"):
-            assert set(row[name]) == {"value", "low", "high", "method"}
+            assert set(row[name]) == {"value", "low", "high", "method", "labels"}
             assert row[name]["low"] == row[name]["value"] == row[name]["high"]
             assert row[name]["method"] == "exact"
 
@@ -276,7 +278,12 @@ def test_evaluation_equals_brute_force(files: Files, out: Path, tmp_path: Path, 
     silent = learner("evaluate", "--model", out / "model", *files.known, "--out", tmp_path / "new" / "result.json")
     assert silent.out == ""
     short = learner("evaluate", "--model", out / "model", *files.known).json()
-    assert short == {name: value for name, value in found.items() if name != "curve"}
+    assert short == {name: value for name, value in found.items() if name not in ("curve", "histogram")}
+    assert set(short) >= AT_THRESHOLD
+    assert short["strata"] == [
+        {"name": "all pairs", "size": len(files.pairs()), "sampled": len(files.pairs()), "positives": len(files.gold),
+         "weight": 1.0}
+    ]  # fmt: skip
     assert json.loads((tmp_path / "new" / "result.json").read_text()) == found
 
 
@@ -287,6 +294,23 @@ def test_evaluation_of_a_simulations_split_gives_its_figures(files: Files, out: 
         for name in ("average_precision", "precision_at_recall_20"):
             assert found[name] == pytest.approx(row[name], abs=1e-4)
         assert found["positives"] == row["evaluation_positives"]
+
+
+def test_evaluation_from_audit_labels(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
+    pairs = files.pairs()
+    rows = [(*pair, int(pair in files.gold), 1.0, 0, len(pairs)) for pair in pairs]
+    audit = write(tmp_path / "audit.csv", ["id1", "id2", "label", "inclusion", "stratum", "size"], rows)
+    usual = ["evaluate", "--model", out / "model", *files.items, "--audit", audit]
+    found = learner(*usual).json()
+    assert found["average_precision"]["method"] == "audit"
+    assert found["average_precision"]["labels"] == found["pairs"] == len(pairs)
+    exact = files.brute_force(out / "model", pairs)
+    assert found["average_precision"]["value"] == pytest.approx(exact, abs=0.05)  # between labels it draws lines
+    assert found["positives"]["value"] == pytest.approx(len(files.gold))
+    known = learner(*usual, "--gold", files.folder / "gold.csv").json()
+    assert known == found  # gold without negatives adds no figure
+    short = write(tmp_path / "short.csv", ["id1", "id2", "label"], [row[:3] for row in rows])
+    assert "short.csv" in learner(*usual[:-1], short).refused()
 
 
 def test_the_best_matches(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
@@ -429,7 +453,9 @@ def test_bad_input_to_evaluate_is_one_line(twins: Files, tmp_path: Path, learner
     negative = write(tmp_path / "gold.csv", ["id1", "id2", "label"], [("a0", "b0", 0)])
     assert "no positive pair" in learner(*usual, "--gold", negative).refused()
     assert "'guess' is not known: use exact" in learner(*usual, "--gold", negative, "--method", "guess").refused()
-    assert "--gold" in learner(*usual).refused()
+    assert "give --gold, or --audit" in learner(*usual).refused()
+    both = learner(*usual, "--audit", negative, "--method", "exact")
+    assert "leave out --method" in both.refused()
     unknown = write(tmp_path / "unknown.csv", ["id1", "id2"], [("a0", "z9")])
     assert "unknown.csv, row 2, column 'id2': the id 'z9'" in learner(*usual, "--gold", unknown).refused()
 
@@ -458,6 +484,6 @@ def test_what_is_not_bad_input_fails_with_one_line(monkeypatch: pytest.MonkeyPat
     def broken(*_: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr("learner.cli.load_matcher", broken)
+    monkeypatch.setattr("learner.cli.evaluate_corpus", broken)
     run = learner("evaluate", "--model", twins.encoder, *twins.known)
     assert (run.code, run.out, run.err) == (1, "", "error: RuntimeError: first line second line\n")

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.metrics import average_precision_score
 
-from learner.metrics import Curve, average_precision, curve_from_counts, curve_from_scores, precision_at_recall
+from learner.metrics import (
+    Confusion,
+    Curve,
+    average_precision,
+    curve_from_counts,
+    curve_from_scores,
+    figures,
+    precision_at_recall,
+)
 
 Rows = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]
 
@@ -85,6 +93,29 @@ def test_thinning_keeps_the_ends_and_stays_on_the_curve() -> None:
     points = set(zip(whole.score.tolist(), whole.precision.tolist(), strict=True))
     assert points.issuperset(zip(thin.score.tolist(), thin.precision.tolist(), strict=True))
     assert whole.thinned(20_000) is whole
+
+
+def test_a_band_is_thinned_and_stored_with_its_curve() -> None:
+    score, grid = np.linspace(1, 0, 900), np.linspace(0.001, 0.9, 900)
+    curve = Curve(score, grid, grid, grid / 2, grid + 0.05)
+    thin = curve.thinned(50)
+    assert thin.low is not None and thin.high is not None
+    assert len(thin.low) == len(thin.high) == len(thin.score) <= 50
+    assert thin.low == pytest.approx(thin.precision / 2)
+    assert set(thin.as_dict()) == {"recall", "precision", "score", "low", "high"}
+    assert set(Curve(score, grid, grid).thinned(50).as_dict()) == {"recall", "precision", "score"}
+
+
+def test_figures_at_a_threshold_as_worked_out_by_hand() -> None:
+    found = Confusion(3, 1, 6).figures()
+    assert found == pytest.approx({"precision": 0.75, "recall": 0.5, "f1": 0.6})
+    assert Confusion(0, 0, 6).figures() == {"recall": 0, "f1": 0}  # where nothing is found there is no precision
+
+
+def test_figures_at_no_threshold_are_those_of_the_ranking() -> None:
+    curve = curve_from_scores(*WORKED.T)
+    assert set(figures(curve, None)) == {"average_precision", "precision_at_recall_20"}
+    assert figures(curve, Confusion(1, 0, 3))["recall"] == pytest.approx(1 / 3)
 
 
 def assert_same(one: Curve, other: Curve) -> None:

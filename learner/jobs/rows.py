@@ -28,15 +28,16 @@ class ProjectData:
 
 
 def read_project(session: Session, project_id: int) -> ProjectData:
-    """The project's settings, texts and gold positives."""
+    """The project's settings, texts, gold positives and the pairs that gold itself states."""
     project = session.get_one(Project, project_id)
     columns = select(Item.id, Item.side, Item.split, Item.text).where(Item.project_id == project_id).order_by(Item.id)
     ids, sides, splits, texts = zip(*session.execute(columns), strict=True)
     item_ids = np.array(ids, dtype=np.int64)
-    gold = select(Gold.left_id, Gold.right_id).where(Gold.project_id == project_id, Gold.positive)
-    pairs = np.array([tuple(pair) for pair in session.execute(gold)], dtype=np.int64).reshape(-1, 2)
-    symmetric = project.kind == Kind.SYMMETRIC
-    dataset = make_dataset(texts, sides, splits, symmetric, np.searchsorted(item_ids, pairs))
+    known = select(Gold.left_id, Gold.right_id, Gold.positive, Gold.closure).where(Gold.project_id == project_id)
+    gold = np.array([tuple(pair) for pair in session.execute(known)], dtype=np.int64).reshape(-1, 4)
+    gold[:, :2] = np.searchsorted(item_ids, gold[:, :2])
+    positives, stated = gold[gold[:, 2] == 1, :2], gold[gold[:, 3] == 0, :3]
+    dataset = make_dataset(texts, sides, splits, project.kind == Kind.SYMMETRIC, positives, stated)
     return ProjectData(Settings.model_validate(project.settings), dataset, item_ids)
 
 

@@ -1,0 +1,93 @@
+"""What gives a score to a pair of texts: an encoder's cosine, or a cross-encoder that reads both texts at once."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from sentence_transformers import CrossEncoder
+
+from db.domain import InputError, Progress, no_progress
+from learner.designs import cosines
+from learner.output_layer import OutputLayer
+
+CHUNK = 2_048  # pairs read between two reports of progress
+ARCHITECTURE = "ForSequenceClassification"
+
+
+class Scorer(Protocol):
+    """Scores any pair of rows of a dataset; its layer, where there is one, makes a probability of a score."""
+
+    @property
+    def layer(self) -> OutputLayer | None:
+        """p = sigmoid(w·score + b)."""
+
+    def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        """The score of each pair of rows, (n,)."""
+
+
+@dataclass(frozen=True)
+class VectorScorer:
+    """The cosine of unit vectors (rows of the dataset, d)."""
+
+    vectors: np.ndarray
+    layer: OutputLayer | None
+
+    def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        """The cosine of each pair of rows, (n,) float32."""
+        return cosines(self.vectors, self.vectors, left, right)
+
+
+@dataclass(frozen=True)
+class TextScorer:
+    """The logit of a cross-encoder for each pair of texts (ConcatBERT): p = sigmoid(score), the threshold is 0.
+
+    Of two logits the score is the second minus the first (paper 004, released code).
+    """
+
+    model: CrossEncoder
+    texts: Sequence[str]
+
+    @property
+    def layer(self) -> OutputLayer:
+        """The logit as it is."""
+        return OutputLayer(1.0, 0.0)
+
+    def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        """The logit of each pair of rows, (n,) float32; pairs are read one by one."""
+        parts = [np.empty(0, dtype=np.float32)]
+        for start in range(0, len(left), CHUNK):
+            here = slice(start, start + CHUNK)
+            parts.append(self._read(left[here], right[here]))
+            progress("score", min(1.0, (start + CHUNK) / len(left)))
+        return np.concatenate(parts)
+
+    def _read(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        pairs = [(self.texts[one], self.texts[other]) for one, other in zip(left, right, strict=True)]
+        logits = self.model.predict(pairs, activation_fn=torch.nn.Identity(), show_progress_bar=False)
+        return np.asarray(logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0], dtype=np.float32)
+
+
+def is_cross_encoder(name: str) -> bool:
+    """Whether the name is a folder with a model that classifies a sequence."""
+    try:
+        config: dict[str, Any] = json.loads((Path(name).expanduser() / "config.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return any(str(kind).endswith(ARCHITECTURE) for kind in config.get("architectures") or [])
+
+
+def load_cross_encoder(name: str, texts: Sequence[str], device: str | None = None) -> TextScorer:
+    """The scorer of a cross-encoder's folder, for these texts. Raises InputError where it cannot be one."""
+    try:
+        model = CrossEncoder(str(Path(name).expanduser()), device=device)
+    except (OSError, ValueError, RuntimeError, KeyError) as error:
+        what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"{name} cannot be loaded as a cross-encoder ({what}): save it again") from error
+    if model.num_labels not in (1, 2):
+        what = f"the model has {model.num_labels} outputs, and a pair needs one, or two (no, yes)"
+        raise InputError(f"{name}: {what}: use another model")
+    return TextScorer(model, texts)

@@ -1,0 +1,141 @@
+"""Audit labels in a file: read, refused with row and column, and measured."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from db.corpus.corpus import Corpus, load_corpus
+from db.domain import InputError, Split
+from learner.audit.estimates import measure_labels
+from learner.audit.files import AuditLabels, read_audit
+from learner.dataset import Dataset, make_dataset
+from learner.evaluation import evaluate_exact
+from learner.output_layer import OutputLayer
+from learner.scorer import VectorScorer
+from learner.simulate import dataset_of
+
+HEADER = "id1,id2,label,inclusion,stratum,size"
+
+
+def texts(folder: Path, name: str, n: int) -> Path:
+    path = folder / f"{name}.csv"
+    path.write_text("id,text\n" + "".join(f"{name}{i},text {name} {i}\n" for i in range(n)))
+    return path
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Corpus:
+    """Six texts of one list; the last trains."""
+    found = load_corpus(texts(tmp_path, "q", 6))
+    splits = [Split.EVALUATION] * 5 + [Split.TRAIN]
+    return replace(found, items=[replace(item, split=split) for item, split in zip(found.items, splits, strict=True)])
+
+
+def read(folder: Path, corpus: Corpus, *rows: str, header: str = HEADER) -> AuditLabels:
+    path = folder / "audit.csv"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return read_audit(path, corpus, dataset_of(corpus))
+
+
+def test_what_is_written_is_read(tmp_path: Path, corpus: Corpus) -> None:
+    found = read(tmp_path, corpus, "q1,q0,1,1,0,1", "q2,q3,0,0.5,3,4", "q2,q4,no".replace("no", "1,0.5,3,4"))
+    assert (found.left.tolist(), found.right.tolist()) == ([0, 2, 2], [1, 3, 4])
+    assert found.positive.tolist() == [True, False, True]
+    assert found.inclusion.tolist() == [1, 0.5, 0.5]
+    assert found.stratum.tolist() == [0, 1, 1]
+    assert found.sizes.tolist() == [1, 4]
+
+
+def test_strata_follow_from_the_probabilities_where_they_are_missing(tmp_path: Path, corpus: Corpus) -> None:
+    rows = "q0,q1,0,0.5", "q0,q2,1,1", "q0,q3,0,0.5", "q0,q4,0,0.5"
+    found = read(tmp_path, corpus, *rows, header="id1,id2,label,inclusion")
+    assert found.stratum.tolist() == [1, 0, 1, 1]  # the stratum that was drawn most densely is the highest
+    assert found.sizes.tolist() == [1, 6]
+
+
+def test_strata_can_be_left_out(tmp_path: Path, corpus: Corpus) -> None:
+    found = read(tmp_path, corpus, "q0,q1,1,1,0,1", "q0,q2,0,0.5,1,2", "q0,q3,1,0.25,2,4")
+    kept = found.of_strata(np.array([True, False, True]))
+    assert (kept.right.tolist(), kept.stratum.tolist(), kept.sizes.tolist()) == ([1, 3], [0, 1], [1, 4])
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("q0,q9,1,1,0,1", "row 3, column 'id2': the id 'q9' is not among the 6 ids"),
+        ("q0,q5,1,1,0,1", "row 3, column 'id2': 'q5' is not kept for measuring"),
+        ("q3,q3,1,1,0,1", "row 3, column 'id2': both ids name the same text"),
+        ("q1,q0,1,1,0,1", "row 3, column 'id2': the pair is in row 2 already"),
+        ("q2,q3,unsure,1,0,1", "row 3, column 'label': the label is 'unsure'; write 1 or 0"),
+        ("q2,q3,1,0,0,1", "row 3, column 'inclusion': '0' is no probability above 0 and at most 1"),
+        ("q2,q3,1,1.5,0,1", "row 3, column 'inclusion'"),
+        ("q2,q3,1,often,0,1", "row 3, column 'inclusion': 'often' is not a number"),
+        ("q2,q3,1,nan,0,1", "row 3, column 'inclusion': 'nan' is not a number"),
+        ("q2,q3,1,1,top,1", "row 3, column 'stratum': 'top' is not a number"),
+        ("q2,q3,1,1,1,0", "row 3, column 'size': '0' is no number of pairs"),
+        ("q2,q3,1,1,1,2.5", "row 3, column 'size': '2.5' is no number of pairs"),
+        ("q2,q3,1,1,0,7", "row 3, column 'size': the stratum has 1 pair in another row and 7 here"),
+        ("q2,q3,1,1,1,10", "the strata have 11 pairs, and there are 10: keep the labels of one design"),
+        ("q2,q3,1,1,0,1", "stratum 0 has 1 pair and 2 of them are labelled: correct the column 'size'"),
+    ],
+)
+def test_bad_rows_are_refused_with_their_place(tmp_path: Path, corpus: Corpus, row: str, message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read(tmp_path, corpus, "q0,q1,1,1,0,1", row)
+    assert str(refused.value).startswith("audit.csv")
+    assert message in str(refused.value)
+
+
+def test_a_missing_column_is_refused(tmp_path: Path, corpus: Corpus) -> None:
+    with pytest.raises(InputError, match="inclusion"):
+        read(tmp_path, corpus, "q0,q1,1", header="id1,id2,label")
+
+
+def test_ids_of_two_lists_belong_to_their_lists(tmp_path: Path) -> None:
+    found = load_corpus(texts(tmp_path, "q", 2), texts(tmp_path, "p", 2))
+    splits = [Split.EVALUATION, Split.EVALUATION, Split.BOTH, Split.BOTH]
+    both = replace(found, items=[replace(item, split=at) for item, at in zip(found.items, splits, strict=True)])
+    labels = read(tmp_path, both, "q1,p0,1,1,0,4")
+    assert (labels.left.tolist(), labels.right.tolist()) == ([1], [2])
+    with pytest.raises(InputError, match="the id 'p0' is not among the 2 ids"):
+        read(tmp_path, both, "p0,q1,1,1,0,4")
+
+
+def audited(labels: int) -> tuple[Dataset, VectorScorer, AuditLabels, np.ndarray]:
+    """300 texts in groups of three, and that many labels in each of ten strata of their best pairs; all positives."""
+    rng = np.random.default_rng(3)
+    vectors = np.repeat(rng.standard_normal((100, 16)), 3, axis=0) + 0.9 * rng.standard_normal((300, 16))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    left, right = np.triu_indices(300, 1)
+    positive = left // 3 == right // 3
+    order = np.argsort(-np.einsum("nd,nd->n", vectors[left], vectors[right]))
+    edges = np.r_[0, np.cumsum([64, 64, 128, 256, 512, 1_024, 2_048, 4_096]), len(order)]
+    drawn = [rng.permutation(order[low:high])[:labels] for low, high in pairwise(edges)]
+    sizes, counts = np.diff(edges), np.array([len(part) for part in drawn])
+    stratum, at = np.repeat(np.arange(len(drawn)), counts), np.concatenate(drawn)
+    found = AuditLabels(left[at], right[at], positive[at], (counts / sizes)[stratum], stratum, sizes)
+    pairs = np.column_stack([left[positive], right[positive]])
+    dataset = make_dataset([""] * 300, ["left"] * 300, ["evaluation"] * 300, True, np.empty((0, 2)))
+    return dataset, VectorScorer(vectors, OutputLayer(20.0, -14.0)), found, pairs
+
+
+def test_figures_from_labels_hold_the_exact_ones() -> None:
+    dataset, scorer, labels, positives = audited(60)
+    found = measure_labels(dataset, scorer, labels, np.random.default_rng(0))
+    exact = evaluate_exact(scorer.vectors, scorer.vectors, positives, True, layer=scorer.layer)
+    assert exact is not None
+    assert (found.pairs, found.positives, len(found.strata)) == (exact.pairs, None, 8)  # the ninth is below the pool
+    for name in ("average_precision", "precision_at_recall_20", "precision", "positives"):
+        assert found.estimates[name].low <= exact.estimates[name].value <= found.estimates[name].high
+        assert found.estimates[name].method == "audit"
+    json.dumps(found.strata)
+
+
+def test_too_few_labels_are_refused() -> None:
+    dataset, scorer, labels, _ = audited(3)
+    with pytest.raises(InputError, match="16 more are needed"):
+        measure_labels(dataset, scorer, labels, np.random.default_rng(0))

@@ -1,0 +1,79 @@
+"""Figures on stated pairs: the paper's on a worked example, and which of them a dataset has."""
+
+import numpy as np
+import pytest
+
+from db.domain import Progress, no_progress
+from learner.dataset import Dataset, make_dataset
+from learner.heuristics import pair_f1, question_f1, question_map, stated_figures
+from learner.output_layer import OutputLayer
+
+# WikiQA's metrics (paper 004) worked out by hand: question, score, label.
+ROWS = [(1, 2, 1), (1, 1, 0), (1, -1, 1), (2, 0.5, 0), (2, -0.5, 1), (3, 1, 0), (3, 0.2, 0), (4, 3, 1)]
+QUESTION, SCORE, POSITIVE = (np.array(column) for column in zip(*ROWS, strict=True))
+POSITIVE = POSITIVE == 1
+OF_PAIRS, OF_QUESTIONS = {"stated_accuracy", "stated_f1"}, {"question_map", "question_f1", "pair_f1"}
+
+
+class Known:
+    """A scorer that knows the score of each pair of rows."""
+
+    def __init__(self, scores: dict[tuple[int, int], float], layer: OutputLayer | None) -> None:
+        self.scores, self.layer = scores, layer
+
+    def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        return np.array([self.scores[pair] for pair in zip(left.tolist(), right.tolist(), strict=True)])
+
+
+def answers(layer: OutputLayer | None) -> tuple[Dataset, Known]:
+    """The worked example as a dataset: four questions on the left, eight answers on the right, and one to train on."""
+    sides, splits = ["left"] * 5 + ["right"] * 8, ["evaluation"] * 4 + ["train"] + ["both"] * 8
+    pairs = [(question - 1, 5 + at) for at, question in enumerate(QUESTION.tolist())]
+    stated = [(*pair, bool(label)) for pair, label in zip(pairs, POSITIVE, strict=True)] + [(4, 5, False)]
+    dataset = make_dataset([""] * 13, sides, splits, False, np.array(pairs)[POSITIVE], stated)
+    return dataset, Known(dict(zip(pairs, SCORE.tolist(), strict=True)), layer)
+
+
+def test_the_metrics_of_questions_as_worked_out_by_hand() -> None:
+    assert question_map(QUESTION, SCORE, POSITIVE) == pytest.approx(0.666667, abs=1e-6)
+    assert question_f1(QUESTION, SCORE, POSITIVE, 0.0) == pytest.approx(0.571429, abs=1e-6)
+    assert pair_f1(SCORE >= 0, POSITIVE) == pytest.approx(0.4)
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    for seed in range(20):
+        rows = np.random.default_rng(seed).permutation(len(SCORE))
+        shuffled = QUESTION[rows], SCORE[rows], POSITIVE[rows]
+        assert question_map(*shuffled) == pytest.approx(0.666667, abs=1e-6)
+        assert question_f1(*shuffled, 0.0) == pytest.approx(0.571429, abs=1e-6)
+
+
+def test_two_lists_have_the_figures_of_questions_too() -> None:
+    found = stated_figures(*answers(OutputLayer(1.0, 0.0)))
+    assert set(found) == OF_PAIRS | OF_QUESTIONS
+    assert found["question_map"].value == pytest.approx(0.666667, abs=1e-6)
+    assert found["stated_accuracy"].value == pytest.approx(2 / 8)
+    assert found["stated_f1"].value == found["pair_f1"].value == pytest.approx(0.4)
+    for figure in found.values():
+        assert (figure.low, figure.high, figure.method, figure.labels) == (figure.value, figure.value, "exact", 8)
+
+
+def test_without_a_threshold_only_the_ranking_is_measured() -> None:
+    for layer in (None, OutputLayer(0.0, 1.0)):
+        assert set(stated_figures(*answers(layer))) == {"question_map"}
+
+
+def test_one_list_has_the_figures_of_pairs() -> None:
+    stated = [(0, 1, True), (1, 2, False), (0, 2, False)]
+    dataset = make_dataset([""] * 3, ["left"] * 3, ["evaluation"] * 3, True, np.array([(0, 1)]), stated)
+    scores = {(0, 1): 0.9, (1, 2): 0.8, (0, 2): 0.1}
+    found = stated_figures(dataset, Known(scores, OutputLayer(10.0, -5.0)))
+    assert set(found) == OF_PAIRS
+    assert found["stated_accuracy"].value == found["stated_f1"].value == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("label", [True, False])
+def test_one_class_alone_has_no_figures(label: bool) -> None:
+    dataset = make_dataset([""] * 2, ["left"] * 2, ["evaluation"] * 2, True, np.array([(0, 1)]), [(0, 1, label)])
+    assert stated_figures(dataset, Known({(0, 1): 0.9}, OutputLayer(10.0, -5.0))) == {}
+    assert stated_figures(make_dataset([""], ["left"], ["evaluation"], True, np.empty((0, 2))), Known({}, None)) == {}
