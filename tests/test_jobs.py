@@ -75,6 +75,7 @@ def run(engine: Engine, project_id: int, stop_before: str = "") -> str:
         plan["training"] = steps.train_matcher(job_id, project_id, plan)
     plan["encode_seconds"] = steps.encode_items(job_id, project_id, plan)
     matcher_id = steps.evaluate_matcher(job_id, project_id, plan)
+    steps.audit_models(job_id, project_id, plan, matcher_id)
     if stop_before != "make_batch":
         steps.make_batch(job_id, project_id, plan, matcher_id)
     return job_id
@@ -336,7 +337,7 @@ def test_a_project_of_two_lists(engine: Engine, encoder: Path) -> None:
     with reading(engine) as session:
         sides = {item.id: (item.side, item.split) for item in session.scalars(select(Item))}
     for task in newest(engine, project_id)[1]:
-        assert sides[task.left_id] == ("left", "train")
+        assert sides[task.left_id] == ("left", "evaluation" if task.purpose == Purpose.AUDIT else "train")
         assert sides[task.right_id] == ("right", "both")
 
 

@@ -12,18 +12,23 @@ from typing import Any
 
 import numpy as np
 from dbos import DBOS
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from db.domain import Settings, batch_size_of
 from db.engine import artifacts, reading, writing
 from db.matchers import matcher_of, newest_matcher
-from db.models import Answer, Evaluation, Matcher, Round, Task
+from db.models import Answer, Evaluation, Matcher, Round
 from db.tasks import newest_round
 from learner.encoder import load_encoder
 from learner.evaluation import AllPairs
+from learner.jobs.audit_designs import FOLDER
+from learner.jobs.audit_draws import draw_pairs
+from learner.jobs.auditing import is_audited, measure_models
+from learner.jobs.batches import add_batch, audits_in
+from learner.jobs.evaluation_items import BASE, rows_of
 from learner.jobs.progress import reporting
-from learner.jobs.rows import known_keys, read_labels, read_project, tasks_of
+from learner.jobs.rows import known_keys, read_labels, read_project
 from learner.jobs.state import database, folder_of, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
 from learner.matcher import Matcher as TrainedMatcher
@@ -47,6 +52,7 @@ def next_round(project_id: int) -> str:
             plan["training"] = train_matcher(job_id, project_id, plan)
         plan["encode_seconds"] = encode_items(job_id, project_id, plan)
         matcher_id = evaluate_matcher(job_id, project_id, plan)
+        audit_models(job_id, project_id, plan, matcher_id)
         return make_batch(job_id, project_id, plan, matcher_id)
 
 
@@ -59,7 +65,7 @@ def make_plan(project_id: int) -> Plan:
         cutoff = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
         data = read_project(session, project_id)
         labelled = read_labels(session, project_id, data, cutoff)
-    number = newest.number if newest and has_base else 0
+    number = newest.number if newest and newest.number and has_base else 0
     trains = number > 0 and labelled.has_both_classes
     train_cost = 3 * len(labelled) * data.settings.epochs if trains else 0
     cost = train_cost + 1.1 * len(data.item_ids)
@@ -129,7 +135,7 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
         if stored is not None and stored.folder == _model_name(project_id, job_id, plan):
             return stored.id
         started = time.monotonic()
-        measured = evaluate(data.dataset, np.load(_vectors(project_id, job_id)), progress)
+        measured = evaluate(data.dataset, np.load(_vectors(project_id, job_id)), progress, _layer(plan))
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:
             add_details(_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())
@@ -138,34 +144,48 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
 
 
 @DBOS.step()
+def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> None:
+    """Nothing; without known positives among the evaluation pairs, every matcher has its figures from audit labels."""
+    share = plan["train_share"] + plan["encode_share"] + 0.02
+    with database() as engine, reporting(engine, job_id, share, 0.02) as progress:
+        with reading(engine) as session:
+            data = read_project(session, project_id)
+        if is_audited(data):
+            vectors = np.load(_vectors(project_id, job_id))[rows_of(data)]
+            measure_models(engine, project_id, data, progress, {matcher_id: vectors})
+
+
+@DBOS.step()
 def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str:
     """What was made, in words; the next round and its tasks are stored, once."""
     number = plan["number"] + 1
-    share = plan["train_share"] + plan["encode_share"] + 0.02
+    share = plan["train_share"] + plan["encode_share"] + 0.04
     with database() as engine, reporting(engine, job_id, share, 1 - share) as progress:
         with reading(engine) as session:
             data = read_project(session, project_id)
             known = known_keys(session, project_id, data)
         size = batch_size_of(plan["number"], data.settings.first, data.settings.growth)
-        layer = OutputLayer(plan["training"]["w"], plan["training"]["b"]) if plan["trains"] else None
+        layer = _layer(plan)
         batch = choose(
             data.dataset, np.load(_vectors(project_id, job_id)), layer, known, size + min(size, MOST_RESERVE),
             data.settings, np.random.default_rng([data.settings.seed, number]), progress,
         )  # fmt: skip
+        size = min(size, len(batch.pairs))
+        audits = audits_in(size, data.settings.audit_every) if is_audited(data) else 0
+        with reading(engine) as session:
+            audit = draw_pairs(session, project_id, data, audits) if audits else None
         with writing(engine) as session:
             newest = newest_round(session, project_id)
-            if newest is None or newest.number < number:
+            if newest is None or newest.number is None or newest.number < number:
                 row = Round(
-                    project_id=project_id, number=number, strategy=batch.strategy, size=min(size, len(batch.pairs)),
-                    matcher_id=matcher_id, note=_note(plan, len(batch.pairs)),
+                    project_id=project_id, number=number, strategy=batch.strategy, size=size,
+                    matcher_id=matcher_id, note=_note(plan, size),
                 )  # fmt: skip
-                session.add(row)
-                session.flush()
                 p = layer.probability(batch.pairs.score) if layer else None
-                if len(batch.pairs):
-                    session.execute(insert(Task), tasks_of(batch, data, p, project_id, row.id))
+                rng = np.random.default_rng([data.settings.seed, number, 1])
+                add_batch(session, row, batch, p, data, audit, rng)
     _tidy(project_id, job_id)
-    return f"batch {number}: {min(size, len(batch.pairs))} pairs by {batch.strategy}"
+    return f"batch {number}: {size} pairs by {batch.strategy}"
 
 
 def _store_matcher(
@@ -222,6 +242,11 @@ def _note(plan: Plan, found: int) -> str:
     return f"{what}: a model needs both. The next most similar pairs follow; training starts with the first {missing}."
 
 
+def _layer(plan: Plan) -> OutputLayer | None:
+    """The output layer of the matcher at hand; nothing for the pre-trained encoder."""
+    return OutputLayer(plan["training"]["w"], plan["training"]["b"]) if plan["trains"] else None
+
+
 def _model_name(project_id: int, job_id: str, plan: Plan) -> str | None:
     """The folder of the matcher below the artifact folder; nothing for the base encoder itself."""
     return f"{folder_of(project_id, job_id)}/model" if plan["trains"] else None
@@ -240,7 +265,7 @@ def _tidy(project_id: int, job_id: str) -> None:
     with database() as engine, reading(engine) as session:
         named = set(session.scalars(select(Matcher.folder).where(Matcher.project_id == project_id)))
     for folder in (artifacts() / f"project-{project_id}").iterdir():
-        if folder.name == job_id:
+        if folder.name == job_id or folder.name.split("-")[0] in (BASE, FOLDER):
             continue
         (folder / "vectors.npy").unlink(missing_ok=True)
         if f"{folder_of(project_id, folder.name)}/model" not in named:

@@ -1,0 +1,173 @@
+"""The job `correction`: a matcher's putative false positives → strata → a sitting; labels → the corrected precision.
+
+Pairs that gold does not name count as negatives, and some of them are positives. With `draw` = 0 the job draws nothing:
+it computes the figures of every correction again whose pairs are all labelled.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from dbos import DBOS
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from db.audits import add_audit_tasks
+from db.domain import DesignKind, InputError
+from db.engine import artifacts, reading, writing
+from db.matchers import matcher_of
+from db.models import Design, Matcher, Round
+from learner.audit.decks import Sides
+from learner.correction import STRATA, Putative, find_putative, lowest, near
+from learner.encoder import load_encoder
+from learner.jobs.correction_figures import store_figures
+from learner.jobs.evaluation_items import rows_of, save_arrays, sides
+from learner.jobs.progress import reporting
+from learner.jobs.rows import ProjectData, read_project
+from learner.jobs.state import database, folder_of, job_state
+from learner.jobs.takeover import MOST_ATTEMPTS
+from learner.output_layer import OutputLayer
+from learner.search import Pairs, count_pairs
+
+NAME = "correction"
+MODELS = ("matcher", "base")  # the matcher scores the pairs; the pre-trained encoder says which are near
+ENCODE_SHARE = 0.45  # of the job, for each model
+
+
+@DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
+def correction(project_id: int, number: int, recall: float, draw: int) -> str:
+    """What was done, in words. number: the round of the matcher; draw: pairs of each stratum, 0 to compute figures."""
+    job_id = str(DBOS.workflow_id)
+    with job_state(job_id):
+        if draw:
+            for model in MODELS:
+                encode_evaluation_items(job_id, project_id, number, model)
+            draw_false_positives(job_id, project_id, number, recall, draw)
+        return measure_corrections(job_id, project_id)
+
+
+@DBOS.step()
+def encode_evaluation_items(job_id: str, project_id: int, number: int, model: str) -> None:
+    """Nothing; the evaluation items' vectors under one of MODELS lie in the job's folder, in the order of rows."""
+    with database() as engine, reporting(engine, job_id, MODELS.index(model) * ENCODE_SHARE, ENCODE_SHARE) as progress:
+        progress("load", 0.0)
+        with reading(engine) as session:
+            data, matcher = _read(session, project_id, number)
+        trained = model == "matcher" and matcher.folder is not None
+        encoder = load_encoder(str(artifacts() / str(matcher.folder)) if trained else matcher.encoder)
+        vectors = encoder.encode([data.dataset.texts[row] for row in rows_of(data)], progress)
+    save_arrays(_path(project_id, job_id, model), vectors=vectors)
+
+
+@DBOS.step()
+def draw_false_positives(job_id: str, project_id: int, number: int, recall: float, draw: int) -> None:
+    """Nothing; the design and its sitting are stored, once.
+
+    The pairs with the lowest permanent random numbers of each stratum are drawn, and put up in random order.
+    """
+    share = len(MODELS) * ENCODE_SHARE
+    with database() as engine, reporting(engine, job_id, share, 1 - share) as progress:
+        with reading(engine) as session:
+            data, matcher = _read(session, project_id, number)
+        seen, base = (sides(data, np.load(_path(project_id, job_id, model))["vectors"]) for model in MODELS)
+        positives, seed = data.dataset.evaluation_positives, data.settings.seed
+        found = find_putative(seen.left, seen.right, positives, recall, seen.symmetric, progress)
+        stratum = np.where(near(found.false, base.left, base.right, base.symmetric, progress), 0, 1)
+        drawn = lowest(seen.numbers(found.false.left, found.false.right, seed), stratum, draw)
+        np.random.default_rng([seed, number]).shuffle(drawn)
+        layer = None if matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
+        sizes = np.bincount(stratum, minlength=len(STRATA)).tolist()
+        design = _design(data, matcher, found, sizes, recall)
+        with writing(engine) as session:
+            _store(session, job_id, design, _tasks(seen, found.false, stratum, drawn, layer))
+
+
+@DBOS.step()
+def measure_corrections(job_id: str, project_id: int) -> str:
+    """What was done, in words; every correction whose pairs are all labelled has its figures."""
+    with database() as engine, writing(engine) as session:
+        told = store_figures(session, project_id)
+    shutil.rmtree(_path(project_id, job_id, MODELS[0]).parent, ignore_errors=True)
+    return told
+
+
+def _read(session: Session, project_id: int, number: int) -> tuple[ProjectData, Matcher]:
+    matcher = matcher_of(session, project_id, number)
+    if matcher is None:
+        raise InputError(f"round {number} has no model: choose one of the rounds that the Monitor page shows")
+    data = read_project(session, project_id)
+    if not len(data.dataset.evaluation_positives):
+        raise InputError(
+            "none of the known positives is a pair of evaluation items, so there is no precision to correct: "
+            "import known pairs of evaluation items"
+        )
+    return data, matcher
+
+
+def _design(data: ProjectData, matcher: Matcher, found: Putative, sizes: list[int], recall: float) -> Design:
+    """The design without its number and folder. sizes: the putative false positives in each stratum."""
+    dataset = data.dataset
+    high = float(found.false.score.max(initial=found.threshold))
+    return Design(
+        project_id=matcher.project_id,
+        kind=DesignKind.CORRECTION,
+        matcher_id=matcher.id,
+        pairs=count_pairs(len(dataset.evaluation_left), len(dataset.evaluation_right), dataset.symmetric),
+        strata=[
+            {"name": name, "low": found.threshold, "high": high, "size": size}
+            for name, size in zip(STRATA, sizes, strict=True)
+        ],
+        details={
+            "round": matcher.number,
+            "recall": recall,
+            "threshold": found.threshold,
+            "true": found.true,
+            "false": sizes,
+            "positives": len(dataset.evaluation_positives),
+        },
+    )
+
+
+def _tasks(
+    seen: Sides, false: Pairs, stratum: np.ndarray, drawn: np.ndarray, layer: OutputLayer | None
+) -> list[dict[str, Any]]:
+    """The columns of the tasks, in the order of `drawn` (positions in `false`)."""
+    chosen, strata = false.take(drawn), stratum[drawn]
+    inclusion = np.bincount(strata, minlength=len(STRATA)) / np.maximum(np.bincount(stratum, minlength=len(STRATA)), 1)
+    p = [None] * len(drawn) if layer is None else layer.probability(chosen.score).tolist()
+    columns = {
+        "left_id": seen.left_ids[chosen.left].tolist(),
+        "right_id": seen.right_ids[chosen.right].tolist(),
+        "position": range(len(drawn)),
+        "score": chosen.score.tolist(),
+        "p": p,
+        "inclusion": inclusion[strata].tolist(),
+        "stratum": strata.tolist(),
+    }
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _store(session: Session, job_id: str, design: Design, tasks: list[dict[str, Any]]) -> None:
+    """Nothing; the design and the sitting with its tasks are stored, once. Without tasks there is no sitting."""
+    folder = folder_of(design.project_id, job_id)
+    if session.scalar(select(Design.id).where(Design.folder == folder)) is not None:
+        return
+    last = session.scalar(select(func.max(Design.number)).where(Design.project_id == design.project_id))
+    design.number, design.folder = (last or 0) + 1, folder
+    session.add(design)
+    session.flush()
+    if tasks:
+        sitting = Round(
+            project_id=design.project_id,
+            strategy=DesignKind.CORRECTION,
+            size=len(tasks),
+            matcher_id=design.matcher_id,
+        )
+        session.add(sitting)
+        session.flush()
+        add_audit_tasks(session, sitting, design, tasks)
+
+
+def _path(project_id: int, job_id: str, model: str) -> Path:
+    return artifacts() / folder_of(project_id, job_id) / f"{model}.npz"

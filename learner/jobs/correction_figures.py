@@ -1,0 +1,70 @@
+"""The figures of manual corrections, computed from the labels of their pairs."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from db.answers import current_labels
+from db.corrections import correction_designs
+from db.domain import AnswerKind, Settings
+from db.models import Design, Project, Task
+from learner.correction import Checked, compare, correct
+
+Labels = dict[tuple[int, int], AnswerKind]
+DECIDED = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
+
+
+def store_figures(session: Session, project_id: int) -> str:
+    """What was done, in words; every correction whose pairs are all labelled has its figures in its design.
+
+    Before that it has none: the pairs that it shares with another round's correction, labelled already, are no fair
+    sample of its own.
+    """
+    settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+    labels = {(label.left_id, label.right_id): label.answer for label in current_labels(session, project_id)}
+    done: list[tuple[Design, list[Checked]]] = []
+    designs = correction_designs(session, project_id)
+    for design in designs:
+        answers = _answers(session, design, labels)
+        if any(answer is None for _, answer in answers) or (not answers and any(design.details["false"])):
+            continue
+        checked = [_checked(answers, at, size) for at, size in enumerate(design.details["false"])]
+        rng = np.random.default_rng([settings.seed, design.number])
+        comparison = _comparison(design, checked[0], done)
+        design.details = {**design.details, "result": _figures(design, checked, rng) | comparison}
+        done.append((design, checked))
+    return f"{len(done)} of {len(designs)} corrections have figures"
+
+
+def _answers(session: Session, design: Design, labels: Labels) -> list[tuple[int | None, AnswerKind | None]]:
+    """The stratum of each task of the design, and the label of its pair, whoever gave it and on whichever task."""
+    tasks = session.execute(select(Task.stratum, Task.left_id, Task.right_id).where(Task.design_id == design.id))
+    return [(stratum, labels.get((left, right))) for stratum, left, right in tasks]
+
+
+def _checked(answers: Sequence[tuple[int | None, AnswerKind | None]], stratum: int, size: int) -> Checked:
+    decided = [answer for at, answer in answers if at == stratum and answer in DECIDED]
+    return Checked(size, len(decided), decided.count(AnswerKind.NEGATIVE))
+
+
+def _figures(design: Design, checked: Sequence[Checked], rng: np.random.Generator) -> dict[str, Any]:
+    """labels; of each stratum, how many are `sampled` and how many of these are `false` positives; the precisions."""
+    forms = correct(design.details["true"], checked, rng)
+    return {
+        "labels": sum(one.labelled for one in checked),
+        "sampled": [one.labelled for one in checked],
+        "false": [one.real for one in checked],
+    } | {name: estimate.as_dict() for name, estimate in forms.items()}
+
+
+def _comparison(design: Design, one: Checked, before: Sequence[tuple[Design, Sequence[Checked]]]) -> dict[str, Any]:
+    """The near stratum against that of the last correction of another round at the same recall, where there is one."""
+    for earlier, (other, *_) in reversed(before):
+        same = earlier.details["recall"] == design.details["recall"]
+        if same and earlier.details["round"] != design.details["round"] and one.labelled and other.labelled:
+            rates = [one.rate, other.rate]
+            return {"comparison": {"with_round": earlier.details["round"], "p": compare(one, other), "rates": rates}}
+    return {}

@@ -1,0 +1,83 @@
+"""The evaluation items of a project as a model sees them, kept for measuring again when more labels have come."""
+
+import os
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from db.domain import Progress
+from db.engine import artifacts
+from db.models import Matcher
+from learner.audit.decks import Sides
+from learner.audit.ranking import Ranking, rank_all
+from learner.encoder import load_encoder
+from learner.jobs.rows import ProjectData
+
+BASE = "base"  # begins the name of a folder of what is known about a pre-trained encoder
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The items under one model: their vectors (n, d) float32, in the order of `rows_of`, and all pairs by score."""
+
+    vectors: np.ndarray
+    ranking: Ranking
+
+
+def rows_of(data: ProjectData) -> np.ndarray:
+    """The rows of all evaluation items, ascending."""
+    return np.union1d(data.dataset.evaluation_left, data.dataset.evaluation_right)
+
+
+def sides(data: ProjectData, vectors: np.ndarray) -> Sides:
+    """The two sides of all evaluation pairs. vectors: (n, d), in the order of `rows_of`."""
+    rows, dataset = rows_of(data), data.dataset
+    left, right = (np.searchsorted(rows, side) for side in (dataset.evaluation_left, dataset.evaluation_right))
+    return Sides(
+        vectors[left], vectors[right], data.item_ids[rows[left]], data.item_ids[rows[right]], dataset.symmetric
+    )
+
+
+def cosines_of(data: ProjectData, vectors: np.ndarray, left_ids: np.ndarray, right_ids: np.ndarray) -> np.ndarray:
+    """The score of each pair of items, (n,) float64. vectors: (k, d), in the order of `rows_of`."""
+    ids = data.item_ids[rows_of(data)]
+    left, right = vectors[np.searchsorted(ids, left_ids)], vectors[np.searchsorted(ids, right_ids)]
+    return np.einsum("nd,nd->n", left, right).astype(np.float64)
+
+
+def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:
+    """The items under this matcher: as stored, else from these `vectors` of theirs, else encoded; stored afterwards.
+
+    Vectors are stored in half precision, and whoever makes them gets what is stored: every figure of a matcher rests on
+    the same scores.
+    """
+    path = _path(matcher)
+    if not path.is_file():
+        if vectors is None:
+            encoder = load_encoder(str(artifacts() / matcher.folder) if matcher.folder else matcher.encoder)
+            vectors = encoder.encode([data.dataset.texts[row] for row in rows_of(data)], progress)
+        half = vectors.astype(np.float16)
+        seen = sides(data, half.astype(np.float32))
+        ranking = rank_all(seen.left, seen.right, seen.symmetric, progress)
+        save_arrays(path, vectors=half, counts=ranking.counts)
+    with np.load(path) as stored:
+        return Seen(stored["vectors"].astype(np.float32), Ranking(stored["counts"]))
+
+
+def _path(matcher: Matcher) -> Path:
+    """Beside the matcher's model, and gone with it."""
+    if matcher.folder:
+        return artifacts() / matcher.folder.removesuffix("/model") / "evaluation.npz"
+    name = sha256(matcher.encoder.encode()).hexdigest()[:8]  # another base encoder is another model
+    return artifacts() / f"project-{matcher.project_id}" / f"{BASE}-{name}" / "evaluation.npz"
+
+
+def save_arrays(path: Path, **arrays: np.ndarray) -> None:
+    """Nothing; the arrays lie in the file, whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_suffix(f".{os.getpid()}.tmp")  # a worker taken for dead may still be writing its own
+    with aside.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+    aside.replace(path)
