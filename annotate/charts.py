@@ -12,10 +12,12 @@ from annotate.monitoring import round_name
 POSITIVE, NEGATIVE = "#2f7fd6", "#d9730d"
 ROUNDS = ["#d9730d", "#d4567a", "#a767c9", "#2f7fd6"]
 NEUTRAL = "#7b8087"
+KINDS = {"pairs": NEUTRAL, "negatives": NEGATIVE, "positives": POSITIVE}  # of pairs in a histogram
 HEIGHT = 280
+BANDS = 2  # curves that are drawn with their bands
 FLOOR = 0.5  # where the bars of a logarithmic axis stand
 BATCH_TITLES = {"positives": "Positives found", "share_positive": "Share of positives"}
-LINES = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=400, symbolStrokeWidth=2.5)
+LINES = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=400, symbolStrokeWidth=2.5, symbolOpacity=1)
 SQUARES = alt.Legend(orient="bottom", symbolType="square")
 
 Plot = alt.LayerChart | alt.FacetChart
@@ -26,13 +28,13 @@ def estimate_chart(table: pd.DataFrame) -> Plot:
     spent = alt.Scale(domain=[0, max(10, int(table["labels"].max()))])
     axis = alt.Axis(format=",d", tickMinStep=1, tickCount=6)
     base = alt.Chart(table).encode(x=alt.X("labels:Q", title="Labels spent", scale=spent, axis=axis))
-    scale = _unit(table["high"].max())
+    scale, unit = _unit(table["high"].max()), alt.Axis(format=".1f", tickCount=5, labelFlush=False)
     interval = base.transform_filter("datum.high > datum.low").encode(
-        y=alt.Y("low:Q", title=None, scale=scale), y2="high:Q"
+        y=alt.Y("low:Q", title=None, scale=scale, axis=unit), y2="high:Q"
     )
     value = base.encode(
-        y=alt.Y("value:Q", title=None, scale=scale),
-        tooltip=_tooltips({"round": ("Round", "d"), "labels": ("Labels", ",d"), "value": ("Value", ".3f"),
+        y=alt.Y("value:Q", title=None, scale=scale, axis=unit),
+        tooltip=tooltips({"round": ("Round", "d"), "labels": ("Labels", ",d"), "value": ("Value", ".3f"),
                            "low": ("Low", ".3f"), "high": ("High", ".3f")}),
     )  # fmt: skip
     return alt.layer(
@@ -47,11 +49,20 @@ def describe_estimates(table: pd.DataFrame) -> str:
     """The course of one measure, in a sentence."""
     first, last = table.iloc[0], table.iloc[-1]
     start = f"{first.measure} over all pairs, by labels spent: {first.value:.3f} at {first.labels:,} labels"
-    return start + (f", {last.value:.3f} at {last.labels:,} labels." if len(table) > 1 else ".")
+    end = f", {last.value:.3f} at {last.labels:,} labels" if len(table) > 1 else ""
+    return f"{start}{end}{_between(last.low, last.high)}."
+
+
+def _between(low: float, high: float) -> str:
+    """The interval in words, where there is one."""
+    return f" (95% interval {low:.3f} to {high:.3f})" if high > low else ""
 
 
 def curve_chart(table: pd.DataFrame) -> Plot:
-    """A precision-recall curve for each round in the table; the area under a line is the average precision."""
+    """A precision-recall curve for each round in the table; the area under a line is the average precision.
+
+    Of one or two rounds the 95 % band is drawn too; more bands would hide one another.
+    """
     named = table.assign(name=table["round"].map(round_name), order=range(len(table)))
     names = list(dict.fromkeys(named["name"]))
     base = alt.Chart(named).encode(
@@ -66,10 +77,13 @@ def curve_chart(table: pd.DataFrame) -> Plot:
     points = base.mark_point(size=60, opacity=0).encode(
         tooltip=[
             alt.Tooltip("name:N", title="Matcher"),
-            *_tooltips({"recall": ("Recall", ".3f"), "precision": ("Precision", ".3f"), "score": ("Score", ".3f")}),
+            *tooltips({"recall": ("Recall", ".3f"), "precision": ("Precision", ".3f"), "low": ("Low", ".3f"),
+                        "high": ("High", ".3f"), "score": ("Score", ".3f")}),
         ]
-    )
-    return alt.layer(lines, points).properties(height=HEIGHT + 60)
+    )  # fmt: skip
+    bands = base.transform_filter("datum.high > datum.low").mark_area(interpolate="step-before", opacity=0.16)
+    drawn = [bands.encode(y=alt.Y("low:Q", scale=alt.Scale(domain=[0, 1])), y2="high:Q")] if len(names) <= BANDS else []
+    return alt.layer(*drawn, lines, points).properties(height=HEIGHT + 60)
 
 
 def describe_curves(table: pd.DataFrame) -> str:
@@ -78,7 +92,8 @@ def describe_curves(table: pd.DataFrame) -> str:
     for number in sorted(table["round"].unique()):
         reached = table[(table["round"] == number) & (table["recall"] >= 0.5)]
         if len(reached):
-            parts.append(f"{round_name(number)} {reached.iloc[0]['precision']:.2f}")
+            at = reached.iloc[0]
+            parts.append(f"{round_name(number)} {at.precision:.2f}{_between(at.low, at.high)}")
     return "Precision against recall. Precision where half of the positives are found: " + ", ".join(parts) + "."
 
 
@@ -88,7 +103,7 @@ def batch_chart(table: pd.DataFrame, column: str) -> Plot:
     base = alt.Chart(table.dropna(subset=[column])).encode(
         x=alt.X("round:O", title="Batch", scale=alt.Scale(domain=list(table["round"])), axis=alt.Axis(labelAngle=0)),
         y=alt.Y(f"{column}:Q", title=None, axis=alt.Axis(format=form, tickCount=5, tickMinStep=step)),
-        tooltip=_tooltips(
+        tooltip=tooltips(
             {"round": ("Batch", "d"), "answered": ("Answered", ",d"), column: (BATCH_TITLES[column], form)}
         ),
     )
@@ -104,38 +119,52 @@ def describe_batches(table: pd.DataFrame) -> str:
 
 
 def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
-    """The scores of all evaluation pairs: negatives as bars, positives as a step line, counts on a logarithmic axis."""
-    top = 2.0 * float(max(1, table["negatives"].max(), table["positives"].max()))
-    count = alt.Y(
+    """The scores of all evaluation pairs, counts on a logarithmic axis.
+
+    All pairs or the negatives are bars; the positives, where they are known, are a step line.
+    """
+    kinds = [kind for kind in KINDS if kind in table]
+    top = 2.0 * float(max(1, *table[kinds].max()))
+    encoded = {
+        "x": alt.X("score:Q", title="Score (cosine)", scale=alt.Scale(zero=False, nice=False)),
+        "y": _counts(top),
+        "color": alt.Color("pairs:N", title=None, scale=_kind_colours(kinds), legend=SQUARES),
+        "y2": "floor:Q",
+    }
+    bars = alt.Chart(_heights(table, kinds[0])).mark_bar(opacity=0.6).encode(x2="score_to:Q", **encoded)
+    steps = [
+        alt.Chart(_outline(_heights(table, kind)))
+        .mark_area(interpolate="step-after", line={"strokeWidth": 2}, opacity=0.35)
+        .encode(**encoded)
+        for kind in kinds[1:]
+    ]
+    shown = {"score_from": ("Score from", ".3f"), "score_to": ("to", ".3f")}
+    hover = alt.Chart(table).mark_bar(opacity=0).encode(
+        alt.X("score_from:Q"), x2="score_to:Q", y=alt.datum(top), y2=alt.datum(FLOOR),
+        tooltip=tooltips(shown | {kind: (kind.capitalize(), ",d") for kind in kinds}),
+    )  # fmt: skip
+    return alt.layer(bars, *steps, hover, *_threshold_layers(table, threshold)).properties(height=HEIGHT + 60)
+
+
+def _counts(top: float) -> alt.Y:
+    """The logarithmic axis of numbers of pairs, up to the top."""
+    return alt.Y(
         "height:Q",
         title="Pairs (logarithmic)",
         scale=alt.Scale(type="log", domain=[FLOOR, top], nice=False),
         axis=alt.Axis(format="~s", values=[10**power for power in range(12) if 10**power <= top]),
     )
-    kinds = alt.Scale(domain=["negatives", "positives"], range=[NEGATIVE, POSITIVE])
-    kind = alt.Color("pairs:N", title=None, scale=kinds, legend=SQUARES)
-    score = alt.X("score:Q", title="Score (cosine)", scale=alt.Scale(zero=False, nice=False))
-    bars = alt.Chart(_heights(table, "negatives")).mark_bar(opacity=0.6)
-    steps = alt.Chart(_outline(_heights(table, "positives"))).mark_area(
-        interpolate="step-after", line={"strokeWidth": 2}, opacity=0.35
-    )
-    hover = alt.Chart(table).mark_bar(opacity=0).encode(
-        alt.X("score_from:Q"), x2="score_to:Q", y=alt.datum(top), y2=alt.datum(FLOOR),
-        tooltip=_tooltips({"score_from": ("Score from", ".3f"), "score_to": ("to", ".3f"),
-                           "negatives": ("Negatives", ",d"), "positives": ("Positives", ",d")}),
-    )  # fmt: skip
-    layers = [
-        bars.encode(score, count, kind, x2="score_to:Q", y2="floor:Q"),
-        steps.encode(score, count, kind, y2="floor:Q"),
-    ]
-    return alt.layer(*layers, hover, *_threshold_layers(table, threshold)).properties(height=HEIGHT + 60)
+
+
+def _kind_colours(kinds: list[str]) -> alt.Scale:
+    return alt.Scale(domain=kinds, range=[KINDS[kind] for kind in kinds])
 
 
 def describe_histogram(table: pd.DataFrame, threshold: float | None) -> str:
-    """How many of the drawn pairs are positives, and where the threshold is, in a sentence."""
-    counted = f"{table['positives'].sum():,.0f} positives and {table['negatives'].sum():,.0f} negatives by score"
+    """How many of the drawn pairs are of each kind, and where the threshold is, in a sentence."""
+    counted = " and ".join(f"{table[kind].sum():,.0f} {kind}" for kind in reversed(KINDS) if kind in table)
     where = f"; the probability is one half at {threshold:.3f}" if threshold is not None else ""
-    return f"Score histogram: {counted}{where}."
+    return f"Score histogram: {counted} by score{where}."
 
 
 def _heights(table: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -162,7 +191,7 @@ def _threshold_layers(table: pd.DataFrame, threshold: float | None) -> list[alt.
     return [rule, word.encode(text="name:N", y=alt.value(2))]
 
 
-def _tooltips(fields: dict[str, tuple[str, str]]) -> list[alt.Tooltip]:
+def tooltips(fields: dict[str, tuple[str, str]]) -> list[alt.Tooltip]:
     """Tooltips of numbers: column, title and format."""
     return [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, (title, form) in fields.items()]
 
@@ -174,7 +203,7 @@ def _unit(largest: float) -> alt.Scale:
 
 def _round_colours(names: list[str]) -> alt.Scale:
     places = [i / (len(names) - 1) for i in range(len(names))] if len(names) > 1 else [1.0]
-    return alt.Scale(domain=names, range=[_between(place) for place in places])
+    return alt.Scale(domain=names, range=[_mixed(place) for place in places])
 
 
 def _round_dashes(names: list[str]) -> alt.Scale:
@@ -182,7 +211,7 @@ def _round_dashes(names: list[str]) -> alt.Scale:
     return alt.Scale(domain=names, range=[[5, 4] if name == round_name(0) else [1, 0] for name in names])
 
 
-def _between(place: float) -> str:
+def _mixed(place: float) -> str:
     """The colour at a place from 0 to 1 of the scale of rounds."""
     left = min(int(place * (len(ROUNDS) - 1)), len(ROUNDS) - 2)
     share = place * (len(ROUNDS) - 1) - left

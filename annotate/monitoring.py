@@ -1,24 +1,20 @@
-"""What the pages show of a project's rounds, as data frames and sentences."""
+"""What the pages show of a project's rounds, as data frames."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite
+from typing import Any
 
 import pandas as pd
 from sqlalchemy import Engine
 
-from db.domain import AnswerKind, Estimate
+from annotate.figures import TITLES, estimate
+from db.domain import AnswerKind, Settings
 from db.engine import reading
 from db.evaluations import evaluation_items, gold_counts, matchers_with_evaluations
-from db.models import Evaluation, Matcher, Round
-from db.rounds import answer_counts, rounds_of
+from db.models import Evaluation, Matcher, Project, Round
+from db.rounds import answer_counts, audit_counts, rounds_of
+from db.tasks import open_sitting, unanswered
 
-MEASURES = {"average_precision": "Average precision", "precision_at_recall_20": "Precision at 20% recall"}
-METHODS = {
-    "exact": "exact",
-    "near-random": "false positives estimated from the nearest pairs and a random sample of the others",
-    "stratified": "false positives estimated from a sample of each score stratum",
-}
 BIASED = (
     "The labels of the batches cannot take their place: the model chose those pairs because they are hard or similar, "
     "so they are a biased sample, and a figure computed from them would say nothing about all pairs."
@@ -32,67 +28,81 @@ class Report:
     matchers: list[tuple[Matcher, Evaluation | None]]
     rounds: list[Round]
     answers: dict[int, dict[AnswerKind, int]]
+    audits: dict[int, int]  # audit tasks by round
     gold: int  # known positives
     gold_measurable: int  # those that are pairs of evaluation items
     evaluation_items: int
+    sitting: int  # pairs of the open sitting that nobody has labelled
+    settings: Settings
 
     @property
     def measured(self) -> list[tuple[Matcher, Evaluation]]:
         """The matchers that have an estimate, the pre-trained encoder first."""
         return [(m, e) for m, e in self.matchers if e is not None and estimate(e, "average_precision") is not None]
 
+    @property
+    def audited(self) -> Evaluation | None:
+        """The newest evaluation that rests on audit labels, be there enough of them for figures or not."""
+        return next((e for _, e in reversed(self.matchers) if e is not None and e.audit), None)
+
 
 def read_report(engine: Engine, project_id: int) -> Report:
     """Everything that monitoring shows of a project, read in one transaction."""
     with reading(engine) as session:
         gold, measurable = gold_counts(session, project_id)
+        sitting = open_sitting(session, project_id)
         return Report(
             matchers=matchers_with_evaluations(session, project_id),
             rounds=rounds_of(session, project_id),
             answers=answer_counts(session, project_id),
+            audits=audit_counts(session, project_id),
             gold=gold,
             gold_measurable=measurable,
             evaluation_items=evaluation_items(session, project_id),
+            sitting=unanswered(session, sitting) if sitting else 0,
+            settings=Settings.model_validate(session.get_one(Project, project_id).settings),
         )
 
 
-def estimate(evaluation: Evaluation, measure: str) -> Estimate | None:
-    """A measure of an evaluation, or nothing where it could not be measured."""
-    stored = evaluation.estimates.get(measure)
-    if not stored or stored["value"] is None or not isfinite(stored["value"]):
-        return None
-    return Estimate(stored["value"], stored["low"], stored["high"], stored["method"])
-
-
 def estimates_table(report: Report) -> pd.DataFrame:
-    """One row for each round and measure: labels spent, value, interval, method."""
+    """One row for each round and measure: labels spent, value, interval, method, and what it was measured on."""
     rows = [
-        {"round": matcher.number, "labels": matcher.labels, "positives": matcher.positives, "measure": title}
-        | found.as_dict()
-        | {"pairs": evaluation.pairs, "evaluation_positives": evaluation.positives}
+        {
+            "round": matcher.number,
+            "labels": matcher.labels,
+            "positives": matcher.positives,
+            "measure": title,
+            "value": found.value,
+            "low": found.low,
+            "high": found.high,
+            "method": found.method,
+            "measured_on": found.labels,
+            "pairs": evaluation.pairs,
+            "evaluation_positives": evaluation.positives,
+        }
         for matcher, evaluation in report.measured
-        for measure, title in MEASURES.items()
+        for measure, title in TITLES.items()
         if (found := estimate(evaluation, measure)) is not None
     ]
-    columns = ["round", "labels", "positives", "measure", "value", "low", "high", "method", "pairs"]
+    columns = ["round", "labels", "positives", "measure", "value", "low", "high", "method", "measured_on", "pairs"]
     return pd.DataFrame(rows, columns=[*columns, "evaluation_positives"])
 
 
 def batches_table(report: Report) -> pd.DataFrame:
     """One row for each batch: how it was chosen, its size, what people answered, the share of positives."""
     return pd.DataFrame(
-        [_batch_row(batch, report.answers.get(batch.id, {})) for batch in report.rounds],
+        [_batch_row(batch, report.audits.get(batch.id, 0), report.answers.get(batch.id, {})) for batch in report.rounds],
         columns=["round", "strategy", "size", "answered", "positives", "negatives", "unsure", "share_positive"],
     )
 
 
-def _batch_row(batch: Round, answers: dict[AnswerKind, int]) -> dict[str, object]:
+def _batch_row(batch: Round, audits: int, answers: dict[AnswerKind, int]) -> dict[str, object]:
     positives, negatives = answers.get(AnswerKind.POSITIVE, 0), answers.get(AnswerKind.NEGATIVE, 0)
     decided = positives + negatives
     return {
         "round": batch.number,
         "strategy": batch.strategy,
-        "size": batch.size,
+        "size": batch.size - audits,
         "answered": sum(answers.values()),
         "positives": positives,
         "negatives": negatives,
@@ -102,29 +112,65 @@ def _batch_row(batch: Round, answers: dict[AnswerKind, int]) -> dict[str, object
 
 
 def curves_table(report: Report, rounds: Sequence[int]) -> pd.DataFrame:
-    """The precision-recall curves of some rounds, one row for each threshold, from the strictest down."""
-    frames = [
-        pd.DataFrame({"round": matcher.number, **{name: evaluation.curve[name] for name in _CURVE}})
-        for matcher, evaluation in report.measured
-        if matcher.number in rounds
-    ]
+    """The precision-recall curves of some rounds, one row for each threshold, from the strictest down.
+
+    `low` and `high` are the 95 % band of the precision, empty where it is exact.
+    """
+    frames = [_curve(matcher, evaluation) for matcher, evaluation in report.measured if matcher.number in rounds]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["round", *_CURVE])
 
 
-_CURVE = ("recall", "precision", "score")
+_CURVE = ("recall", "precision", "low", "high", "score")
+
+
+def _curve(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
+    points = len(evaluation.curve["recall"])
+    columns = {name: evaluation.curve.get(name) or [float("nan")] * points for name in _CURVE}
+    return pd.DataFrame({"round": matcher.number, **columns})
 
 
 def histogram_table(evaluation: Evaluation) -> pd.DataFrame:
-    """The number of negatives and positives among all evaluation pairs in each interval of the score."""
+    """The number of evaluation pairs in each interval of the score: negatives and positives, without gold `pairs`."""
     edges = evaluation.histogram.get("edges", [])
-    return pd.DataFrame(
+    counts = {name: evaluation.histogram[name] for name in _COUNTED if name in evaluation.histogram}
+    return pd.DataFrame({"score_from": edges[:-1], "score_to": edges[1:], **counts})
+
+
+_COUNTED = ("pairs", "negatives", "positives")
+
+
+def strata_table(evaluation: Evaluation) -> pd.DataFrame:
+    """One row for each stratum of the audit, the highest first: its size, its labels, what each of them stands for.
+
+    `share` is the estimated share of positives with its 95 % interval. Of the far stratum, which lies below the audited
+    pool, only an upper bound is known.
+    """
+    rows = [
         {
-            "score_from": edges[:-1],
-            "score_to": edges[1:],
-            "negatives": evaluation.histogram.get("negatives", []),
-            "positives": evaluation.histogram.get("positives", []),
+            "stratum": stratum["name"],
+            "score_from": stratum["low"],
+            "score_to": stratum["high"],
+            "size": stratum["size"],
+            "sampled": stratum["sampled"],
+            "positives": stratum["positives"],
+            "weight": stratum["size"] / stratum["sampled"] if stratum["sampled"] else None,
+            **_share(stratum, evaluation.audit["far"]),
+            "far": stratum["far"],
         }
-    )
+        for stratum in evaluation.audit.get("strata", [])
+    ]
+    numbers = ("score_from", "score_to", "weight", "share", "share_low", "share_high")  # empty where not known
+    return pd.DataFrame(rows, columns=_STRATUM).astype(dict.fromkeys(numbers, float))
+
+
+def _share(stratum: dict[str, Any], far: dict[str, Any]) -> dict[str, float | None]:
+    if stratum["far"]:
+        return {"share": None, "share_low": 0.0, "share_high": far["high"] / stratum["size"]}
+    return {"share": stratum["rate"], "share_low": stratum["rate_low"], "share_high": stratum["rate_high"]}
+
+
+_STRATUM = ["stratum", "score_from", "score_to", "size", "sampled", "positives", "weight", "share", "share_low",
+            "share_high", "far"]  # fmt: skip
 
 
 def threshold(matcher: Matcher) -> float | None:
@@ -134,16 +180,8 @@ def threshold(matcher: Matcher) -> float | None:
     return -matcher.b / matcher.w
 
 
-def method_in_words(found: Estimate, evaluation: Evaluation) -> str:
-    """The interval of the estimate where it has a width, how it was made, and over what."""
-    interval = f"95% interval {found.low:.3f} to {found.high:.3f}, " if found.high > found.low else ""
-    words = f"{interval}{METHODS.get(found.method, found.method)}"
-    over = f"over all {evaluation.pairs:,} pairs of evaluation items, {evaluation.positives:,} positives."
-    return f"{words[0].upper()}{words[1:]} {over}"
-
-
 def why_unmeasured(report: Report) -> str:
-    """What is missing before the project can be measured; empty when nothing is."""
+    """What is missing before known pairs can measure the project; empty when nothing is."""
     if not report.evaluation_items:
         return "No items are kept for measuring: the share of evaluation items was 0 when the project was made."
     if not report.gold:

@@ -7,30 +7,29 @@ import tomllib
 import altair as alt
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate import charts
+from annotate import charts, strata_chart
 from annotate.monitoring import (
     Report,
     batches_table,
     card,
     curves_table,
-    estimate,
     estimates_table,
     histogram_table,
-    method_in_words,
     read_report,
+    strata_table,
     threshold,
     why_unmeasured,
 )
 from db.domain import AnswerKind, Purpose, Split
 from db.engine import reading, writing
-from db.models import Answer, Evaluation, Matcher, Round, Task
+from db.models import Answer, Matcher, Round, Task
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
-from tests.measured import POSITIVES, SIZES, add_gold, answer_on, make_measured_project
+from tests.measured import POSITIVES, SIZES, add_gold, answer_on, make_audited_project, make_measured_project
 
 P, N, U, R, S = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE, AnswerKind.RETRACT, AnswerKind.SKIP)
 
@@ -41,12 +40,19 @@ def report(engine: Engine) -> Report:
     return read_report(engine, make_measured_project(engine, half_width=0.03))
 
 
+@pytest.fixture
+def audited(engine: Engine) -> Report:
+    return read_report(engine, make_audited_project(engine, "Audited"))
+
+
 def test_there_is_an_estimate_for_each_round_and_measure(report: Report) -> None:
     table = estimates_table(report)
-    assert list(table["round"]) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
-    assert list(table["labels"][::2]) == [0, 40, 100, 190, 325]
+    main = table[table["measure"].isin(["Average precision", "Precision at 20% recall"])]
+    assert list(main["round"]) == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    assert list(main["labels"][::2]) == [0, 40, 100, 190, 325]
     assert (table["low"] <= table["value"]).all() and (table["value"] <= table["high"]).all()
-    assert set(table["method"]) == {"near-random"}
+    assert set(main["method"]) == {"near-random"}
+    assert "F1 at the threshold" not in set(table[table["round"] == 0]["measure"])  # no threshold before training
     average = table[table["measure"] == "Average precision"]["value"]
     assert list(average) == [e.estimates["average_precision"]["value"] for _, e in report.measured]
 
@@ -100,7 +106,45 @@ def test_curves_are_those_of_the_chosen_rounds(report: Report) -> None:
     assert set(table["round"]) == {0, 3}
     for _, curve in table.groupby("round"):
         assert curve["recall"].is_monotonic_increasing and curve["score"].is_monotonic_decreasing
+        assert (curve["low"] <= curve["precision"]).all() and (curve["precision"] <= curve["high"]).all()
     assert curves_table(report, []).empty
+
+
+def test_an_exact_curve_has_an_empty_band(engine: Engine) -> None:
+    table = curves_table(read_report(engine, make_measured_project(engine, rounds=1)), [0])
+    assert len(table) and table["low"].isna().all() and table["high"].isna().all()
+
+
+def test_without_gold_the_histogram_holds_every_pair(audited: Report) -> None:
+    evaluation = audited.measured[-1][1]
+    table = histogram_table(evaluation)
+    assert list(table.columns) == ["score_from", "score_to", "pairs"]
+    assert table["pairs"].sum() == pytest.approx(evaluation.pairs, rel=1e-5)
+
+
+def test_the_strata_are_listed_from_the_highest_down(audited: Report) -> None:
+    _, evaluation = audited.measured[-1]
+    table = strata_table(evaluation)
+    assert table["size"].sum() == evaluation.pairs
+    assert table["score_from"].is_monotonic_decreasing and list(table["far"]) == [False] * 10 + [True]
+    assert (table["weight"] * table["sampled"] - table["size"]).abs().max() < 1e-6
+    pool, far = table[:-1], table.iloc[-1]
+    assert (pool["share_low"] <= pool["share"]).all() and (pool["share"] <= pool["share_high"]).all()
+    assert math.isnan(far["share"]) and far["share_high"] == pytest.approx(616_182 / 4_432_964)
+
+
+def test_too_few_audit_labels_are_an_audit_without_figures(engine: Engine) -> None:
+    report = read_report(engine, make_audited_project(engine, rounds=1, needed=38))
+    assert report.measured == [] and report.audited is not None and report.audited.audit["needed"] == 38
+
+
+def test_the_open_sittings_pairs_are_counted(engine: Engine) -> None:
+    project_id = make_project(engine, ["a", "b", "c", "d"])
+    make_round(engine, project_id, 2)
+    assert read_report(engine, project_id).sitting == 0
+    with writing(engine) as session:
+        session.scalars(select(Round)).one().number = None
+    assert read_report(engine, project_id).sitting == 2
 
 
 def test_the_histogram_holds_every_pair(report: Report) -> None:
@@ -142,26 +186,6 @@ def test_what_is_missing_for_a_measurement_is_said(
     assert said.startswith(reason) and bool(said) == bool(reason)
 
 
-def test_a_value_that_is_no_number_is_no_estimate() -> None:
-    stored = {"value": math.nan, "low": math.nan, "high": math.nan, "method": "exact"}
-    assert estimate(Evaluation(estimates={"average_precision": stored}), "average_precision") is None
-    assert estimate(Evaluation(estimates={}), "average_precision") is None
-
-
-@pytest.mark.parametrize(
-    ("half_width", "words"),
-    [
-        (0.0, r"Exact over all 200,600 pairs of evaluation items, 600 positives\."),
-        (0.03, r"95% interval 0\.\d{3} to 0\.\d{3}, false positives estimated from .* over all 200,600 pairs .*"),
-    ],
-)
-def test_a_figure_comes_with_its_interval_and_method(engine: Engine, half_width: float, words: str) -> None:
-    _, evaluation = read_report(engine, make_measured_project(engine, rounds=1, half_width=half_width)).measured[0]
-    found = estimate(evaluation, "average_precision")
-    assert found is not None
-    assert re.fullmatch(words, method_in_words(found, evaluation))
-
-
 def test_the_card_names_what_made_the_matcher(report: Report) -> None:
     facts = dict(card(report.matchers[2][0]))
     assert facts["Base encoder"] == "all-MiniLM-L6-v2"
@@ -195,7 +219,44 @@ def test_every_round_has_a_curve_of_its_own_look(report: Report) -> None:
 
 
 def test_one_round_alone_can_be_drawn(report: Report) -> None:
-    assert marks(charts.curve_chart(curves_table(report, [4]))) == ["line", "point"]
+    assert marks(charts.curve_chart(curves_table(report, [4]))) == ["area", "line", "point"]
+
+
+def test_the_bands_of_many_curves_would_hide_one_another(report: Report) -> None:
+    assert marks(charts.curve_chart(curves_table(report, [0, 4]))) == ["area", "line", "point"]
+    assert marks(charts.curve_chart(curves_table(report, [0, 2, 4]))) == ["line", "point"]
+
+
+def test_all_pairs_are_one_row_of_bars(audited: Report) -> None:
+    table = histogram_table(audited.measured[-1][1])
+    chart = charts.histogram_chart(table, 0.6)
+    assert marks(chart) == ["bar", "bar", "rule", "text"]
+    assert charts.describe_histogram(table, None) == f"Score histogram: {table['pairs'].sum():,} pairs by score."
+
+
+def test_the_far_stratum_has_a_colour_of_its_own(audited: Report) -> None:
+    table = strata_table(audited.measured[-1][1])
+    chart = strata_chart.strata_chart(table)
+    assert marks(chart) == ["rule", "point"]
+    (rows,) = chart.to_dict()["datasets"].values()
+    assert [row["stratum"] for row in rows if row["kind"] == "below the pool"] == ["below the pool"]
+    assert chart.to_dict()["layer"][0]["encoding"]["y"]["sort"] == list(table["stratum"])
+    assert strata_chart.describe_strata(table).startswith("Estimated share of positives in each of 10 strata: 0.92 in")
+
+
+@settings(deadline=None, max_examples=20)
+@given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=5))
+def test_no_share_breaks_the_logarithm_of_the_strata(shares: list[float]) -> None:
+    strata = [
+        {"stratum": str(i), "size": 9, "sampled": 3, "positives": 0, "share": share, "share_low": share / 2,
+         "share_high": min(1.0, share * 2), "far": False}
+        for i, share in enumerate(shares)
+    ]  # fmt: skip
+    chart = strata_chart.strata_chart(pd.DataFrame(strata)).to_dict()
+    low, high = chart["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    (rows,) = chart["datasets"].values()
+    assert 0 < low < high == 1
+    assert all(low <= row["share_low"] <= row["share"] <= 1 for row in rows)
 
 
 @pytest.mark.parametrize(("at", "extra"), [(0.6, ["rule", "text"]), (2.0, []), (None, [])])
@@ -213,10 +274,12 @@ def test_empty_bins_do_not_break_the_logarithm() -> None:
 def test_each_plot_is_described(report: Report) -> None:
     table = estimates_table(report)
     average = charts.describe_estimates(table[table["measure"] == "Average precision"])
-    course = r"Average precision over all pairs, by labels spent: 0\.\d+ at 0 labels, 0\.\d+ at 325 labels\."
+    course = r"Average precision over all pairs, by labels spent: 0\.\d+ at 0 labels, 0\.\d+ at 325 labels"
+    course += r" \(95% interval 0\.\d+ to 0\.\d+\)\."
     assert re.fullmatch(course, average)
     curves = charts.describe_curves(curves_table(report, [4, 0]))
-    assert re.search(r"Before training 0\.\d\d, Round 4 0\.\d\d\.$", curves)
+    band = r" \(95% interval 0\.\d{3} to 0\.\d{3}\)"
+    assert re.search(rf"Before training 0\.\d\d{band}, Round 4 0\.\d\d{band}\.$", curves)
     batches = charts.describe_batches(batches_table(report))
     assert batches.startswith("Positives found. batch 1: 9 of 40 answers, batch 2")
     described = charts.describe_histogram(histogram_table(report.measured[-1][1]), 0.5)
@@ -231,8 +294,8 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_every_colour_can_be_seen_in_both_themes(theme: str) -> None:
-    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
-    background = luminance(settings["theme"][theme]["backgroundColor"])
+    config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
+    background = luminance(config["theme"][theme]["backgroundColor"])
     names = [f"Round {i}" for i in range(12)]
     for colour in (charts.POSITIVE, charts.NEGATIVE, charts.NEUTRAL, *charts._round_colours(names).to_dict()["range"]):
         dark, light = sorted((background, luminance(colour)))

@@ -11,10 +11,17 @@ from db.domain import InputError
 from db.engine import writing
 from db.models import Job
 from tests.conftest import ROOT
-from tests.factories import make_project, make_round
-from tests.measured import add_job, add_worker, answer_round, make_measured_project, write_model_folder
+from tests.factories import make_design, make_project, make_round, make_sitting
+from tests.measured import (
+    add_job,
+    add_worker,
+    answer_round,
+    make_audited_project,
+    make_measured_project,
+    write_model_folder,
+)
 
-PAGE = ROOT / "annotate" / "pages" / "monitor.py"
+SHELL, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "monitor.py"
 
 
 def open_page(**parameters: str) -> AppTest:
@@ -56,7 +63,7 @@ def test_every_plot_has_a_description_and_a_table(engine: Engine, home: Path) ->
     page = open_page()
     descriptions = [plot.proto.alt for plot in page.get("vega_lite_chart")]
     assert len(descriptions) == 6 and all(len(text) > 40 for text in descriptions)
-    assert [table.label for table in page.expander] == ["Table"] * 4
+    assert [table.label for table in page.expander] == ["How these figures came about", *["Table"] * 4]
     downloads = [button.proto.label for button in page.get("download_button")]
     assert downloads == ["Download CSV"] * 4 + ["Labels as CSV", "Labels as JSONL", "Labels as Parquet"]
 
@@ -91,15 +98,108 @@ def test_the_model_can_be_taken_away_and_the_encoder_cannot(engine: Engine, home
     assert "nothing to take away" in page.markdown[-1].value
 
 
-def test_without_gold_the_page_says_why_nothing_is_measured(engine: Engine, home: Path) -> None:
+def test_figures_at_the_threshold_and_on_stated_pairs_are_in_rows_of_their_own(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, stated=True)
+    text = [element.value for element in open_page().markdown]
+    assert text.index("**At the threshold p = ½**") < text.index("**Over all pairs**")
+    assert text.index("**Over all pairs**") < text.index("**On the stated pairs**")
+    assert text[text.index("**On the stated pairs**") + 1 :][:2] == ["##### 0.912", "##### 0.884"]
+    assert any("say little about all pairs" in caption.value for caption in open_page().caption)
+
+
+def test_an_audited_project_shows_intervals_strata_and_what_is_below_the_pool(engine: Engine, home: Path) -> None:
+    make_audited_project(engine)
+    page = open_page()
+    assert headings(page)[:2] == ["Round 4, after 325 labels", "What more labels would bring"]
+    captions = [caption.value for caption in page.caption]
+    assert (
+        "95% interval 0.520 to 0.680, from 200 audit labels. Recall is of the positives in the audited pool."
+        in captions
+    )
+    assert "Change: 95% interval −0.010 to +0.050. It cannot be told from no change." in captions
+    assert page.metric[0].delta == "+0.020" and page.metric[0].proto.color == 2  # grey: it may be chance
+    below = " ".join(text.value for text in page.markdown if text.value)
+    assert "no more than 616,182 of them are positives" in below and "3.4% of the pairs" in below
+    assert page.dataframe[-2].value["far"].tolist() == [False] * 10 + [True]
+    assert page.get("download_button")[-1].proto.label == "Audit labels as CSV"
+    descriptions = [plot.proto.alt for plot in page.get("vega_lite_chart")]
+    assert len(descriptions) == 7 and descriptions[4].startswith("Estimated share of positives in each of 10 strata")
+
+
+def test_false_positives_can_be_checked_where_known_pairs_measure(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, name="Gold")
+    make_audited_project(engine, name="Audited")
+    assert "Check the false positives" in headings(open_page(project="Gold"))
+    assert "Check the false positives" not in headings(open_page(project="Audited"))
+
+
+def test_more_than_two_bands_are_not_drawn_and_the_page_says_so(engine: Engine, home: Path) -> None:
+    make_audited_project(engine)
+    page = open_page()
+    said = "The 95% bands are drawn for at most 2 rounds at a time."
+    assert said not in [caption.value for caption in page.caption]
+    page.pills(key="curve_rounds_4").set_value([1, 2, 3]).run()
+    assert said in [caption.value for caption in page.caption]
+
+
+def test_without_evaluation_items_nothing_can_be_measured(engine: Engine, home: Path) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(20)])
+    make_round(engine, project_id, 10)
+    page = open_page()
+    assert page.info[0].value.startswith("Nothing can be measured. No items are kept for measuring")
+    assert "draw_audit" not in [button.key for button in page.button]
+
+
+def test_without_gold_the_page_invites_to_audit_tasks(engine: Engine, home: Path) -> None:
     project_id = make_project(engine, [f"text {i}" for i in range(20)], evaluation=5)
     answer_round(engine, make_round(engine, project_id, 10), positives=4)
     page = open_page()
     told = page.info[0].value
-    assert told.startswith("There is nothing to measure against yet. No known pairs came with the texts")
-    assert "biased sample" in told
+    assert told.startswith("No known pairs came with the texts") and "biased sample" in told
+    assert "One task in 6 of a batch is one" in told
+    assert page.number_input(key="audit_draw").value == 60
     assert not page.metric
     assert headings(page) == ["Batches", "Labels"]
+
+
+def test_too_few_audit_labels_are_counted_until_the_first_figures(engine: Engine, home: Path) -> None:
+    make_audited_project(engine, rounds=1, needed=38, labels=12)
+    page = open_page()
+    assert page.info[0].value.startswith("**38 more audit labels until the first figures** (12 so far).")
+    assert not page.metric
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_audit_pairs_are_drawn_and_figures_brought_up_to_date(
+    engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch, measured: bool
+) -> None:
+    project_id = make_audited_project(engine, rounds=2, needed=0 if measured else 9)
+    asked: list[tuple[int, int]] = []
+
+    def request(engine: Engine, project_id: int, draw: int) -> str:
+        asked.append((project_id, draw))
+        if draw > 60:
+            raise InputError("a sitting is open: finish it or drop it")
+        return "j"
+
+    monkeypatch.setattr(jobs, "request_audit", request)
+    page = open_page()
+    page.button(key="update_audit").click().run()
+    page.button(key="draw_audit").click().run()
+    assert asked == [(project_id, 0), (project_id, 60)] and not page.error
+    page.number_input(key="audit_draw").set_value(80)
+    page.button(key="draw_audit").click().run()
+    assert page.error[0].value == "a sitting is open: finish it or drop it"
+
+
+def test_an_open_sitting_is_linked_to(engine: Engine, home: Path) -> None:
+    project_id = make_audited_project(engine, rounds=2)
+    make_design(engine, project_id)
+    make_sitting(engine, project_id, 4)
+    page = AppTest.from_file(str(SHELL), default_timeout=30).run()
+    page.switch_page("../pages/monitor.py").run()
+    assert not page.exception
+    assert page.get("page_link")[0].proto.label == "4 pairs of the open sitting left: answer them first"
 
 
 def test_gold_without_a_measurement_waits_for_the_first_job(engine: Engine, home: Path) -> None:

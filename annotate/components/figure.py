@@ -1,6 +1,8 @@
 """A plot with its description for screen readers, and the table behind it."""
 
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -16,22 +18,36 @@ def figure(chart: Plot, description: str) -> None:
 def table_behind(table: pd.DataFrame, name: str) -> None:
     """Nothing; draws the table of a plot, folded, with a download of the same rows. `name` names the file."""
     with st.expander("Table", icon=":material/table:"):
-        columns = {name: _column(name, table[name]) for name in map(str, table.columns)}
-        st.dataframe(table, hide_index=True, column_config=columns, alt=f"The table behind the plot: {name}")
-        st.download_button(
-            "Download CSV",
-            table.to_csv(index=False).encode(),
-            file_name=f"{name}.csv",
-            mime="text/csv",
-            icon=":material/download:",
-            on_click="ignore",
-            key=f"csv_{name}",
-        )
+        table_open(table, name)
 
 
-def _column(name: str, values: "pd.Series[Any]") -> Any:
-    """The column's name for people; fractions with four digits."""
+def table_open(
+    table: pd.DataFrame,
+    name: str,
+    formats: Mapping[str, str] = MappingProxyType({}),
+    height: Literal["auto", "content"] = "auto",
+) -> None:
+    """Nothing; draws the table of a plot with a download of the same rows. `name` names the file.
+
+    formats: how a column's numbers are written, in Streamlit's words; fractions have four digits. height: of ten rows
+    at most, or of all of them.
+    """
+    columns = {column: _column(column, table[column], formats) for column in map(str, table.columns)}
+    alt = f"The table behind the plot: {name}"
+    st.dataframe(table, hide_index=True, column_config=columns, height=height, alt=alt)
+    st.download_button(
+        "Download CSV",
+        table.to_csv(index=False).encode(),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"csv_{name}",
+    )
+
+
+def _column(name: str, values: "pd.Series[Any]", formats: Mapping[str, str]) -> Any:
+    """The column's name for people, and how its numbers are written."""
     title = name.replace("_", " ").capitalize()
-    if pd.api.types.is_float_dtype(values):
-        return st.column_config.NumberColumn(title, format="%.4f")
-    return st.column_config.Column(title)
+    form = formats.get(name, "%.4f" if pd.api.types.is_float_dtype(values) else None)
+    return st.column_config.NumberColumn(title, format=form) if form else st.column_config.Column(title)

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from annotate.app_state import engine
-from annotate.labels import export_labels
+from annotate.labels import Form, export_labels
 from annotate.monitoring import card, round_name
 from annotate.takeaway import address, usage
 from annotate.wording import literal
@@ -33,22 +33,29 @@ def model_card(project: str, matcher: Matcher) -> None:
         st.code(usage(project, matcher), language="python", wrap_lines=True)
 
 
-def label_downloads(project: str) -> None:
-    """Nothing; draws one download button for each file format of the labels."""
+def label_downloads(project: str, audited: bool) -> None:
+    """Nothing; draws one download button for each file format of the labels, and one for the audit labels."""
     with st.container(horizontal=True):
-        for form, title in FORMATS.items():
-            st.download_button(
-                f"Labels as {title}",
-                partial(_exported, project, form),
-                file_name=f"labels.{form}",
-                icon=":material/download:",
-                on_click="ignore",
-                key=f"labels_{form}",
-            )
+        for suffix, title in FORMATS.items():
+            _download(f"Labels as {title}", project, f"labels.{suffix}", Form.LABELS)
+        if audited:
+            _download("Audit labels as CSV", project, "audit.csv", Form.AUDIT)
 
 
-def _exported(project: str, form: str) -> bytes:
+def _download(title: str, project: str, name: str, form: Form) -> None:
+    """Nothing; draws the button. The suffix of the file's name says how the rows are written."""
+    st.download_button(
+        title,
+        partial(_exported, project, name, form),
+        file_name=name,
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"download_{name}",
+    )
+
+
+def _exported(project: str, name: str, form: Form) -> bytes:
     with TemporaryDirectory(prefix="allpairs-") as folder:
-        path = Path(folder) / f"labels.{form}"
-        export_labels(engine(), project, path)
+        path = Path(folder) / name
+        export_labels(engine(), project, path, form)
         return path.read_bytes()

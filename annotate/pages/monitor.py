@@ -4,19 +4,22 @@ import streamlit as st
 
 from annotate import charts
 from annotate.app_state import current_project, engine
+from annotate.components.audit import audit_section, invitation
+from annotate.components.correction import corrections
+from annotate.components.explain import advising, explanation
 from annotate.components.figure import figure, table_behind
+from annotate.components.headline import headline
 from annotate.components.job_status import job_line
 from annotate.components.model_card import label_downloads, model_card
+from annotate.components.strata import strata
+from annotate.figures import MEASURES
 from annotate.monitoring import (
     BIASED,
-    MEASURES,
     Report,
     batches_table,
     curves_table,
-    estimate,
     estimates_table,
     histogram_table,
-    method_in_words,
     read_report,
     round_name,
     threshold,
@@ -39,64 +42,29 @@ def main() -> None:
     if not report.matchers and not report.rounds:
         st.info("No round yet. The first job encodes the texts and makes the first batch.", icon=":material/hourglass:")
         return
-    measures(report)
+    measures(report, project.id)
     batches(report)
     models(report, project.name)
 
 
-def measures(report: Report) -> None:
-    """Nothing; draws every plot that rests on a measurement, or says why there is none."""
+def measures(report: Report, project_id: int) -> None:
+    """Nothing; draws every plot that rests on a measurement, or says why there is none and how to get one."""
     if report.measured:
         headline(report)
+        explanation(report)
+        advising(report)
         learning(report)
         curves(report)
         scores(report)
-    elif reason := why_unmeasured(report):
-        st.info(f"There is nothing to measure against yet. {reason} {BIASED}", icon=":material/straighten:")
+        strata(report)
+        audit_section(report, project_id)
+        corrections(project_id)
+    elif not report.evaluation_items:
+        st.info(f"Nothing can be measured. {why_unmeasured(report)} {BIASED}", icon=":material/straighten:")
+    elif not report.gold_measurable:
+        invitation(report, project_id)
     else:
         st.info("Nothing is measured yet: the first job does it.", icon=":material/straighten:")
-
-
-def headline(report: Report) -> None:
-    """Nothing; draws the newest round's figures, each with its interval and its method."""
-    matcher, evaluation = report.measured[-1]
-    after = f", after {matcher.labels:,} labels" if matcher.number else ""
-    st.subheader(f"{round_name(matcher.number)}{after}", anchor=False)
-    for column, (name, title) in zip(st.columns(len(MEASURES)), MEASURES.items(), strict=True):
-        found = estimate(evaluation, name)
-        if found is None:
-            continue
-        with column, st.container(border=True):
-            figure_with_change(title, found.value, change(report, name), previous(report))
-            st.caption(method_in_words(found, evaluation))
-
-
-def figure_with_change(title: str, value: float, difference: float | None, since: str | None) -> None:
-    """Nothing; draws the figure, and beside it how it changed; no change has neither arrow nor colour."""
-    st.metric(
-        title,
-        f"{value:.3f}",
-        delta=None if difference is None else f"{difference:+.3f}",
-        delta_color="normal" if difference else "off",
-        delta_arrow="auto" if difference else "off",
-        delta_description=since,
-    )
-
-
-def change(report: Report, name: str) -> float | None:
-    """How much the newest round's measure differs from the round before, to three digits."""
-    values = [estimate(evaluation, name) for _, evaluation in report.measured[-2:]]
-    if len(values) < 2 or values[0] is None or values[1] is None:
-        return None
-    return round(values[1].value - values[0].value, 3) + 0.0  # -0.0 becomes 0.0
-
-
-def previous(report: Report) -> str | None:
-    """The name of the round before the newest."""
-    if len(report.measured) < 2:
-        return None
-    before = report.measured[-2][0].number
-    return f"since round {before}" if before else "since before training"
 
 
 def learning(report: Report) -> None:
@@ -104,8 +72,10 @@ def learning(report: Report) -> None:
     st.subheader("Learning curve", anchor=False)
     table = estimates_table(report)
     for column, title in zip(st.columns(len(MEASURES)), MEASURES.values(), strict=True):
+        part = table[table["measure"] == title]
+        if part.empty:
+            continue
         with column:
-            part = table[table["measure"] == title]
             st.markdown(f"**{title}**")
             figure(charts.estimate_chart(part), charts.describe_estimates(part))
     table_behind(table, "estimates")
@@ -128,6 +98,8 @@ def curves(report: Report) -> None:
         st.caption("Choose a round to see its curve.")
         return
     figure(charts.curve_chart(table), charts.describe_curves(table))
+    if len(chosen) > charts.BANDS and table["low"].notna().any():
+        st.caption(f"The 95% bands are drawn for at most {charts.BANDS} rounds at a time.")
     table_behind(table, "precision-recall")
 
 
@@ -141,7 +113,7 @@ def scores(report: Report) -> None:
     table, at = histogram_table(evaluation), threshold(matcher)
     figure(charts.histogram_chart(table, at), charts.describe_histogram(table, at))
     if below := evaluation.histogram.get("below"):
-        st.caption(f"{below:,} more pairs score below {table['score_from'].min():.3f}, less than any positive.")
+        st.caption(f"{below:,} more pairs score below {table['score_from'].min():.3f} and are not drawn.")
     table_behind(table, f"scores-round-{number}")
 
 
@@ -182,7 +154,7 @@ def models(report: Report, project: str) -> None:
         number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"card_round_{newest}")
         model_card(project, by_number[number])
     st.subheader("Labels", anchor=False)
-    label_downloads(project)
+    label_downloads(project, report.audited is not None)
 
 
 main()

@@ -1,6 +1,7 @@
 """Monitor, jobs and settings in a real browser, with the pictures that the documents show."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import quote
@@ -14,14 +15,29 @@ from annotate.projects import delete_project
 from db.models import now
 from tests.browser.conftest import App
 from tests.conftest import ROOT
-from tests.measured import add_job, make_measured_project, write_model_folder
+from tests.measured import add_job, make_audited_project, make_measured_project, write_model_folder
 
 NAME = "Example (made-up figures)"  # the figures are drawn at random: the pictures must not pass for a result
+AUDITED = "Example without gold (made-up figures)"
 WIDTHS = {"desktop": 1280, "phone": 390}
-SHOWN = {  # what must be on the page before it is a picture: a text, a number of plots; and the picture's height
-    "monitor": ("Round 4, after 325 labels", 6, 1500),
-    "jobs": ("training, 43%, about 2 min left", 0, 1000),
-    "settings": ("Everything is saved.", 0, 1500),
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A picture: the page, and what must be on it before it is one, a text and a number of plots; and its height."""
+
+    page: str
+    project: str
+    text: str
+    plots: int
+    height: int
+
+
+SHOWN = {
+    "monitor": Shown("monitor", NAME, "Round 4, after 325 labels", 6, 1500),
+    "monitor-audit": Shown("monitor", AUDITED, "Strata of the audit", 7, 3450),
+    "jobs": Shown("jobs", NAME, "training, 43%, about 2 min left", 0, 1000),
+    "settings": Shown("settings", NAME, "Everything is saved.", 0, 1500),
 }
 OpenPage = Callable[[str], None]
 
@@ -38,25 +54,31 @@ def project(database: Engine) -> int:
 
 
 @pytest.fixture
-def open_page(page: Page, app: App, database: Engine, project: int) -> OpenPage:
+def audited(database: Engine) -> int:
+    return make_audited_project(database, AUDITED)
+
+
+@pytest.fixture
+def open_page(page: Page, app: App, database: Engine, project: int, audited: int) -> OpenPage:
     page.goto(app.url)
     expect(page.locator("[data-testid=stMain] :is(h1, h2)").first).to_be_visible(timeout=30_000)
 
     def open_page(name: str) -> None:
-        page.goto(f"{app.url}/{name}?project={quote(NAME)}")
-        text, plots, _ = SHOWN[name]
-        expect(page.get_by_text(text).first).to_be_visible(timeout=30_000)
+        shown = SHOWN[name]
+        page.goto(f"{app.url}/{shown.page}?project={quote(shown.project)}")
+        expect(page.get_by_text(shown.text).first).to_be_visible(timeout=30_000)
         expect(page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg.marks)")).to_have_count(
-            plots, timeout=30_000
+            shown.plots, timeout=30_000
         )
 
     return open_page
 
 
 @pytest.fixture(autouse=True)
-def remove(database: Engine, project: int) -> object:
+def remove(database: Engine, project: int, audited: int) -> object:
     yield
-    delete_project(database, project)  # the next test wants the name
+    for made in (project, audited):  # the next test wants the names
+        delete_project(database, made)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -65,8 +87,8 @@ def test_screenshots(page: Page, open_page: OpenPage, device: str, scheme: str) 
     folder = ROOT / "docs" / "screenshots"
     folder.mkdir(parents=True, exist_ok=True)
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    for name, (_, _, height) in SHOWN.items():
-        page.set_viewport_size({"width": WIDTHS[device], "height": height})
+    for name, shown in SHOWN.items():
+        page.set_viewport_size({"width": WIDTHS[device], "height": shown.height})
         open_page(name)
         page.wait_for_timeout(1000)  # the plots are drawn
         main = page.locator("[data-testid=stMain]")
@@ -77,9 +99,18 @@ def test_screenshots(page: Page, open_page: OpenPage, device: str, scheme: str) 
 
 
 def test_every_plot_can_be_heard(page: Page, open_page: OpenPage) -> None:
-    open_page("monitor")
-    for start in ("Average precision over all pairs", "Precision against recall", "Score histogram", "Positives found"):
+    open_page("monitor-audit")
+    for start in ("Average precision over all pairs", "Precision against recall", "Score histogram",
+                  "Estimated share of positives", "Positives found"):  # fmt: skip
         assert page.locator(f"[aria-label^='{start}']").count() >= 1, start
+
+
+def test_what_is_below_the_audited_pool_is_one_click_away(page: Page, open_page: OpenPage) -> None:
+    open_page("monitor-audit")
+    bound = page.get_by_text("At 95% certainty no more than 616,182 of them are positives.")
+    expect(bound.locator("visible=true")).to_have_count(0)
+    page.get_by_role("button", name="Below the audited pool").click()
+    expect(bound.locator("visible=true")).to_have_count(1)
 
 
 def test_the_model_is_downloaded_as_a_folder(

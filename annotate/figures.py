@@ -1,0 +1,115 @@
+"""The figures over all pairs in words: their names, their intervals, how they were made, how they changed."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+from db.domain import Estimate
+from db.models import Evaluation, Matcher
+
+MEASURES = {"average_precision": "Average precision", "precision_at_recall_20": "Precision at 20% recall"}
+AT_THRESHOLD = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
+OVER_ALL = {"positives": "Positives", "calibration_error": "Calibration error"}
+STATED = {
+    "stated_accuracy": "Accuracy",
+    "stated_f1": "F1",
+    "question_map": "Mean AP by question (c-MAP)",
+    "question_f1": "F1 by question",
+    "pair_f1": "F1 by answer",
+}
+TITLES = (
+    MEASURES
+    | {name: f"{title} at the threshold" for name, title in AT_THRESHOLD.items()}
+    | OVER_ALL
+    | {name: f"{title}, stated pairs" for name, title in STATED.items()}
+)
+METHODS = {
+    "exact": "exact",
+    "near-random": "false positives estimated from the nearest pairs and a random sample of the others",
+    "stratified": "false positives estimated from a sample of each score stratum",
+}
+POOLED = "Recall is of the positives in the audited pool."
+
+
+@dataclass(frozen=True)
+class Change:
+    """How much a measure differs from that of an earlier round; `low`, `high`: the interval of the difference."""
+
+    value: float
+    since: int  # the earlier round
+    sampled: bool  # whether either of the two rests on a sample
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def clear(self) -> bool:
+        """Whether the difference cannot be chance."""
+        if self.low is None or self.high is None:
+            return not self.sampled and self.value != 0
+        return self.low > 0 or self.high < 0
+
+
+def estimate(evaluation: Evaluation, measure: str) -> Estimate | None:
+    """A measure of an evaluation, or nothing where it could not be measured."""
+    stored = evaluation.estimates.get(measure)
+    if not stored or stored["value"] is None or not isfinite(stored["value"]):
+        return None
+    return Estimate(stored["value"], stored["low"], stored["high"], stored["method"], stored.get("labels", 0))
+
+
+def in_figures(measure: str, value: float) -> str:
+    """The value as the page writes it: a number of pairs in whole ones, everything else to three digits."""
+    return f"{value:,.0f}" if measure == "positives" else f"{value:.3f}"
+
+
+def interval(measure: str, found: Estimate) -> str:
+    """The 95 % interval of the figure in words, or that it is exact."""
+    if found.high <= found.low:
+        return METHODS.get(found.method, found.method)
+    return f"{in_figures(measure, found.low)} to {in_figures(measure, found.high)}"
+
+
+def method_in_words(measure: str, found: Estimate, evaluation: Evaluation) -> str:
+    """The interval of the estimate where it has a width, how it was made, and over what."""
+    between = f"95% interval {interval(measure, found)}, " if found.high > found.low else ""
+    if evaluation.audit:
+        return f"{between or 'Estimated '}from {counted(found.labels, 'audit label')}. {POOLED}"
+    words = f"{between}{METHODS.get(found.method, found.method)}"
+    over = f"over all {evaluation.pairs:,} pairs of evaluation items, {counted(evaluation.positives or 0, 'positive')}."
+    return f"{words[0].upper()}{words[1:]} {over}"
+
+
+def change(measured: Sequence[tuple[Matcher, Evaluation]], measure: str) -> Change | None:
+    """How the newest round's measure differs from the round before; nothing where there is none to compare with.
+
+    Where audit labels measure both rounds, the difference is theirs, with an interval of its own.
+    """
+    if len(measured) < 2:
+        return None
+    (earlier, before), (_, newest) = measured[-2:]
+    if newest.audit:
+        stored = newest.audit.get("changes", {}).get(measure)
+        return stored and Change(stored["value"], stored["since"], True, stored["low"], stored["high"])
+    old, new = estimate(before, measure), estimate(newest, measure)
+    if old is None or new is None:
+        return None
+    difference = round(new.value - old.value, 3) + 0.0  # -0.0 becomes 0.0
+    return Change(difference, earlier.number, sampled=old.low < old.high or new.low < new.high)
+
+
+def change_in_words(found: Change) -> str:
+    """The interval of the difference, and whether it can be told from no change; empty where it has no interval."""
+    if found.low is None or found.high is None:
+        return ""
+    told = "can" if found.clear else "cannot"
+    return f"Change: 95% interval {signed(found.low)} to {signed(found.high)}. It {told} be told from no change."
+
+
+def signed(value: float) -> str:
+    """The number with its sign, to three digits."""
+    return f"{value:+.3f}".replace("-", "−")
+
+
+def counted(number: int, word: str) -> str:
+    """The number with the word in its plural where it needs one."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
