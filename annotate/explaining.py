@@ -83,7 +83,7 @@ def _posterior(audit: dict[str, Any]) -> str:
         f"A labelled pair stands for {least['weight']:,.0f} pairs in the stratum “{literal(least['name'])}” and for "
         f"{most['weight']:,.0f} in “{literal(most['name'])}”: their size divided by their labels. The labels say how "
         "large the share of positives in each stratum can be, given that shares fall with the score (a posterior). "
-        "Each figure is the middle of many draws from it; the interval holds 95% of them."
+        "Each figure is the mean of many draws from it; the interval holds the middle 95% of them."
     )
 
 

@@ -37,9 +37,9 @@ def measure_labels(
     if missing := labels_needed(sample.labels, sample.sizes):
         what = f"{len(inside.positive):,} labels in {len(sample.sizes)} strata"
         raise InputError(f"{what}: {missing} more are needed, so that every stratum has {LEAST}")
-    posterior = draw_posterior(sample, rng)
     layer = scorer.layer
     view = View(ranking, scorer.score(inside.left, inside.right), layer.threshold if layer else None)
+    posterior = draw_posterior(sample, rng, ranks=view.ranks[:, None])
     rows = strata_table(sample, posterior)
     named = [{"name": f"stratum {at}"} | row for at, row in enumerate(rows, start=1)]
     return replace(measure(sample, posterior, view, rng), strata=named)

@@ -22,11 +22,12 @@ class Found:
     """Positives found down to a rank, in each draw: straight lines between the labelled pairs.
 
     rank: (n + 1,) ascending from 0, of the labelled pairs among all pairs under the model; found: (draws, n + 1);
-    positive: (n + 1,) int64, the labelled positives down to each rank.
+    labels, positive: (n + 1,) int64, the labelled pairs down to each rank, and the positives among them.
     """
 
     rank: np.ndarray
     found: np.ndarray
+    labels: np.ndarray
     positive: np.ndarray
 
     @property
@@ -67,11 +68,12 @@ class Found:
         That is where fewer than 15 labelled pairs lie above: then a straight line from the top to the first of them
         would know too much. The labels alone say Beta(positives + ½, negatives + ½) (Jeffreys).
         """
-        labels = np.searchsorted(self.rank, rank, side="right") - 1
-        positives = self.positive[labels]
+        at = np.searchsorted(self.rank, rank, side="right") - 1
+        labels, positives = self.labels[at], self.positive[at]
         alone = rng.beta(positives + 0.5, labels - positives + 0.5, size=precision.shape)
         second = np.arange(len(precision)) % 2 == 1
-        return np.where(second[:, None] & (labels < ENOUGH), alone, precision)
+        few = (labels < ENOUGH) & (labels < np.floor(rank))  # where every pair is labelled nothing is in doubt
+        return np.where(second[:, None] & few, alone, precision)
 
     def average_precision(self) -> np.ndarray:
         """The integral of precision over recall, (draws,).
@@ -96,8 +98,9 @@ def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray) -> F
     rank, first = np.unique(ranks[order], return_index=True)
     last = np.r_[first[1:], len(ranks)] - 1  # of the pairs with one rank
     found = np.cumsum(posterior.mass[:, order], axis=1)[:, last]
-    rank, known = np.r_[0.0, rank], np.r_[0, np.cumsum(positive[order])[last]]
-    return Found(rank, np.minimum(np.column_stack([np.zeros(len(found)), found]), rank), known)
+    rank = np.r_[0.0, rank]
+    labels, known = np.r_[0, last + 1], np.r_[0, np.cumsum(positive[order])[last]]
+    return Found(rank, np.minimum(np.column_stack([np.zeros(len(found)), found]), rank), labels, known)
 
 
 def figures(found: Found, threshold_rank: float | None, rng: np.random.Generator) -> dict[str, np.ndarray]:

@@ -60,7 +60,11 @@ def changes(
     sample: Sample, posterior: Posterior, before: View, after: View, rng: np.random.Generator
 ) -> dict[str, Estimate]:
     """By how much two models differ, on the same draws of the same labels: `after` minus `before`."""
-    old, new = (figures(found_by(posterior, sample.positive, view.ranks), None, rng) for view in (before, after))
+    seed = rng.integers(2**63)  # the same doubts for both
+    old, new = (
+        figures(found_by(posterior, sample.positive, view.ranks), None, np.random.default_rng(seed))
+        for view in (before, after)
+    )
     return {name: as_estimate(new[name] - old[name], len(sample.positive)) for name in CHANGES}
 
 

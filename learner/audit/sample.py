@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from learner.audit.chances import draw_chances
 from learner.audit.rates import draw_rates
 
 DRAWS = 1_000
-SPREAD = 0.5  # of one pseudo-positive, over all labelled pairs of a stratum: where unseen positives of it may lie
+LEAST = 0.2  # shape of the parts of very few found positives
+SPREAD = 1.5  # found positives that the places of a stratum's other positives by chance count as
 
 
 @dataclass(frozen=True)
@@ -51,17 +53,35 @@ class Posterior:
     mass: np.ndarray
 
 
-def draw_posterior(sample: Sample, rng: np.random.Generator, draws: int = DRAWS) -> Posterior:
+def draw_posterior(
+    sample: Sample, rng: np.random.Generator, draws: int = DRAWS, ranks: np.ndarray | None = None
+) -> Posterior:
     """How many positives each stratum has, and how they lie among its labelled pairs.
 
-    Each labelled positive stands for itself and for a random, on average equal part of its stratum's other positives (a
-    Bayesian bootstrap, Rubin 1981); half a positive more may lie with any labelled pair.
+    ranks: (n, m) of the labelled pairs under each of the models that are to be measured; without them all pairs of a
+    stratum are alike. Each labelled positive stands for itself and for a random, on average equal part of its stratum's
+    other positives (a Bayesian bootstrap, Rubin 1981). Part of these lie elsewhere, with any labelled pair by its
+    chance of being a positive: without that, a model better than the one that made the strata would be taken for no
+    better where few positives are found.
     """
     rates = draw_rates(*sample.effective(), sample.sizes, draws, rng)
     unseen = rng.binomial(np.maximum(sample.sizes - sample.labels, 0), rates)
-    shape = sample.positive + SPREAD / sample.labels[sample.stratum]
-    part = rng.standard_gamma(np.broadcast_to(shape, (draws, len(shape)))) * sample.weight + 1e-300
+    alike = np.ones((len(sample.positive), 0))
+    chance = draw_chances(sample.positive, alike if ranks is None else ranks, draws, rng)
+    mass = np.empty_like(chance)
     for stratum in range(len(sample.sizes)):
         here = np.nonzero(sample.stratum == stratum)[0]
-        part[:, here] *= (unseen[:, stratum] / part[:, here].sum(1))[:, None]
-    return Posterior((sample.positives + unseen) / sample.sizes, part + sample.positive)
+        positive = sample.positive[here]
+        likely = chance[:, here] / chance[:, here].sum(1, keepdims=True)
+        shape = _evenness(positive.sum()) * (positive + SPREAD * likely)
+        part = rng.standard_gamma(shape) * sample.weight[here] + 1e-300
+        mass[:, here] = part * (unseen[:, stratum] / part.sum(1))[:, None] + positive
+    return Posterior((sample.positives + unseen) / sample.sizes, mass)
+
+
+def _evenness(positives: int) -> float:
+    """The shape of each found positive's part: the mean over them then varies as its unbiased variance says.
+
+    Parts of shape 1 (Rubin's) vary less, by (k − 1)/(k + 1) for k positives; (k − 2)/k makes up for that.
+    """
+    return max((positives - 2) / positives, LEAST) if positives else 1.0

@@ -8,8 +8,11 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from learner.audit.allocation import FIRST, allocate, importance
+from learner.audit.measure import labels_needed
+from learner.audit.rates import draw_rates
+from learner.audit.sample import DRAWS, Sample
 from learner.jobs.audit_designs import Drawn, read_designs
-from learner.jobs.audit_labels import Labelled, posterior_of, read_labelled
+from learner.jobs.audit_labels import Labelled, read_labelled
 from learner.jobs.rows import ProjectData
 
 
@@ -33,8 +36,7 @@ def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) 
     decks = _left_in_decks(design, labelled, len(sizes))
     available = np.array([len(deck) for deck in decks])
     available[-1] = min(available[-1], max(0, FIRST - labelled.far_labels))  # more could not find anything there
-    posterior = posterior_of(labelled, np.random.default_rng([data.settings.seed, design.number]))
-    weight = np.zeros(len(sizes)) if posterior is None else np.r_[importance(posterior.rates, sample.sizes), 0.0]
+    weight = np.r_[_weight(sample, np.random.default_rng([data.settings.seed, design.number])), 0.0]
     counts = np.r_[sample.labels, labelled.far_labels]
     wanted = allocate(counts, available, weight, draw)
     inclusion = (counts + wanted) / np.maximum(sizes, 1)
@@ -45,6 +47,13 @@ def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) 
                   float(min(1.0, inclusion[deck.stratum[at]])))
         for at in chosen
     ]  # fmt: skip
+
+
+def _weight(sample: Sample, rng: np.random.Generator) -> np.ndarray:
+    """The importance of each stratum of the pool, (h,); nothing is known while labels are missing."""
+    if labels_needed(sample.labels, sample.sizes):
+        return np.zeros(len(sample.sizes))
+    return importance(draw_rates(*sample.effective(), sample.sizes, DRAWS, rng), sample.sizes)
 
 
 def _left_in_decks(design: Drawn, labelled: Labelled, strata: int) -> list[np.ndarray]:

@@ -55,10 +55,10 @@ def read_labelled(session: Session, project_id: int, data: ProjectData, designs:
     )  # fmt: skip
 
 
-def posterior_of(labelled: Labelled, rng: np.random.Generator) -> Posterior | None:
-    """The draws, or nothing while labels are missing."""
+def posterior_of(labelled: Labelled, ranks: np.ndarray, rng: np.random.Generator) -> Posterior | None:
+    """The draws, or nothing while labels are missing. ranks: (n, m) of the labelled pairs under each model."""
     sample = labelled.sample
-    return None if labels_needed(sample.labels, sample.sizes) else draw_posterior(sample, rng)
+    return None if labels_needed(sample.labels, sample.sizes) else draw_posterior(sample, rng, ranks=ranks)
 
 
 def _strata(

@@ -59,8 +59,9 @@ def measure_models(
     # one model's vectors in memory at a time
     views = [_view(data, one, look(data, one, fresh.get(one.id), progress), labelled) for one in matchers]
     rng = np.random.default_rng([data.settings.seed, designs[-1].number])
-    posterior = posterior_of(labelled, rng)
-    audits = [_audit(data.settings, designs[-1], labelled, posterior, view) for view in views]
+    posterior = posterior_of(labelled, np.column_stack([view.ranks for view in views]), rng)
+    halve = more_labels(labelled.sample, posterior) if posterior else None
+    audits = [_audit(data.settings, designs[-1], labelled, posterior, view) | {"halve": halve} for view in views]
     if posterior is None:
         rows = [_unmeasured(*each, labelled) for each in zip(matchers, views, audits, strict=True)]
     else:
@@ -133,7 +134,6 @@ def _audit(
             "size": far, "sampled": labelled.far_labels, "positives": labelled.far_positives,
             "high": upper_bound(far, labelled.far_positives, labelled.far_labels),
         },
-        "halve": more_labels(sample, posterior) if posterior else None,
         "reached": reached(sample, view, settings.target_precision) if posterior else None,
         "changes": {},
         "beyond": 0.0,

@@ -1,0 +1,93 @@
+"""Populations for tests of audits: vectors with every pair's score, and pools known by the ranks of their positives."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from learner.audit.decks import Sides
+from learner.audit.ranking import BINS, HIGH, LOW, Ranking
+from learner.audit.sample import Sample
+
+WIDTH = (HIGH - LOW) / BINS  # of a ranking's bin
+
+
+def unit_vectors(n: int, seed: int = 0, d: int = 8) -> np.ndarray:
+    """(n, d) float32 of length 1, all directions equally likely."""
+    made = np.random.default_rng(seed).standard_normal((n, d))
+    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+
+
+def make_sides(symmetric: bool, n: int = 70, m: int = 50, seed: int = 0) -> Sides:
+    """n left items; the right side is the same or m others. Ids are not rows, so that mixing them up shows."""
+    left = unit_vectors(n, seed)
+    right = left if symmetric else unit_vectors(m, seed + 1_000)
+    ids = 1_000 + 3 * np.arange(n)
+    return Sides(left, right, ids, ids if symmetric else 9_000 + 2 * np.arange(m), symmetric)
+
+
+def all_pairs(sides: Sides) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and scores of all pairs, one by one."""
+    n, m = len(sides.left), len(sides.right)
+    rows, columns = np.triu_indices(n, 1) if sides.symmetric else np.indices((n, m)).reshape(2, -1)
+    return rows, columns, (sides.left @ sides.right.T)[rows, columns]
+
+
+def ranking_of(bins: np.ndarray) -> tuple[Ranking, np.ndarray]:
+    """The ranking of pairs in these bins (n,), from 0 at the top, and their scores: the middles of their bins."""
+    counts = np.bincount(BINS - 1 - bins, minlength=BINS).astype(np.int64)
+    return Ranking(counts), HIGH - (bins + 0.5) * WIDTH
+
+
+@dataclass(frozen=True)
+class Pool:
+    """A pool of strata by rank. sizes: (h,) pairs in each; positives: ascending ranks, from 1, of all its positives."""
+
+    sizes: np.ndarray
+    positives: np.ndarray
+
+    def draw(self, labels: np.ndarray, rng: np.random.Generator) -> tuple[Sample, np.ndarray]:
+        """So many labelled pairs of each stratum, and their ranks."""
+        drawn = np.minimum(labels, self.sizes)
+        ends = np.cumsum(self.sizes)
+        ranks = np.concatenate([
+            1 + end - size + rng.choice(size, n, replace=False)
+            for end, size, n in zip(ends, self.sizes, drawn, strict=True)
+        ])  # fmt: skip
+        stratum = np.repeat(np.arange(len(self.sizes)), drawn)
+        weight = (self.sizes / np.maximum(drawn, 1))[stratum]
+        sample = Sample(stratum, np.isin(ranks, self.positives), weight, self.sizes)
+        return sample, ranks.astype(np.float64)
+
+    def truth(self, threshold_rank: int) -> dict[str, float]:
+        """The pool's figures with every pair labelled."""
+        found = np.arange(1, len(self.positives) + 1)
+        precision = found / self.positives
+        true = int((self.positives <= threshold_rank).sum())
+        return {
+            "average_precision": float(precision.mean()),
+            "precision_at_recall_20": float(precision[int(np.ceil(0.2 * len(found))) - 1]),
+            "positives": float(len(found)),
+            "precision": true / threshold_rank,
+            "recall": true / len(found),
+            "f1": 2 * true / (len(found) + threshold_rank),
+        }
+
+
+def doubling(floor: int, top: int = 128) -> np.ndarray:
+    """Sizes of strata of which each is as large as all above it together, down to at least `floor` pairs."""
+    sizes = [top]
+    while sum(sizes) < floor:
+        sizes.append(sum(sizes))
+    return np.array(sizes)
+
+
+def normal_pool(
+    mean: float, deviation: float, rng: np.random.Generator, pairs: int = 10**8, positives: int = 1_000
+) -> Pool:
+    """The highest hundredth (at least 4,096) of all pairs: negatives score N(0, 1), positives N(mean, deviation)."""
+    scores = np.sort(rng.normal(mean, deviation, positives))[::-1]
+    above = np.cumsum(rng.poisson(pairs * np.diff(norm.sf(scores), prepend=0.0)))
+    ranks = above + np.arange(1, positives + 1)
+    sizes = doubling(max(pairs // 100, 4_096))
+    return Pool(sizes, ranks[ranks <= sizes.sum()])

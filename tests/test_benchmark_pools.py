@@ -1,0 +1,122 @@
+"""The benchmark of estimators: pools by rank, the peers' estimators, and the methods' labels."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.audit_methods import METHODS, equal_shares, pool_edges
+from benchmarks.audits import Result, rows, verdict
+from benchmarks.oasis_peer import Sampler, f_interval, sample
+from benchmarks.oasis_strata import calibrate, csf_strata
+from benchmarks.pools import FIGURES, Pool, bands_to, draw_ranks, simulated
+from benchmarks.real_pools import ranks_of
+from benchmarks.weighted import answer, figures
+from learner.metrics import curve_from_counts
+
+POOL = Pool("small", 20_000, np.array([1, 2, 4, 7, 8, 15, 30, 90, 400, 3_000]))
+RANKS = st.sets(st.integers(1, 500), min_size=1, max_size=40)
+
+
+def test_the_truth_of_a_pool_is_what_the_definitions_say() -> None:
+    average = np.mean([1, 1, 3 / 4, 4 / 7, 5 / 8, 6 / 15, 7 / 30, 8 / 90, 9 / 400, 10 / 3_000])
+    assert POOL.truth() == pytest.approx([average, 2 * 5 / 20, 1.0, 5 / 10])
+    assert POOL.truth(90)[1] == pytest.approx(2 * 5 / 18)
+
+
+def test_a_simulated_pool_is_always_the_same_and_its_ranks_ascend() -> None:
+    pool = simulated("A")
+    assert np.array_equal(pool.positives, simulated("A").positives)
+    assert (np.diff(pool.positives) > 0).all()
+    assert pool.positives[-1] <= pool.pairs
+
+
+def test_bands_double_from_the_top_and_end_with_the_pairs() -> None:
+    assert bands_to(10**8, 128, 1_000).tolist() == [0, 128, 256, 512, 1_024]
+    assert bands_to(700, 128, 1_000).tolist() == [0, 128, 256, 512, 700]
+
+
+def test_drawn_ranks_lie_between_the_edges_each_once() -> None:
+    drawn = draw_ranks(10, 20, 100, np.random.default_rng(0))
+    assert sorted(drawn) == list(range(11, 21))
+
+
+@given(RANKS)
+def test_with_every_pair_labelled_the_weighted_figures_are_the_truth(ranks: set[int]) -> None:
+    pool = Pool("all", 500, np.array(sorted(ranks)))
+    everything = [np.arange(1, 501)]
+    value, low, high = answer(pool, np.array([0, 500]), everything, np.random.default_rng(0)).T
+    assert value == pytest.approx(pool.truth())
+    assert (low <= high).all()
+
+
+def test_a_positive_stands_for_its_weight() -> None:
+    ranks, weight = np.array([2, 40]), np.array([[1.0, 10.0]])
+    average, f1, at_20, recall = figures(ranks, weight, 2)[0]
+    assert average == pytest.approx((1 / 2 + 10 * 6.5 / 40) / 11)
+    assert f1 == pytest.approx(2 * 1 / (2 + 11))
+    assert at_20 == pytest.approx(11 / 40)
+    assert recall == pytest.approx(1 / 11)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=8), st.integers(0, 300))
+def test_equal_shares_spend_the_labels_and_differ_only_where_pairs_run_out(available: list[int], labels: int) -> None:
+    shares = equal_shares(np.array(available), labels)
+    assert shares.sum() == min(labels, sum(available))
+    assert (shares <= available).all()
+    short = shares < available
+    assert not short.any() or shares[short].max() - shares[short].min() <= 1
+
+
+def test_calibrated_scores_fall_with_the_rank_and_sum_to_about_the_positives() -> None:
+    calibrated = calibrate(POOL)
+    assert (np.diff(calibrated.chance) <= 0).all()
+    assert calibrated.below[-1] == pytest.approx(len(POOL.positives), rel=0.5)
+
+
+def test_oasis_strata_cover_all_pairs() -> None:
+    strata = csf_strata(calibrate(POOL))
+    assert strata.sizes.sum() == POOL.pairs
+    assert (strata.sizes > 0).all()
+    assert (np.diff(strata.chance) < 0).all()
+
+
+def test_oasis_spends_its_labels_and_its_estimate_is_that_of_its_draws() -> None:
+    strata = csf_strata(calibrate(POOL))
+    draws = sample(POOL, strata, 300, np.random.default_rng(0))
+    assert len(set(draws.rank.tolist())) == 300
+    assert len(set(draws.until(100).rank.tolist())) == 100
+    sampler = Sampler(POOL, strata, np.random.default_rng(0))
+    for _ in draws.rank:
+        sampler.draw()
+    assert sampler.estimate == pytest.approx(f_interval(draws, POOL.threshold)[0])
+
+
+def test_oasis_is_right_on_average() -> None:
+    strata = csf_strata(calibrate(POOL))
+    drawn = [sample(POOL, strata, 500, np.random.default_rng(seed)) for seed in range(40)]
+    error = np.array([f_interval(draws, POOL.threshold)[0] for draws in drawn]) - POOL.truth()[1]
+    assert abs(error.mean()) < 3 * error.std() / np.sqrt(len(error)) + 0.02
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_answers_at_every_budget(method: str) -> None:
+    answers = METHODS[method](POOL, (200, 400), np.random.default_rng(0))
+    assert answers.shape == (2, len(FIGURES), 3)
+    assert np.isfinite(answers[..., 0]).all()
+
+
+def test_ranks_come_back_from_an_exact_curve() -> None:
+    # scores 0.9, 0.8 (a positive and a negative), 0.7: true and false positives at each
+    curve = curve_from_counts(np.array([0.9, 0.8, 0.7]), np.array([1, 3, 4]), np.array([0, 1, 5]), 4)
+    assert ranks_of(curve, 4).tolist() == [1, 3, 4, 9]
+
+
+def test_the_table_has_a_line_for_each_budget_and_method_with_coverage_inside_the_pool() -> None:
+    edge = int(pool_edges(POOL)[-1])
+    right = np.array([[value, value - 0.001, value + 0.001] for value in POOL.truth(edge)])
+    results = [Result(POOL, method, np.tile(right, (5, 2, 1, 1))) for method in METHODS]
+    lines = rows(results, (300, 1_000))
+    assert len(lines) == 2 + 2 * len(METHODS)
+    assert "1.00 (" in lines[2]
+    assert verdict(results, (300, 1_000))[2].count("(OASIS)") == 2
