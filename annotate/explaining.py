@@ -80,8 +80,8 @@ def _posterior(audit: dict[str, Any]) -> str:
     drawn = sorted((s for s in audit["strata"] if s["sampled"] and not s["far"]), key=lambda s: float(s["weight"]))
     least, most = drawn[0], drawn[-1]
     return (
-        f"A labelled pair stands for {least['weight']:,.0f} pairs in the stratum “{literal(least['name'])}” and for "
-        f"{most['weight']:,.0f} in “{literal(most['name'])}”: their size divided by their labels. The labels say how "
+        f"A labelled pair stands for {least['weight']:,.1f} pairs in the stratum “{literal(least['name'])}” and for "
+        f"{most['weight']:,.1f} in “{literal(most['name'])}”: their size divided by their labels. The labels say how "
         "large the share of positives in each stratum can be, given that shares fall with the score (a posterior). "
         "Each figure is the mean of many draws from it; the interval holds the middle 95% of them."
     )

@@ -91,7 +91,7 @@ def estimates_table(report: Report) -> pd.DataFrame:
 def batches_table(report: Report) -> pd.DataFrame:
     """One row for each batch: how it was chosen, its size, what people answered, the share of positives."""
     return pd.DataFrame(
-        [_batch_row(batch, report.audits.get(batch.id, 0), report.answers.get(batch.id, {})) for batch in report.rounds],
+        [_batch_row(one, report.audits.get(one.id, 0), report.answers.get(one.id, {})) for one in report.rounds],
         columns=["round", "strategy", "size", "answered", "positives", "negatives", "unsure", "share_positive"],
     )
 

@@ -26,7 +26,7 @@ def last_answer_at(session: Session, round_id: int) -> datetime | None:
 def audit_counts(session: Session, project_id: int) -> dict[int, int]:
     """For each round's id: how many audit tasks it holds; rounds without any are left out."""
     mine = select(Task.round_id, func.count()).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT)
-    return {round_id: count for round_id, count in session.execute(mine.group_by(Task.round_id))}
+    return dict(session.execute(mine.group_by(Task.round_id)).all())
 
 
 def answer_counts(session: Session, project_id: int) -> dict[int, dict[AnswerKind, int]]:

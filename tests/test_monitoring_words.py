@@ -123,7 +123,7 @@ def test_an_audit_is_explained_with_its_numbers(engine: Engine) -> None:
         "The highest 65,536 are the *audited pool*",
         "into 10 strata",
         "labelled 200: 56 are positives",
-        "stands for 7 pairs in the stratum “pairs 1 to 128” and for 1,820",
+        "stands for 7.1 pairs in the stratum “pairs 1 to 128” and for 1,820",
         "in the audited pool, about 1,348. Below it lie 4,432,964 more pairs: 20 pairs of them labelled, 0 positive.",
         "no more than 616,182 of them",
         "never train a model",
