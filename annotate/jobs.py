@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 
 from db import jobs
 from db.answers import answered_since
-from db.domain import InputError
+from db.domain import InputError, Settings
 from db.engine import jobs_url, reading, writing
+from db.jobs import EXPERIMENT, PREVIEW
 from db.models import Job, Worker
 from db.tasks import newest_round, open_sitting, unanswered
 
@@ -47,6 +48,34 @@ def request_correction(engine: Engine, project_id: int, number: int, recall: flo
     """
     check = _require_no_sitting if draw else _no_check
     return _request(engine, project_id, CORRECTION, (number, recall, draw), check, joins=False)
+
+
+def request_preview(engine: Engine, project_id: int, settings: Settings) -> str:
+    """The id of the job that chooses some pairs as the next batch would, under these settings; nothing is changed.
+
+    It waits in the queue while another job is at work. Raises InputError while another preview is being made.
+    """
+    with writing(engine) as session:
+        last = jobs.last_job(session, project_id, [PREVIEW])
+        if last is not None and last.state in jobs.OPEN:
+            raise InputError("a preview is being made: wait until it is done, or cancel it")
+        job_id = jobs.add_job(session, project_id, PREVIEW).id
+    _enqueue(job_id, PREVIEW, project_id, settings.model_dump())
+    return job_id
+
+
+def request_experiment(engine: Engine, project_id: int, definition: dict[str, Any]) -> str:
+    """The id of the job that runs this experiment on the project's data; no other job of the project waits for it.
+
+    definition: as in an experiment's file, without data sets. Raises InputError while another one of the project runs.
+    """
+    with writing(engine) as session:
+        last = jobs.last_job(session, project_id, [EXPERIMENT])
+        if last is not None and last.state in jobs.OPEN:
+            raise InputError("an experiment on this project is at work: wait until it is done, or cancel it")
+        job_id = jobs.add_job(session, project_id, EXPERIMENT).id
+    _enqueue(job_id, EXPERIMENT, project_id, definition)
+    return job_id
 
 
 def _request(
@@ -114,6 +143,12 @@ def cancel(engine: Engine, job_id: str) -> None:
         job.cancel, job.state = True, "cancelled"
     with closing_client() as client:
         client.cancel_workflow(job_id)
+
+
+def newest_job(engine: Engine, project_id: int) -> Job | None:
+    """The project's newest job; previews and experiments are not among them."""
+    with reading(engine) as session:
+        return jobs.newest_job(session, project_id)
 
 
 def list_jobs(engine: Engine, project_id: int) -> list[Job]:

@@ -17,7 +17,7 @@ from db.answers import answered_since, known_keys, store_answers
 from db.audits import design_of
 from db.domain import LABELS, AnswerKind, DesignKind, InputError, Purpose, Settings
 from db.engine import reading, writing
-from db.jobs import last_job, list_jobs, open_job
+from db.jobs import last_job, newest_job, open_job
 from db.models import Job, Project, Task, now
 from db.rounds import last_answer_at
 from db.tasks import (
@@ -165,7 +165,7 @@ def _standing(
         sitting=_sitting(session, project_id),
         reason=None if any_free else _reason(progress),
         free_at=None if any_free else next_lease_end(session, project_id, annotator, at, sitting),
-        job=next(iter(list_jobs(session, project_id)), None),
+        job=newest_job(session, project_id),
         note=newest.note if (newest := queue_of(session, project_id, sitting)) else "",
     )
 

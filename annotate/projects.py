@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from db.answers import label_counts
 from db.corpus.corpus import Corpus
 from db.corpus.split import split_corpus
-from db.domain import AnswerKind, InputError, Kind, Settings, Side, Split
+from db.domain import SIMULATED, AnswerKind, InputError, Kind, Settings, Side, Split
 from db.engine import artifacts, reading, writing
 from db.items import add_corpus, gold_label_counts, item_counts
 from db.models import Project
@@ -67,9 +67,11 @@ def checked_settings(values: Mapping[str, Any]) -> Settings:
         wrong = (f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}, not {e['input']!r}" for e in error.errors())
         raise InputError("settings: " + "; ".join(wrong)) from None
     entry = STRATEGIES.get(settings.strategy)
-    usable = [name for name, strategy in STRATEGIES.items() if not strategy.oracle]
-    if entry is None or entry.oracle:
+    usable = [name for name, strategy in STRATEGIES.items() if strategy.live]
+    if entry is None or not entry.live:
         raise InputError(f"settings: no strategy {settings.strategy!r} for projects; choose {', '.join(usable)}")
+    if other := [name for name in SIMULATED if getattr(settings, name) != Settings.model_fields[name].default]:
+        raise InputError(f"settings: {', '.join(other)}: for simulations, not for projects; leave it out")
     return settings
 
 
@@ -162,6 +164,7 @@ def delete_project(engine: Engine, project_id: int) -> None:
         folders = remove_project(session, project_of(session, project_id))
     for folder in folders:
         shutil.rmtree(artifacts() / folder, ignore_errors=True)
+    shutil.rmtree(artifacts() / f"project-{project_id}", ignore_errors=True)  # a later project may get the same id
 
 
 def _row(session: Session, project: Project) -> ProjectRow:

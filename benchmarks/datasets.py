@@ -2,17 +2,19 @@
 
     python -m benchmarks.datasets [--out out/data]
 
-Reads `ALLPAIRS_DATA`, else ../shared/data. WikiQA: train and test questions, all distinct sentences, the published
-split of the questions. QQP: the questions and stated duplicates of the development part.
+Reads `ALLPAIRS_DATA`, else ../shared/data, through `learner.adapters`. WikiQA: train and test questions, all distinct
+sentences, the published split of the questions, positives only. QQP: the questions and stated duplicates of the
+development part, which are split anew. Amazon–Google: both lists, without a split.
 """
 
 import argparse
 import os
+from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
 from benchmarks.common import ROOT
+from learner.adapters import ADAPTERS, Options, Titles
+from learner.adapters.released import Released, tables_of, write_table
 
 
 def main() -> None:
@@ -22,42 +24,29 @@ def main() -> None:
     out = parser.parse_args().out
     out.mkdir(parents=True, exist_ok=True)
     data = Path(os.environ.get("ALLPAIRS_DATA", ROOT.parent / "shared" / "data"))
-    for name, table in {**wikiqa(data), **qqp(data), **amazon_google(data)}.items():
-        table.to_csv(out / name, index=False)
+    wikiqa = ADAPTERS["wikiqa"](data / "wikiqa", Options(titles=Titles.NEVER))
+    positives = replace(wikiqa, gold=[pair for pair in wikiqa.gold if pair.label])
+    _write(positives, {"left": "questions", "right": "sentences", "gold": "gold", "split": "split"}, out)
+    qqp = ADAPTERS["qqp"](data / "qqp", Options())
+    _write(_part(qqp, "dev"), {"left": "questions", "gold": "gold"}, out)
+    amazon_google = ADAPTERS["amazon_google"](data / "amazon_google", Options())
+    _write(amazon_google, {"left": "left", "right": "right", "gold": "gold"}, out)
 
 
-def wikiqa(data: Path) -> dict[str, pd.DataFrame]:
-    """Questions, sentences, gold pairs and split; titles are left out, as most train rows have none."""
-    rows = pd.read_parquet(data / "wikiqa" / "wikiqa.parquet")
-    questions = rows.drop_duplicates("question_id")
-    sentences = rows[["sentence"]].drop_duplicates().reset_index(drop=True)
-    sentences["id"] = [f"s{i}" for i in range(len(sentences))]
-    id_of = dict(zip(sentences.sentence, sentences.id, strict=True))
-    right = rows[rows.label == 1]
-    used = questions[questions.split != "dev"]
-    split = used.split.map({"train": "train", "test": "evaluation"})
-    return {
-        "wikiqa_questions.csv": questions[["question_id", "question"]].set_axis(["id", "text"], axis=1),
-        "wikiqa_sentences.csv": sentences[["id", "sentence"]].set_axis(["id", "text"], axis=1),
-        "wikiqa_gold.csv": pd.DataFrame({"id1": right.question_id, "id2": right.sentence.map(id_of)}),
-        "wikiqa_split.csv": pd.DataFrame({"id": used.question_id, "side": "left", "split": split}),
-    }
+def _part(released: Released, part: str) -> Released:
+    """One part of a list by itself."""
+    return replace(
+        released,
+        left=[text for text in released.left if released.parts[text.id] == part],
+        gold=[pair for pair in released.gold if released.parts[pair.id1] == part],
+    )
 
 
-def qqp(data: Path) -> dict[str, pd.DataFrame]:
-    """Questions and stated duplicates of the development part."""
-    questions = pd.read_parquet(data / "qqp" / "questions.parquet")
-    duplicates = pd.read_parquet(data / "qqp" / "duplicates.parquet")
-    return {
-        "qqp_questions.csv": questions[questions.split == "dev"][["id", "text"]],
-        "qqp_gold.csv": duplicates[duplicates.split == "dev"][["id1", "id2"]],
-    }
-
-
-def amazon_google(data: Path) -> dict[str, pd.DataFrame]:
-    """Both lists and the matches, as they are."""
-    folder = data / "amazon_google"
-    return {f"amazon_google_{name}.csv": pd.read_csv(folder / f"{name}.csv.gz") for name in ("left", "right", "gold")}
+def _write(released: Released, names: dict[str, str], out: Path) -> None:
+    """Nothing; the folder holds these tables of the data set under the names of the README's commands."""
+    tables, _ = tables_of(released, "test")
+    for table, name in names.items():
+        write_table(tables[table], out / f"{released.name}_{name}.csv")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 SEED_STRATEGY = "most-similar"  # of batches chosen before there is a trained model
 
+GrowthKind = Literal["exponential", "linear", "constant"]
+Distance = Literal["cosine", "dot", "l2"]
+
 # (stage, share of the stage that is done, 0 to 1); may raise Cancelled to stop the work.
 Progress = Callable[[str, float], None]
 
@@ -79,6 +82,10 @@ class Settings(BaseModel):
     )
     first: int = Field(40, ge=2, le=1_000_000, description="Pairs in the first batch (n₁).")
     growth: float = Field(1.5, ge=1, le=10, description="Each batch is this many times the one before.")
+    growth_kind: GrowthKind = Field(
+        "exponential",
+        description="How batches grow: growth times (exponential), by the same number (linear), or not (constant).",
+    )
     neighbours: int = Field(100, ge=1, le=10_000, description="Nearest neighbours searched for each text (m).")
     search: Literal["exact", "faiss-flat", "faiss-hnsw", "faiss-ivf"] = Field(
         "exact", description="Neighbour search: exact, or FAISS (HNSW and IVF miss some; they pay above 100,000 items)."
@@ -93,25 +100,53 @@ class Settings(BaseModel):
         0.8, gt=0, lt=1, description="Precision at the threshold that the Monitor page announces once it is certain."
     )
     strategy: str = Field("uncertainty", description="How later batches are chosen.")
+    per_text: int = Field(0, ge=0, le=1_000_000, description="Most pairs of a batch that share one text (0: no cap).")
+    per_neighbourhood: int = Field(
+        0, ge=0, le=1_000_000, description="Most pairs of a batch from one neighbourhood of texts (0: no cap)."
+    )
+    control_share: float = Field(
+        0.0, ge=0, le=1, description="Share of a batch that is drawn at random from the candidates."
+    )
     epochs: int = Field(2, ge=1, le=100, description="Passes over the labels in each training.")
     learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate of the encoder.")
     batch_size: int = Field(16, ge=2, le=4096, description="Pairs in one training step.")
+    group_pairs: bool = Field(
+        False, description="Put pairs that share a text into the same training step: faster, as each text is read once."
+    )
     initialization: Literal["balanced", "reference"] = Field(
         "balanced", description="Output layer at the start: w=1, b=0 (balanced) or the paper's code, w=10, b=-50."
     )
+    crowding: float = Field(
+        0.25,
+        ge=0,
+        le=0.5,
+        description="How much a crowded neighbourhood counts against a text: this times the mean score of its three "
+        "nearest texts is taken off all its scores (0: the plain score).",
+    )
+    batch_norm: bool = Field(True, description="Train the output layer on scores in standard units (batch norm).")
+    pooling: Literal["model", "mean", "cls", "max"] = Field(
+        "model", description="How token vectors become a text's vector: as the encoder's folder says, or another way."
+    )
+    distance: Distance = Field("cosine", description="Score of two texts: cosine, inner product or -(distance)².")
     warm_start: bool = Field(False, description="Continue from the last round's encoder instead of the base encoder.")
     auto_train: bool = Field(True, description="Train by itself when a batch is complete.")
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random in the project.")
 
 
+SIMULATED = ("pooling", "distance")  # settings of simulations alone: projects compare texts by the model's own cosine
+
 # Paper 004, section 4 and appendix A: n₁ = 2,048, growth 3/2, m = 1,000 (QQP).
 PAPER_SETTINGS = {"first": 2048, "growth": 1.5, "neighbours": 1000, "strategy": "uncertainty", "epochs": 2,
-                  "learning_rate": 2e-5, "batch_size": 16}  # fmt: skip
+                  "learning_rate": 2e-5, "batch_size": 16, "crowding": 0.0}  # fmt: skip
 
 
-def batch_size_of(round_number: int, first: int, growth: float) -> int:
-    """The number of pairs in a batch: n₁·growth^number, rounds counted from 0 (paper 004, section 4.2)."""
-    return round(first * growth**round_number)
+def batch_size_of(round_number: int, first: int, growth: float, kind: GrowthKind = "exponential") -> int:
+    """The number of pairs in a batch, rounds counted from 0: n₁·growth^number (paper 004, section 4.2).
+
+    Linear: n₁·(1 + (growth - 1)·number), so that the second batch is the same; constant: n₁.
+    """
+    times = {"exponential": growth**round_number, "linear": 1 + (growth - 1) * round_number, "constant": 1.0}
+    return round(first * times[kind])
 
 
 @dataclass(frozen=True)

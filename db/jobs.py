@@ -10,12 +10,21 @@ from sqlalchemy.orm import Session
 from db.models import Job, Worker, now
 
 OPEN = ("waiting", "running")
+PREVIEW, EXPERIMENT = "preview", "experiment"
+APART = (PREVIEW, EXPERIMENT)  # kinds of job that change nothing of their project: no other job need wait for them
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds; a busy machine may hold it up
 
 
 def open_job(session: Session, project_id: int) -> Job | None:
-    """The project's job that is waiting or running."""
-    return session.scalar(select(Job).where(Job.project_id == project_id, Job.state.in_(OPEN)).limit(1))
+    """The project's job that is waiting or running; previews and experiments are not among them."""
+    at_work = (Job.project_id == project_id, Job.state.in_(OPEN), Job.kind.not_in(APART))
+    return session.scalar(select(Job).where(*at_work).limit(1))
+
+
+def newest_job(session: Session, project_id: int) -> Job | None:
+    """The project's newest job; previews and experiments are not among them."""
+    wanted = select(Job).where(Job.project_id == project_id, Job.kind.not_in(APART))
+    return session.scalar(wanted.order_by(Job.created_at.desc()).limit(1))
 
 
 def add_job(session: Session, project_id: int, kind: str) -> Job:
@@ -28,6 +37,11 @@ def add_job(session: Session, project_id: int, kind: str) -> Job:
 def list_jobs(session: Session, project_id: int) -> list[Job]:
     """The project's jobs, the newest first."""
     return list(session.scalars(select(Job).where(Job.project_id == project_id).order_by(Job.created_at.desc())))
+
+
+def jobs_of_kind(session: Session, kind: str) -> list[Job]:
+    """All projects' jobs of this kind, the newest first."""
+    return list(session.scalars(select(Job).where(Job.kind == kind).order_by(Job.created_at.desc())))
 
 
 def last_job(session: Session, project_id: int, kinds: Collection[str]) -> Job | None:

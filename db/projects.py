@@ -8,7 +8,9 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from db.domain import InputError, Kind
-from db.models import Answer, Design, Gold, Identifier, Item, Lease, Matcher, Project, Round, Task
+from db.experiments import FOLDER
+from db.jobs import EXPERIMENT
+from db.models import Answer, Design, Gold, Identifier, Item, Job, Lease, Matcher, Project, Round, Task
 
 MAX_NAME = 80
 
@@ -76,10 +78,12 @@ def round_count(session: Session, project_id: int) -> int:
 
 
 def remove_project(session: Session, project: Project) -> list[str]:
-    """The artifact folders of the project's matchers and designs; its rows are gone."""
+    """The artifact folders of the project's matchers, designs and experiments; its rows are gone."""
     matchers = select(Matcher.folder).where(Matcher.project_id == project.id)
     designs = select(Design.folder).where(Design.project_id == project.id)
+    experiments = select(Job.id).where(Job.project_id == project.id, Job.kind == EXPERIMENT)
     found = [folder for folders in (matchers, designs) for folder in session.scalars(folders) if folder]
+    found += [f"{FOLDER}/{job_id}" for job_id in session.scalars(experiments)]  # they hold copies of the texts
     session.execute(delete(Lease).where(Lease.task_id.in_(select(Task.id).where(Task.project_id == project.id))))
     for table in (Answer, Task, Round, Gold, Identifier, Item):  # children first: the cascade would look for each
         session.execute(delete(table).where(table.project_id == project.id))

@@ -1,34 +1,25 @@
-"""Strategies: functions of a pool that choose the pairs to label next (paper 004, section 4.2)."""
+"""Strategies: functions of a pool that rank the pairs to label next (paper 004, section 4.2).
+
+A strategy gives at most n pairs, the most wanted first; asked for more, it gives the same ranking further down.
+"""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 
 import numpy as np
 
+from db.domain import SEED_STRATEGY
 from learner.catalog import STRATEGIES
-from learner.output_layer import OutputLayer
+from learner.pool import Pool
 from learner.search import Pairs
-
-
-@dataclass(frozen=True)
-class Pool:
-    """What a strategy may choose from, and what it may know.
-
-    candidates: unlabelled pairs found by nearest-neighbour search, each once; draw(n, rng): n distinct pairs drawn
-    uniformly from all unlabelled pairs; layer: the newest output layer.
-    """
-
-    candidates: Pairs
-    layer: OutputLayer
-    draw: Callable[[int, np.random.Generator], Pairs]
-
 
 Strategy = Callable[[Pool, int, np.random.Generator], Pairs]
 
 
 def strategy(name: str) -> Strategy:
-    """The function of a catalog entry."""
+    """The function of a catalog entry, or of the seed batch."""
+    if name == SEED_STRATEGY:
+        return most_similar
     module, function = STRATEGIES[name].function.split(":")
     found: Strategy = getattr(import_module(module), function)
     return found
@@ -36,23 +27,19 @@ def strategy(name: str) -> Strategy:
 
 def uncertainty(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
     """The n candidates whose p is closest to 1/2, the closest first."""
+    assert pool.layer is not None  # without a trained model the seed strategy chooses
     logits = np.abs(pool.layer.logit(pool.candidates.score))
     return pool.candidates.take(smallest(logits, n))
 
 
-def adaptive_retrieval(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
-    """The n candidates with the highest score, the highest first."""
-    return most_similar(pool.candidates, n)
+def most_similar(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
+    """The n candidates with the highest score, the highest first: retrieval, and the seed batch."""
+    return pool.candidates.take(smallest(-pool.candidates.score, n))
 
 
 def random(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
     """n pairs drawn uniformly from all unlabelled pairs."""
     return pool.draw(n, rng)
-
-
-def most_similar(candidates: Pairs, n: int) -> Pairs:
-    """The n candidates with the highest score, the highest first: the seed batch."""
-    return candidates.take(smallest(-candidates.score, n))
 
 
 def smallest(values: np.ndarray, n: int) -> np.ndarray:

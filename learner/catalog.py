@@ -11,7 +11,10 @@ class StrategyEntry(BaseModel):
     title: str
     description: str
     function: str
-    oracle: bool = False  # needs answers that a live project does not have
+    seed: str = "most-similar"  # what chooses while no model is trained: the most similar pairs, or a strategy by name
+    static: bool = False  # candidates and their scores are the pre-trained encoder's in every round
+    oracle: bool = False  # knows answers before anybody gave them: a baseline
+    live: bool = True  # may be used where people label: needs neither known answers nor stated negatives
 
 
 STRATEGIES: dict[str, StrategyEntry] = {
@@ -20,14 +23,57 @@ STRATEGIES: dict[str, StrategyEntry] = {
         description="The pairs that the model finds hardest to call: probability closest to one half.",
         function="learner.acquisition:uncertainty",
     ),
+    "uncertainty-stated": StrategyEntry(
+        title="Uncertainty, seeded with stated pairs",
+        description="Uncertainty sampling whose first batch is drawn from the pairs that came with the data.",
+        function="learner.acquisition:uncertainty",
+        seed="stated",
+        live=False,
+    ),
     "adaptive-retrieval": StrategyEntry(
         title="Adaptive retrieval",
         description="The pairs that the newest model finds most similar.",
-        function="learner.acquisition:adaptive_retrieval",
+        function="learner.acquisition:most_similar",
+    ),
+    "static-retrieval": StrategyEntry(
+        title="Static retrieval",
+        description="The pairs that the pre-trained encoder finds most similar, in every round.",
+        function="learner.acquisition:most_similar",
+        seed="static-retrieval",
+        static=True,
+    ),
+    "committee": StrategyEntry(
+        title="Committee",
+        description="The pairs that small models, each trained on another draw of the labels, disagree about most.",
+        function="learner.committee:committee",
     ),
     "random": StrategyEntry(
         title="Random",
         description="Pairs drawn uniformly from all pairs: a baseline that hardly ever meets a positive.",
         function="learner.acquisition:random",
+        seed="random",
+    ),
+    "stated": StrategyEntry(
+        title="Stated data",
+        description="The pairs that came with the data, positives and stated negatives, in random order: a baseline.",
+        function="learner.stratified:stated",
+        seed="stated",
+        live=False,
+    ),
+    "stratified-match": StrategyEntry(
+        title="Stratified, matched (oracle)",
+        description="Random positives and random negatives, as many of each as an uncertainty run collected.",
+        function="learner.stratified:matched",
+        seed="stratified-match",
+        oracle=True,
+        live=False,
+    ),
+    "stratified-all-positives": StrategyEntry(
+        title="Stratified, all positives (oracle)",
+        description="All positives, with as many random negatives or more, as far as the batch allows.",
+        function="learner.stratified:all_positives",
+        seed="stratified-all-positives",
+        oracle=True,
+        live=False,
     ),
 }

@@ -16,13 +16,20 @@ from db.corpus.split import read_split, split_corpus
 from db.domain import DEFAULT_ENCODER, InputError, Settings
 from learner import worker as worker_process
 from learner.catalog import STRATEGIES
+from learner.cli_concat import concat
+from learner.cli_dataset import dataset
+from learner.cli_experiment import experiment
 from learner.console import fail, print_result, progress_bar
 from learner.encoder import load_encoder
 from learner.evaluate import checked_method, evaluate_audit, evaluate_corpus
 from learner.match import Cut, match_corpus
+from learner.simulate import composition_of
 from learner.simulate import simulate as run_simulation
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app.command()(concat)
+app.command()(dataset)
+app.command()(experiment)
 
 Left = Annotated[Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl or parquet, also .gz.")]
 Right = Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")]
@@ -58,8 +65,15 @@ def simulate(
     strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = "uncertainty",
     first: Annotated[int, typer.Option(help="Labels in the first round.")] = 40,
     growth: Annotated[float, typer.Option(help="Each round collects this many times the one before.")] = 1.5,
+    growth_kind: Annotated[str, typer.Option(help="exponential, linear or constant.")] = "exponential",
     rounds: Annotated[int, typer.Option(min=1, help="Number of rounds.")] = 5,
     neighbours: Annotated[int, typer.Option(help="Nearest neighbours searched for each text.")] = 100,
+    per_text: Annotated[int, typer.Option(help="Most pairs of a batch that share one text; 0: no cap.")] = 0,
+    per_neighbourhood: Annotated[int, typer.Option(help="Most pairs of a batch from one cluster; 0: no cap.")] = 0,
+    control_share: Annotated[float, typer.Option(help="Share of a batch drawn at random from the candidates.")] = 0.0,
+    match_labels: Annotated[
+        Path | None, typer.Option(help="labels.csv of an uncertainty run, which stratified-match matches.")
+    ] = None,
     test_fraction: Annotated[float, typer.Option(help="Share of the items kept for measuring.")] = 0.5,
     split: Annotated[Path | None, typer.Option(help="A file id,side,split to obey instead.")] = None,
     both_sides: Annotated[bool, typer.Option(help="Split the right side too.")] = False,
@@ -67,7 +81,14 @@ def simulate(
     epochs: Annotated[int, typer.Option(help="Passes over the labels in each training.")] = 2,
     learning_rate: Annotated[float, typer.Option(help="Learning rate of the encoder.")] = 2e-5,
     batch_size: Annotated[int, typer.Option(help="Pairs in one training step.")] = 16,
+    group_pairs: Annotated[bool, typer.Option(help="Put pairs that share a text into the same training step.")] = False,
     initialization: Annotated[str, typer.Option(help="balanced or reference.")] = "balanced",
+    batch_norm: Annotated[bool, typer.Option(help="Train the output layer on scores in standard units.")] = True,
+    pooling: Annotated[str, typer.Option(help="model (as its folder says), mean, cls or max.")] = "model",
+    distance: Annotated[str, typer.Option(help="Score of two texts: cosine, dot or l2.")] = "cosine",
+    crowding: Annotated[
+        float, typer.Option(help="How much a crowded neighbourhood counts against a text; new projects use 0.25.")
+    ] = 0.0,
     warm_start: Annotated[bool, typer.Option(help="Continue from the last round's encoder.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     id_column: IdColumn = "id",
@@ -80,17 +101,20 @@ def simulate(
     --out out/q
     """
     settings = _settings(
-        strategy=strategy, first=first, growth=growth, neighbours=neighbours, evaluation_share=test_fraction,
-        encoder=encoder, epochs=epochs, learning_rate=learning_rate, batch_size=batch_size,
-        initialization=initialization, warm_start=warm_start, seed=seed,
+        strategy=strategy, first=first, growth=growth, growth_kind=growth_kind, neighbours=neighbours,
+        per_text=per_text, per_neighbourhood=per_neighbourhood, control_share=control_share,
+        evaluation_share=test_fraction, encoder=encoder, epochs=epochs, learning_rate=learning_rate,
+        batch_size=batch_size, group_pairs=group_pairs, initialization=initialization, batch_norm=batch_norm,
+        pooling=pooling, distance=distance, crowding=crowding, warm_start=warm_start, seed=seed,
     )  # fmt: skip
+    composition = composition_of(match_labels) if match_labels else None
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=_columns(text_column))
     rng = np.random.default_rng(seed)
     corpus = read_split(split, corpus) if split else split_corpus(corpus, test_fraction, rng, both_sides=both_sides)
     for note in corpus.notes:
         typer.echo(f"note: {note}", err=True)
     with progress_bar() as progress:
-        rows = run_simulation(corpus, load_encoder(encoder), settings, rounds, out, progress)
+        rows = run_simulation(corpus, load_encoder(encoder), settings, rounds, out, progress, composition)
     for row in rows:
         _note_untrained(row)
     if json:
@@ -157,7 +181,7 @@ def match(
     out: Annotated[Path, typer.Option(help="File for the pairs: csv, jsonl or parquet.")],
     right: Right = None,
     top: Annotated[int | None, typer.Option(min=1, help="The K best pairs.")] = None,
-    threshold: Annotated[float | None, typer.Option(help="All pairs with at least this cosine.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="All pairs with at least this score.")] = None,
     precision: Annotated[
         float | None, typer.Option(help="All pairs above the lowest score at which this precision was measured.")
     ] = None,
@@ -175,7 +199,7 @@ def match(
     if json:
         print_result(found, None)
     else:
-        lowest = f", the lowest cosine {found['lowest_score']:.4f}" if found["pairs"] else ""
+        lowest = f", the lowest score {found['lowest_score']:.4f}" if found["pairs"] else ""
         typer.echo(f"{found['pairs']} pairs in {out}{lowest}")
 
 

@@ -1,4 +1,4 @@
-"""Encoders: text to unit vectors, and the folders they are loaded from."""
+"""Encoders: text to vectors, unit vectors for cosines, and the folders they are loaded from."""
 
 import hashlib
 import importlib.util
@@ -10,9 +10,10 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.models import Normalize, Pooling, Transformer
 from torch import Tensor
 
-from db.domain import DEFAULT_ENCODER, InputError, Progress, no_progress
+from db.domain import DEFAULT_ENCODER, Distance, InputError, Progress, no_progress
 from learner.device import default_device
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -20,6 +21,7 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 Tokens = list[list[int]]
 
 CHUNK = 50_000  # texts whose tokens are in memory at once
+SIMILARITY: dict[Distance, str] = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}  # the library's names
 
 
 def bundled_minilm() -> Path:
@@ -56,11 +58,37 @@ def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Enc
 
 
 class Encoder:
-    """A sentence-transformers model with mean pooling or its own; never any dropout (paper 004, appendix A.1)."""
+    """A sentence-transformers model with mean pooling or its own; never any dropout (paper 004, appendix A.1).
 
-    def __init__(self, model: SentenceTransformer, name: str) -> None:
+    Its vectors have length 1 where texts are compared by their cosine, and the length the model gives them otherwise.
+    """
+
+    def __init__(self, model: SentenceTransformer, name: str, distance: Distance = "cosine") -> None:
         self.model = model.eval()  # evaluation mode also while training: it switches dropout off
         self.name = name
+        self.distance = distance
+
+    def variant(self, pooling: str = "model", distance: Distance = "cosine") -> "Encoder":
+        """This encoder, its weights shared, with another pooling (mean, cls, max) or for another distance.
+
+        Raises InputError where it has no token vectors to pool.
+        """
+        if (pooling, distance) == ("model", self.distance):
+            return self
+        modules = list(self.model.children())
+        if pooling != "model":
+            if not isinstance(modules[0], Transformer):
+                raise InputError(f"encoder {self.name!r} has no token vectors: leave its pooling as the model says")
+            modules = [modules[0], Pooling(modules[0].get_embedding_dimension(), pooling)]
+        if distance != "cosine":
+            modules = [module for module in modules if not isinstance(module, Normalize)]
+        return Encoder(SentenceTransformer(modules=modules, device=str(self.device)), self.name, distance)
+
+    @property
+    def saved_distance(self) -> Distance:
+        """The distance that the model's folder names, cosine where it names none that is known here."""
+        known = {similarity: distance for distance, similarity in SIMILARITY.items()}
+        return known.get(str(self.model.similarity_fn_name), "cosine")
 
     @property
     def device(self) -> torch.device:
@@ -84,7 +112,7 @@ class Encoder:
         return list(self.model.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"])
 
     def embed(self, tokens: Sequence[list[int]]) -> Tensor:
-        """Unit vectors of shape (len(tokens), dimension), float32, in the order given; keeps gradients."""
+        """Vectors of shape (len(tokens), dimension), float32, in the order given; keeps gradients."""
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
         parts = [self._forward([tokens[i] for i in block]) for block in self._blocks(order, tokens)]
         inverse = torch.empty(len(order), dtype=torch.long)
@@ -92,7 +120,7 @@ class Encoder:
         return torch.cat(parts)[inverse.to(self.device)]
 
     def encode(self, texts: Sequence[str], progress: Progress = no_progress) -> np.ndarray:
-        """Unit vectors of shape (len(texts), dimension), float32, in the order of the texts."""
+        """Vectors of shape (len(texts), dimension), float32, in the order of the texts."""
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         for start in range(0, len(texts), CHUNK):
             chunk = texts[start : start + CHUNK]
@@ -115,7 +143,8 @@ class Encoder:
                 progress("encode", done / total)
 
     def save(self, folder: Path) -> None:
-        """Nothing; afterwards `SentenceTransformer(folder)` loads this encoder."""
+        """Nothing; afterwards `SentenceTransformer(folder)` loads this encoder, with its distance as similarity."""
+        self.model.similarity_fn_name = SIMILARITY[self.distance]
         self.model.save(str(folder), create_model_card=False)
 
     def _blocks(self, order: Sequence[int], tokens: Sequence[list[int]]) -> Iterator[list[int]]:
@@ -132,4 +161,4 @@ class Encoder:
     def _forward(self, tokens: Sequence[list[int]]) -> Tensor:
         padded = self.model.tokenizer.pad({"input_ids": list(tokens)}, return_tensors="pt").to(self.device)
         vectors = self.model(dict(padded))["sentence_embedding"].float()
-        return torch.nn.functional.normalize(vectors, dim=-1)
+        return torch.nn.functional.normalize(vectors, dim=-1) if self.distance == "cosine" else vectors

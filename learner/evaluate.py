@@ -10,6 +10,7 @@ from db.corpus.corpus import Corpus
 from db.domain import DEFAULT_ENCODER, InputError, Progress, Side, Split, no_progress
 from learner.audit.estimates import measure_labels
 from learner.audit.files import read_audit
+from learner.crowd import with_crowd
 from learner.dataset import Dataset
 from learner.designs import Population, Score, near_random, stratified
 from learner.encoder import load_encoder
@@ -21,6 +22,7 @@ from learner.rounds import evaluate
 from learner.scorer import Scorer, VectorScorer, is_cross_encoder, load_cross_encoder
 from learner.search import count_pairs, pairs_numbered
 from learner.simulate import dataset_of
+from learner.space import Space
 
 DESIGNS = {"near-random": near_random, "stratified": stratified}
 METHODS = ("exact", *DESIGNS)
@@ -53,7 +55,7 @@ def evaluate_corpus(model: str, corpus: Corpus, method: Method, progress: Progre
     A corpus without splits is measured whole. Raises InputError without a gold positive, and where a cross-encoder
     would have to read too many pairs.
     """
-    dataset = dataset_of(_all_evaluation(corpus))
+    dataset = dataset_of(all_evaluation(corpus))
     if not len(dataset.evaluation_positives):
         raise InputError("the gold file names no positive pair of these items: there is nothing to measure")
     return as_result(_measure(dataset, load_scorer(model, dataset, progress), method, progress))
@@ -64,13 +66,18 @@ def evaluate_audit(
 ) -> dict[str, Any]:
     """The same from audit labels of a file (see `read_audit`), for a matcher or an encoder; gold adds stated figures.
 
-    Raises InputError for a bad file, too few labels, and a cross-encoder, whose ranking of all pairs nobody knows.
+    Raises InputError for a bad file, too few labels, a matcher that does not score by cosine, and a cross-encoder:
+    nobody knows how it ranks all pairs.
     """
     if is_cross_encoder(model):
         raise InputError(f"{model} is a cross-encoder, and --audit ranks all pairs: measure it with --gold")
-    dataset = dataset_of(_all_evaluation(corpus))
+    dataset = dataset_of(all_evaluation(corpus))
     found = read_audit(labels, corpus, dataset)
     scorer = load_vectors(model, dataset, progress)
+    if scorer.space.distance != "cosine":
+        raise InputError(
+            f"{model} scores by {scorer.space.distance}, and --audit ranks by cosine: measure it with --gold"
+        )
     measured = measure_labels(dataset, scorer, found, np.random.default_rng(seed), progress)
     return as_result(replace(measured, estimates={**measured.estimates, **stated_figures(dataset, scorer)}))
 
@@ -85,7 +92,9 @@ def load_scorer(model: str, dataset: Dataset, progress: Progress = no_progress) 
 def load_vectors(model: str, dataset: Dataset, progress: Progress = no_progress) -> VectorScorer:
     """The scorer of a matcher or encoder, with the vectors of the dataset's evaluation items."""
     matcher = load_matcher(model)
-    return VectorScorer(_encode(matcher, dataset, progress), matcher.layer)
+    distance = matcher.encoder.distance
+    vectors = with_crowd(dataset, _encode(matcher, dataset, progress), matcher.crowding, distance, progress)
+    return VectorScorer(vectors, matcher.layer, Space(distance, offset=True))
 
 
 def as_result(measured: AllPairs) -> dict[str, Any]:
@@ -105,7 +114,7 @@ def _measure(dataset: Dataset, scorer: Scorer, method: Method, progress: Progres
     few = count_pairs(len(dataset.evaluation_left), len(dataset.evaluation_right), dataset.symmetric) <= FEW
     name = method.name or ("exact" if few or isinstance(scorer, VectorScorer) else "stratified")
     if name == "exact" and isinstance(scorer, VectorScorer):
-        measured = evaluate(dataset, scorer.vectors, progress, scorer.layer)
+        measured = evaluate(dataset, scorer.vectors, progress, scorer.layer, scorer.space)
         assert measured is not None  # there is a positive
         return measured
     measured = _sampled(dataset, scorer, replace(method, name=name), progress)
@@ -141,15 +150,18 @@ def _every_negative(dataset: Dataset, score: Score) -> Stratum:
     return Stratum("negatives", int(negative.sum()), score(rows[negative], columns[negative]))
 
 
-def _all_evaluation(corpus: Corpus) -> Corpus:
+def all_evaluation(corpus: Corpus) -> Corpus:
+    """The corpus, all its items kept for measuring where it has no split."""
     if any(item.split is not None for item in corpus.items):
         return corpus
     return replace(corpus, items=[replace(item, split=Split.EVALUATION) for item in corpus.items])
 
 
 def _encode(matcher: Matcher, dataset: Dataset, progress: Progress) -> np.ndarray:
-    """Vectors (len(texts), d); rows outside the evaluation items stay zero."""
+    """Vectors (len(texts), d); of the evaluation items alone, unless those of others bear on their score."""
     rows = np.union1d(dataset.evaluation_left, dataset.evaluation_right)
+    if matcher.crowding:
+        rows = np.union1d(rows, np.union1d(dataset.train_left, dataset.train_right))
     vectors = np.zeros((len(dataset.texts), matcher.encoder.dimension), dtype=np.float32)
     vectors[rows] = matcher.encoder.encode([dataset.texts[row] for row in rows], progress)
     return vectors

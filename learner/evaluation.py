@@ -1,5 +1,6 @@
 """Exact evaluation over all pairs: every pair is scored once, block by block, and none is kept."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +12,11 @@ from db.domain import Estimate, Progress, no_progress
 from learner.calibration import BINS, Reliability, cuts, reliability
 from learner.metrics import Confusion, Curve, curve_from_counts, figures
 from learner.output_layer import OutputLayer
-from learner.search import ROWS, as_tensor, blocks, count_pairs, without
+from learner.search import ROWS, Block, as_tensor, blocks, count_pairs, without
 
 BARS = 60  # of the histogram
 TIE = 1e-6  # float32 products of the same two texts differ by less than this, with their place in a block
+HIGH = 1.0001  # the highest cosine: rounding puts some above 1
 
 
 @dataclass(frozen=True)
@@ -37,24 +39,45 @@ def evaluate_exact(
     device: str | torch.device | None = None,
     progress: Progress = no_progress,
     layer: OutputLayer | None = None,
+    tie: float = TIE,
 ) -> AllPairs | None:
     """Exact figures over all pairs of `left` and `right`; nothing (None) where there is no positive.
 
-    left, right: (n, d) and (m, d) unit vectors; positives: (k, 2) rows of left and right, each pair once, in a
-    symmetric corpus (left is right) with the first row below the second. With an output layer that has a threshold
-    come the figures at it and the calibration error. `progress` is called after each block: raising there stops it.
+    left, right: (n, d) and (m, d) vectors whose inner product is the score; positives: (k, 2) rows of left and right,
+    each pair once, in a symmetric corpus (left and right are the same items) with the first row below the second; tie:
+    as in `evaluate_blocks`. With an output layer that has a threshold come the figures at it and the calibration error.
+    `progress` is called after each block: raising there stops it.
     """
     if not len(positives):
         return None
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
-    scores = torch.sort((queries[positives[:, 0]] * corpus[positives[:, 1]]).sum(1)).values
-    layer = None if layer is None or layer.threshold is None else layer
-    negatives = _Negatives(scores - TIE, layer)  # a negative that ties with a positive counts against it
-    for block in without(blocks(queries, corpus, symmetric), positives):
-        negatives.count(block.scores)
-        progress("evaluate", min(1.0, (block.row + ROWS) / len(left)))
+    scores = (queries[positives[:, 0]] * corpus[positives[:, 1]]).sum(1)
+    negatives = without(blocks(queries, corpus, symmetric), positives)
     pairs = count_pairs(len(left), len(right), symmetric)
-    return _measured(scores.cpu().numpy(), negatives, pairs, layer)
+    return evaluate_blocks(negatives, scores, len(left), pairs, layer, progress, tie)
+
+
+def evaluate_blocks(
+    negatives: Iterable[Block],
+    scores: Tensor,
+    rows: int,
+    pairs: int,
+    layer: OutputLayer | None,
+    progress: Progress = no_progress,
+    tie: float = TIE,
+) -> AllPairs:
+    """Exact figures from blocks of all pairs in which the positives are at minus infinity; the blocks are used up.
+
+    scores: (k,) of the positives, at least one, in any order; rows: of all blocks; pairs: the number of all pairs;
+    tie: the score of a pair may differ by less than this from one computation to another.
+    """
+    scores = torch.sort(scores).values
+    layer = None if layer is None or layer.threshold is None else layer
+    counts = _Negatives(scores, tie, layer)
+    for block in negatives:
+        counts.count(block.scores)
+        progress("evaluate", min(1.0, (block.row + ROWS) / rows))
+    return _measured(scores.cpu().numpy(), counts, pairs, layer)
 
 
 class _Negatives:
@@ -63,11 +86,13 @@ class _Negatives:
     Positives are struck out of each block, so that rounding can never count one as its own false positive.
     """
 
-    def __init__(self, thresholds: Tensor, layer: OutputLayer | None) -> None:
+    def __init__(self, scores: Tensor, tie: float, layer: OutputLayer | None) -> None:
         self.layer = layer
+        thresholds = scores - tie  # a negative that ties with a positive counts against it
         cut = [] if layer is None else [layer.threshold]
         self.cuts = torch.cat([thresholds, thresholds.new_tensor(cut)]).sort().values
         self.low = float(thresholds[0])
+        self.edges = bar_edges(self.low, max(HIGH, float(scores[-1])))
         self.floor = float(np.min([self.low, *cuts(layer)]))  # only from here up are pairs looked at one by one
         self.buckets = torch.zeros(len(self.cuts) + 1, dtype=torch.long, device=thresholds.device)
         self.bars = torch.zeros(BARS, dtype=torch.float64, device=thresholds.device)
@@ -77,10 +102,10 @@ class _Negatives:
 
     def count(self, scores: Tensor) -> None:
         """Nothing; the block is counted, and used up."""
-        edges = bar_edges(self.low)
         above = scores[scores >= self.floor]
         self.buckets += torch.bincount(torch.bucketize(above, self.cuts, right=True), minlength=len(self.buckets))
-        self.bars += torch.histc(above, BARS, edges[0], edges[-1])
+        in_range = above.clamp(max=float(self.edges[-1]))  # the last bar holds what lies above it, too
+        self.bars += torch.histc(in_range, BARS, self.edges[0], self.edges[-1])
         if self.layer is not None:
             p = _probability(above, self.layer)
             at = (p * BINS).long().clamp_(max=BINS - 1)
@@ -122,7 +147,7 @@ def _measured(scores: np.ndarray, negatives: _Negatives, pairs: int, layer: Outp
         positives,
         {name: Estimate(value, value, value, "exact") for name, value in values.items()},
         curve,
-        histogram(scores, bar_edges(negatives.low), negatives.bars.cpu().numpy(), pairs),
+        histogram(scores, negatives.edges, negatives.bars.cpu().numpy(), pairs),
         [{"name": "all pairs", "size": pairs, "sampled": pairs, "positives": positives, "weight": 1.0}],
     )
 
@@ -135,8 +160,8 @@ def _curve(scores: np.ndarray, thresholds: np.ndarray, false: np.ndarray) -> Cur
     return curve_from_counts(descending[last_of_tie], true[last_of_tie], false[::-1][last_of_tie], len(scores))
 
 
-def bar_edges(low: float, high: float = 1.0001) -> np.ndarray:
-    """Edges of equally wide bars from the lowest threshold to the highest score (rounding puts a cosine above 1)."""
+def bar_edges(low: float, high: float = HIGH) -> np.ndarray:
+    """Edges of equally wide bars from the lowest threshold to the highest score."""
     return np.linspace(low, max(high, low + 1e-3), BARS + 1)
 
 

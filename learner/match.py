@@ -10,10 +10,13 @@ import numpy as np
 import pandas as pd
 
 from db.corpus.corpus import Corpus
-from db.domain import InputError, Kind, Progress, no_progress
-from learner.evaluate import sides_of
+from db.domain import InputError, Progress, no_progress
+from learner.crowd import with_crowd
+from learner.evaluate import all_evaluation
 from learner.matcher import load_matcher, read_details
 from learner.search import LOWEST, Pairs, best_pairs
+from learner.simulate import dataset_of
+from learner.space import Space, as_left, as_right
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,12 @@ def match_corpus(model: str, corpus: Corpus, cut: Cut, out: Path, progress: Prog
     _check_out(out)
     threshold = _threshold(model, cut)
     matcher = load_matcher(model)
-    vectors = matcher.encoder.encode([item.text for item in corpus.items], progress)
-    left, right = sides_of(corpus)
+    dataset, distance = dataset_of(all_evaluation(corpus)), matcher.encoder.distance
+    vectors = matcher.encoder.encode(dataset.texts, progress)
+    vectors, space = with_crowd(dataset, vectors, matcher.crowding, distance, progress), Space(distance, offset=True)
+    left, right = dataset.evaluation_left, dataset.evaluation_right
     found = best_pairs(
-        vectors[left], vectors[right], corpus.kind == Kind.SYMMETRIC,
+        as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric,
         top=cut.top, threshold=threshold, device=matcher.encoder.device, progress=progress,
     )  # fmt: skip
     found = Pairs(left[found.left], right[found.right], found.score)

@@ -16,10 +16,11 @@ FILE = "matcher.json"
 
 @dataclass(frozen=True)
 class Matcher:
-    """An encoder and, once trained, its output layer."""
+    """An encoder and, once trained, its output layer; crowding: the weight of `learner.crowd` in its score."""
 
     encoder: Encoder
     layer: OutputLayer | None
+    crowding: float = 0.0
 
 
 def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
@@ -28,20 +29,28 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     matcher.encoder.save(aside)
     layer = matcher.layer
-    known = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss} if layer else {}
-    (aside / FILE).write_text(json.dumps({**known, "encoder": matcher.encoder.name, **details}, indent=2))
+    known: dict[str, Any] = {}
+    if layer:
+        known = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
+    known |= {"encoder": matcher.encoder.name, "crowding": matcher.crowding, **details}
+    (aside / FILE).write_text(json.dumps(known, indent=2))
     shutil.rmtree(folder, ignore_errors=True)
     aside.replace(folder)
 
 
 def load_matcher(name: str, device: str | None = None) -> Matcher:
-    """The matcher in a folder, or a bare encoder by name or folder (its cosine ranks alike, without w and b)."""
+    """The matcher in a folder, or a bare encoder by name or folder: its cosine ranks alike, without w and b.
+
+    A matcher scores by the distance it was trained with; a bare encoder by its cosine, whatever its folder says.
+    """
     known = read_details(Path(name))
     try:
         layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
+        crowding = float(known.get("crowding", 0.0))
     except (ValueError, KeyError, TypeError) as error:
         raise _broken(Path(name), error) from error
-    return Matcher(load_encoder(name, device), layer)
+    encoder = load_encoder(name, device)
+    return Matcher(encoder.variant(distance=encoder.saved_distance) if known else encoder, layer, crowding)
 
 
 def read_details(folder: Path) -> dict[str, Any]:

@@ -4,15 +4,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from db.domain import SEED_STRATEGY, Progress, Settings, no_progress
-from learner.acquisition import Pool, most_similar, strategy
+from db.domain import InputError, Progress, Settings, no_progress
+from learner.acquisition import strategy
+from learner.catalog import STRATEGIES
 from learner.dataset import Dataset
-from learner.evaluation import AllPairs, evaluate_exact
+from learner.diversity import Cap, neighbourhoods, with_controls, within_caps
+from learner.evaluation import TIE, AllPairs, evaluate_exact
 from learner.faiss_search import nearest_by_faiss
 from learner.heuristics import stated_figures
-from learner.output_layer import OutputLayer
+from learner.output_layer import OutputLayer, fit_output_layer
+from learner.pool import Background, Pool, draw_pairs, unscored
 from learner.scorer import VectorScorer
-from learner.search import Pairs, count_pairs, nearest, pairs_numbered
+from learner.search import Pairs, nearest
+from learner.space import COSINE, Space, as_left, as_right, magnitude, scores
+from learner.training import Labelled
+
+NO_BACKGROUND = Background()
 
 
 @dataclass(frozen=True)
@@ -32,27 +39,53 @@ def choose(
     settings: Settings,
     rng: np.random.Generator,
     progress: Progress = no_progress,
+    background: Background = NO_BACKGROUND,
+    space: Space = COSINE,
 ) -> Batch:
-    """At most n unlabelled training pairs, each unordered pair once.
+    """At most n unlabelled training pairs, each unordered pair once, with their score under the newest model.
 
-    vectors: (len(texts), d) under the model that chooses; layer: its output layer, or None where there is no trained
-    one yet: then the most similar pairs are chosen (paper 004, section 4.2); known: keys of the labelled pairs.
+    vectors: (len(texts), d) in the space, under the model that chooses; layer: its output layer, or None where there is
+    no trained one yet: then the strategy's seed chooses, mostly the most similar pairs (paper 004, section 4.2); known:
+    keys of the labelled pairs; background: what some strategies ask for beside. Raises InputError where they miss it.
     """
+    name = settings.strategy if _can_rank(layer) else STRATEGIES[settings.strategy].seed
+    if not len(dataset.train_left) or not len(dataset.train_right):
+        return Batch(unscored(*np.empty((2, 0), dtype=np.int64)), name)
+    seen = _seen(settings.strategy, vectors, background)
+    pool = Pool(
+        lambda: _candidates(dataset, seen, known, settings, space, progress),
+        layer, lambda count, rng: draw_pairs(dataset, known, count, rng), vectors, background,
+    )  # fmt: skip
+    controls = round(settings.control_share * n)
+    rank = strategy(name)
+    pairs = within_caps(lambda count: rank(pool, count, rng), n - controls, _caps(dataset, vectors, settings, rng))
+    if controls:
+        pairs = with_controls(pairs, pool.candidates, controls, len(dataset.texts), rng)
+    return Batch(replace(pairs, score=scores(vectors, pairs.left, pairs.right, space)), name)
+
+
+def _can_rank(layer: OutputLayer | None) -> bool:
+    """Whether there is a trained layer under which one score is more uncertain than another."""
+    return layer is not None and layer.threshold is not None
+
+
+def _seen(strategy_name: str, vectors: np.ndarray, background: Background) -> np.ndarray:
+    """The vectors among which candidates are searched."""
+    if not STRATEGIES[strategy_name].static:
+        return vectors
+    if background.pretrained is None:
+        raise InputError(f"{strategy_name} needs the vectors of the pre-trained encoder: choose another strategy here")
+    return background.pretrained
+
+
+def _candidates(
+    dataset: Dataset, vectors: np.ndarray, known: np.ndarray, settings: Settings, space: Space, progress: Progress
+) -> Pairs:
     left, right = dataset.train_left, dataset.train_right
-    if not len(left) or not len(right):
-        empty = np.empty(0, dtype=np.int64)
-        return Batch(Pairs(empty, empty, np.empty(0, dtype=np.float32)), SEED_STRATEGY)
-    found = _neighbours(vectors[left], vectors[right], settings, dataset.symmetric, progress)
+    sides = as_left(vectors[left], space), as_right(vectors[right], space)
+    found = _neighbours(*sides, settings, dataset.symmetric, progress)
     candidates = Pairs(left[found.left], right[found.right], found.score)
-    candidates = candidates.take(~np.isin(dataset.keys(candidates.left, candidates.right), known))
-    if layer is None or layer.threshold is None:  # no score is more uncertain than another
-        return Batch(most_similar(candidates, n), SEED_STRATEGY)
-
-    def draw(count: int, rng: np.random.Generator) -> Pairs:
-        return draw_pairs(dataset, vectors, known, count, rng)
-
-    chosen = strategy(settings.strategy)(Pool(candidates, layer, draw), n, rng)
-    return Batch(chosen, settings.strategy)
+    return candidates.take(~np.isin(dataset.keys(candidates.left, candidates.right), known))
 
 
 def _neighbours(left: np.ndarray, right: np.ndarray, settings: Settings, symmetric: bool, progress: Progress) -> Pairs:
@@ -61,30 +94,36 @@ def _neighbours(left: np.ndarray, right: np.ndarray, settings: Settings, symmetr
     return nearest_by_faiss(left, right, settings.neighbours, symmetric, settings.search, progress)
 
 
-def draw_pairs(dataset: Dataset, vectors: np.ndarray, known: np.ndarray, n: int, rng: np.random.Generator) -> Pairs:
-    """n distinct training pairs drawn uniformly from those whose key is not known (fewer where fewer exist)."""
-    rows, columns = dataset.train_left, dataset.train_right
-    total = count_pairs(len(rows), len(columns), dataset.symmetric)
-    # Among n + |known| distinct pairs at least n are not known.
-    numbers = rng.choice(total, size=min(total, n + len(known)), replace=False)
-    at_left, at_right = pairs_numbered(numbers, len(rows), len(columns), dataset.symmetric)
-    left, right = rows[at_left], columns[at_right]
-    unknown = ~np.isin(dataset.keys(left, right), known)
-    left, right = left[unknown][:n], right[unknown][:n]
-    return Pairs(left, right, np.einsum("nd,nd->n", vectors[left], vectors[right]).astype(np.float32))
+def _caps(dataset: Dataset, vectors: np.ndarray, settings: Settings, rng: np.random.Generator) -> list[Cap]:
+    caps = [Cap(np.arange(len(dataset.texts)), settings.per_text)] if settings.per_text else []
+    if settings.per_neighbourhood:
+        rows = np.union1d(dataset.train_left, dataset.train_right)
+        caps.append(Cap(neighbourhoods(vectors, rows, rng), settings.per_neighbourhood))
+    return caps
+
+
+def refit(vectors: np.ndarray, labelled: Labelled, space: Space) -> OutputLayer:
+    """The output layer of a trained encoder, fitted to the labels' scores as its vectors (texts, d) now have them."""
+    return fit_output_layer(scores(vectors, labelled.left, labelled.right, space), labelled.label)
 
 
 def evaluate(
-    dataset: Dataset, vectors: np.ndarray, progress: Progress = no_progress, layer: OutputLayer | None = None
+    dataset: Dataset,
+    vectors: np.ndarray,
+    progress: Progress = no_progress,
+    layer: OutputLayer | None = None,
+    space: Space = COSINE,
 ) -> AllPairs | None:
     """Exact figures over all evaluation pairs, or None where there is no gold positive among them.
 
     With an output layer also the figures at its threshold; with stated negatives also those of the stated pairs.
     """
     left, right = vectors[dataset.evaluation_left], vectors[dataset.evaluation_right]
-    positives = dataset.evaluation_positives
-    measured = evaluate_exact(left, right, positives, dataset.symmetric, progress=progress, layer=layer)
+    measured = evaluate_exact(
+        as_left(left, space), as_right(right, space), dataset.evaluation_positives, dataset.symmetric,
+        progress=progress, layer=layer, tie=TIE * magnitude(left, right, space),
+    )  # fmt: skip
     if measured is None:
         return None
-    stated = stated_figures(dataset, VectorScorer(vectors, layer))
+    stated = stated_figures(dataset, VectorScorer(vectors, layer, space))
     return replace(measured, estimates={**measured.estimates, **stated})

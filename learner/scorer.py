@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import torch
 from sentence_transformers import CrossEncoder
 
 from db.domain import InputError, Progress, no_progress
-from learner.designs import cosines
 from learner.output_layer import OutputLayer
+from learner.pair_reader import score_pairs
+from learner.space import COSINE, Space, scores
 
-CHUNK = 2_048  # pairs read between two reports of progress
+CHUNK = 512  # pairs read between two reports of progress
 ARCHITECTURE = "ForSequenceClassification"
 
 
@@ -31,22 +31,20 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True)
 class VectorScorer:
-    """The cosine of unit vectors (rows of the dataset, d)."""
+    """The score of an encoder's vectors (rows of the dataset, d): the cosine of unit vectors, or another space's."""
 
     vectors: np.ndarray
     layer: OutputLayer | None
+    space: Space = COSINE
 
     def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
-        """The cosine of each pair of rows, (n,) float32."""
-        return cosines(self.vectors, self.vectors, left, right)
+        """The score of each pair of rows, (n,) float32."""
+        return scores(self.vectors, left, right, self.space)
 
 
 @dataclass(frozen=True)
 class TextScorer:
-    """The logit of a cross-encoder for each pair of texts (ConcatBERT): p = sigmoid(score), the threshold is 0.
-
-    Of two logits the score is the second minus the first (paper 004, released code).
-    """
+    """The logit of a cross-encoder for each pair of texts (ConcatBERT): p = sigmoid(score), the threshold is 0."""
 
     model: CrossEncoder
     texts: Sequence[str]
@@ -57,18 +55,13 @@ class TextScorer:
         return OutputLayer(1.0, 0.0)
 
     def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
-        """The logit of each pair of rows, (n,) float32; pairs are read one by one."""
+        """The logit of each pair of rows, (n,) float32: every pair is read alone."""
         parts = [np.empty(0, dtype=np.float32)]
         for start in range(0, len(left), CHUNK):
             here = slice(start, start + CHUNK)
-            parts.append(self._read(left[here], right[here]))
+            parts.append(score_pairs(self.model, self.texts, left[here], right[here]))
             progress("score", min(1.0, (start + CHUNK) / len(left)))
         return np.concatenate(parts)
-
-    def _read(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        pairs = [(self.texts[one], self.texts[other]) for one, other in zip(left, right, strict=True)]
-        logits = self.model.predict(pairs, activation_fn=torch.nn.Identity(), show_progress_bar=False)
-        return np.asarray(logits if logits.ndim == 1 else logits[:, 1] - logits[:, 0], dtype=np.float32)
 
 
 def is_cross_encoder(name: str) -> bool:

@@ -12,9 +12,10 @@ from learner.device import default_device
 
 ROWS, COLUMNS = 1024, 8192
 WIDE = 32_768  # columns of a block in which the best of each row are looked for: fewer blocks, fewer merges
+GPU_ROWS, GPU_WIDE = 2048, 131_072  # 2,048 × 8,192 is 2²⁴ pairs: float32 still counts a block's pairs exactly
 MOST_PAIRS = 20_000_000
 SPARE_PAIRS = 1_000_000  # kept beyond the best before they are sorted and cut
-LOWEST = -2.0  # below every cosine (rounding puts some below -1), above the minus infinity of pairs that do not exist
+LOWEST = float(np.finfo(np.float32).min)  # below every score, above the minus infinity of pairs that do not exist
 
 
 @dataclass(frozen=True)
@@ -45,25 +46,36 @@ class Block:
     column: int
     scores: Tensor
 
+    @property
+    def end(self) -> int:
+        """The row after its last one."""
+        return self.row + len(self.scores)
+
 
 def blocks(left: Tensor, right: Tensor, symmetric: bool) -> Iterator[Block]:
     """All scores, block by block; in a symmetric corpus (left is right) only pairs with row < column."""
-    for row in range(0, len(left), ROWS):
+    rows = _rows(left)
+    for row in range(0, len(left), rows):
         first = row if symmetric else 0
         for column in range(first, len(right), COLUMNS):
-            scores = left[row : row + ROWS] @ right[column : column + COLUMNS].T
-            if symmetric and column < row + ROWS:
+            scores = left[row : row + rows] @ right[column : column + COLUMNS].T
+            if symmetric and column < row + rows:
                 # keep strictly above the diagonal of the whole matrix
                 mirrored = torch.ones_like(scores, dtype=torch.bool).tril_(row - column)
                 scores.masked_fill_(mirrored, -torch.inf)
             yield Block(row, column, scores)
 
 
+def _rows(vectors: Tensor) -> int:
+    """Rows of a block on the vectors' device."""
+    return GPU_ROWS if vectors.is_cuda else ROWS
+
+
 def without(all_blocks: Iterable[Block], pairs: np.ndarray) -> Iterator[Block]:
     """The blocks with the scores of these pairs (k, 2), each once, at minus infinity."""
     rows, columns = pairs[np.argsort(pairs[:, 0], kind="stable")].T
     for block in all_blocks:
-        near = slice(*np.searchsorted(rows, [block.row, block.row + ROWS]))
+        near = slice(*np.searchsorted(rows, [block.row, block.end]))
         here = (columns[near] >= block.column) & (columns[near] < block.column + block.scores.shape[1])
         block.scores[rows[near][here] - block.row, columns[near][here] - block.column] = -torch.inf
         yield block
@@ -101,15 +113,41 @@ def nearest(
 
     left: (n, d) and right: (m, d) unit vectors; in a symmetric corpus both are the same array.
     """
+    return _pairs_of(*_nearest(left, right, k + symmetric, device, progress), symmetric)
+
+
+def nearest_scores(
+    left: np.ndarray,
+    right: np.ndarray,
+    k: int,
+    symmetric: bool,
+    device: str | torch.device | None = None,
+    progress: Progress = no_progress,
+) -> np.ndarray:
+    """The scores of each left row and its k nearest right rows, (n, k) float32, itself left out where symmetric.
+
+    Fewer columns where there are fewer right rows.
+    """
+    ids, scores = _nearest(left, right, k + symmetric, device, progress)
+    if symmetric:
+        own = ids == torch.arange(len(ids), device=ids.device)[:, None]
+        scores = scores.masked_fill(own, -torch.inf).sort(dim=1, descending=True).values[:, : max(0, len(right) - 1)]
+    return scores[:, :k].cpu().numpy()
+
+
+def _nearest(
+    left: np.ndarray, right: np.ndarray, k: int, device: str | torch.device | None, progress: Progress
+) -> tuple[Tensor, Tensor]:
+    """Row numbers and scores, each (n, k), of the k right rows nearest to each left row."""
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
-    wanted = min(k + symmetric, len(corpus))
-    ids = np.empty((len(queries), wanted), dtype=np.int64)
-    scores = np.empty((len(queries), wanted), dtype=np.float32)
-    for row in range(0, len(queries), ROWS):
-        best = _best_of_rows(queries[row : row + ROWS], corpus, wanted)
-        scores[row : row + ROWS], ids[row : row + ROWS] = best[0].cpu().numpy(), best[1].cpu().numpy()
-        progress("search", min(1.0, (row + ROWS) / len(queries)))
-    return as_pairs(ids, scores, symmetric)
+    wanted, rows = min(k, len(corpus)), _rows(queries)
+    scores = queries.new_empty((len(queries), wanted))
+    ids = torch.empty_like(scores, dtype=torch.long)
+    for row in range(0, len(queries), rows):
+        best = _best_of_rows(queries[row : row + rows], corpus, wanted)
+        scores[row : row + rows], ids[row : row + rows] = best
+        progress("search", min(1.0, (row + rows) / len(queries)))
+    return ids, scores
 
 
 def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
@@ -117,17 +155,26 @@ def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
 
     An id of -1 means that no neighbour was found (FAISS says so when they run out), and is dropped.
     """
-    rows = np.repeat(np.arange(len(ids)), ids.shape[1])
-    found = Pairs(rows, ids.ravel(), scores.ravel())
-    found = found.take(found.right >= 0)
-    return _each_once(found.take(found.left != found.right), len(ids)) if symmetric else found
+    return _pairs_of(torch.from_numpy(ids), torch.from_numpy(scores), symmetric)
+
+
+def _pairs_of(ids: Tensor, scores: Tensor, symmetric: bool) -> Pairs:
+    """`as_pairs` on the device of its tensors."""
+    rows = torch.arange(len(ids), device=ids.device).repeat_interleave(ids.shape[1])
+    columns = ids.flatten()
+    found = columns >= 0
+    if symmetric:
+        found &= rows != columns
+    left, right, score = rows[found], columns[found], scores.flatten()[found]
+    return _as_arrays(*(_each_once(left, right, score, len(ids)) if symmetric else (left, right, score)))
 
 
 def _best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Scores and column numbers, each (rows, k), of the k best columns: a running top-k over column blocks."""
     best: tuple[Tensor, Tensor] | None = None
-    for column in range(0, len(corpus), WIDE):
-        scores = queries @ corpus[column : column + WIDE].T
+    wide = GPU_WIDE if corpus.is_cuda else WIDE
+    for column in range(0, len(corpus), wide):
+        scores = queries @ corpus[column : column + wide].T
         values, indices = scores.topk(min(k, scores.shape[1]), dim=1, sorted=False)
         indices = indices + column
         if best is not None:
@@ -139,11 +186,17 @@ def _best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tens
     return best
 
 
-def _each_once(pairs: Pairs, rows: int) -> Pairs:
-    """Every unordered pair once, as left < right."""
-    low, high = np.minimum(pairs.left, pairs.right), np.maximum(pairs.left, pairs.right)
-    _, first = np.unique(low * rows + high, return_index=True)
-    return Pairs(low[first], high[first], pairs.score[first])
+def _each_once(left: Tensor, right: Tensor, score: Tensor, rows: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Every unordered pair once, as left < right, in the order of the rows."""
+    keys, order = torch.sort(torch.minimum(left, right) * rows + torch.maximum(left, right), stable=True)
+    first = torch.ones_like(keys, dtype=torch.bool)
+    first[1:] = keys[1:] != keys[:-1]
+    keys, score = keys[first], score[order[first]]
+    return keys // rows, keys % rows, score
+
+
+def _as_arrays(left: Tensor, right: Tensor, score: Tensor) -> Pairs:
+    return Pairs(left.cpu().numpy(), right.cpu().numpy(), score.cpu().numpy())
 
 
 def best_pairs(
@@ -160,34 +213,106 @@ def best_pairs(
 
     Raises InputError when more than 20 million pairs would be kept.
     """
-    if top is not None and top > MOST_PAIRS:
-        raise InputError(f"{top:,} pairs are asked for; the most that one call returns is {MOST_PAIRS:,}")
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
-    kept: list[Pairs] = []
-    size, floor = 0, threshold
-    for block in blocks(queries, corpus, symmetric):
-        found = _above(block, floor)
-        kept.append(found)
-        size += len(found)
-        if top is not None and size > max(4 * top, SPARE_PAIRS):
-            kept = [_sorted(kept, top)]
-            size, floor = len(kept[0]), float(kept[0].score[-1])
-        elif top is None and size > MOST_PAIRS:
-            raise InputError(f"more than {MOST_PAIRS:,} pairs score at least {threshold:g}: raise the threshold")
-        progress("search", min(1.0, (block.row + ROWS) / len(queries)))
-    return _sorted(kept, top)
+    best = _Closest(torch.inf, top, threshold)
+    return _scan(blocks(queries, corpus, symmetric), best, len(queries), progress)
 
 
-def _above(block: Block, floor: float) -> Pairs:
-    rows, columns = (block.scores >= floor).nonzero(as_tuple=True)
-    scores = block.scores[rows, columns]
-    return Pairs(rows.cpu().numpy() + block.row, columns.cpu().numpy() + block.column, scores.cpu().numpy())
+def most_uncertain(
+    left: np.ndarray,
+    right: np.ndarray,
+    symmetric: bool,
+    threshold: float,
+    n: int,
+    known: np.ndarray | None = None,
+    device: str | torch.device | None = None,
+    progress: Progress = no_progress,
+) -> Pairs:
+    """The n pairs of all pairs whose score is closest to the threshold, the closest first.
+
+    known: (k, 2) rows of left and right of pairs that are left out, each once, in a symmetric corpus with the first row
+    below the second. One pass over all pairs: no neighbour search cuts any off, and none but the closest are kept.
+    Raises InputError when more than 20 million pairs are asked for.
+    """
+    queries, corpus = as_tensor(left, device), as_tensor(right, device)
+    all_blocks = blocks(queries, corpus, symmetric)
+    if known is not None and len(known):
+        all_blocks = without(all_blocks, known)
+    return _scan(all_blocks, _Closest(threshold, n), len(queries), progress)
 
 
-def _sorted(parts: list[Pairs], top: int | None) -> Pairs:
-    """All parts as one, best first, ties in the order of the rows, cut at `top`."""
-    if not parts:
-        empty = np.empty(0, dtype=np.int64)
-        return Pairs(empty, empty, np.empty(0, dtype=np.float32))
-    whole = Pairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("left", "right", "score")))
-    return whole.take(np.lexsort((whole.right, whole.left, -whole.score))[:top])
+def _scan(all_blocks: Iterable[Block], closest: "_Closest", rows: int, progress: Progress) -> Pairs:
+    for block in all_blocks:
+        closest.add(block)
+        progress("search", min(1.0, block.end / rows))
+    return closest.pairs()
+
+
+class _Closest:
+    """The n pairs with the score closest to a target, of the blocks added so far, on the blocks' device.
+
+    A target of infinity means the highest scores. Without n all pairs from `low` up are kept. Only scores inside a
+    window that narrows with every cut are looked at one by one.
+    """
+
+    def __init__(self, target: float, n: int | None, low: float = LOWEST) -> None:
+        if n is not None and n > MOST_PAIRS:
+            raise InputError(f"{n:,} pairs are asked for; the most that one call returns is {MOST_PAIRS:,}")
+        self.target, self.n = target, n
+        self.low, self.high = low, torch.inf
+        self.parts: list[tuple[Tensor, Tensor, Tensor]] = []
+        self.size = 0
+
+    def add(self, block: Block) -> None:
+        """Nothing; the pairs of the block that may be among the closest are kept."""
+        inside = block.scores >= self.low
+        if self.high < torch.inf:
+            inside &= block.scores <= self.high
+        rows, columns = inside.nonzero(as_tuple=True)
+        self.parts.append((rows + block.row, columns + block.column, block.scores[rows, columns]))
+        self.size += len(rows)
+        if self.n is None and self.size > MOST_PAIRS:
+            raise InputError(f"more than {MOST_PAIRS:,} pairs score at least {self.low:g}: raise the threshold")
+        if self.n is not None and self.size > max(4 * self.n, SPARE_PAIRS):
+            self._cut(self.n)
+
+    def pairs(self) -> Pairs:
+        """The closest pairs, the closest first, ties in the order of the rows."""
+        if not self.parts:
+            empty = np.empty(0, dtype=np.int64)
+            return Pairs(empty, empty, np.empty(0, dtype=np.float32))
+        return _as_arrays(*self._closest(self.n))
+
+    def _cut(self, n: int) -> None:
+        """Nothing; the n closest so far are left, and the window reaches to the last of them."""
+        left, right, score = self._closest(n)
+        self.parts, self.size = [(left, right, score)], len(score)
+        if not n:
+            return
+        last = float(self._distance(score[-1:]))
+        if self.target == torch.inf:
+            self.low = -last
+        else:  # rounded outwards: comparing in float32 must not lose a tie
+            self.low = float(np.nextafter(np.float32(self.target - last), np.float32(-np.inf)))
+            self.high = float(np.nextafter(np.float32(self.target + last), np.float32(np.inf)))
+
+    def _closest(self, n: int | None) -> tuple[Tensor, Tensor, Tensor]:
+        left, right, score = (torch.cat(column) for column in zip(*self.parts, strict=True))
+        distance = self._distance(score)
+        if n and n < len(score):  # a selection is cheaper than to sort them all
+            near = distance <= distance.kthvalue(n).values
+            left, right, score, distance = left[near], right[near], score[near], distance[near]
+        order = _lexsort(right, left, distance)[:n]
+        return left[order], right[order], score[order]
+
+    def _distance(self, scores: Tensor) -> Tensor:
+        wide = scores.double()
+        return -wide if self.target == torch.inf else (wide - self.target).abs_()
+
+
+def _lexsort(*keys: Tensor) -> Tensor:
+    """Positions in ascending order of the last key, ties by the one before it, and so on."""
+    order = torch.arange(len(keys[0]), device=keys[0].device)
+    for key in keys:
+        order = order[key[order].argsort(stable=True)]
+    return order

@@ -3,6 +3,7 @@
 import csv
 import json
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,13 +15,20 @@ import numpy as np
 from db.corpus.corpus import Corpus
 from db.corpus.split import write_split
 from db.domain import InputError, Kind, Progress, Settings, batch_size_of, no_progress
+from learner.catalog import STRATEGIES
+from learner.crowd import with_crowd
 from learner.dataset import Dataset, make_dataset
 from learner.encoder import Encoder
 from learner.evaluation import AllPairs
 from learner.matcher import Matcher, save_matcher
 from learner.output_layer import OutputLayer
-from learner.rounds import choose, evaluate
+from learner.pool import Background, gold_of
+from learner.rounds import choose, evaluate, refit
+from learner.search import Pairs
+from learner.space import Space
 from learner.training import Labelled, train
+
+Composition = list[tuple[int, int]]  # positives and negatives of each round
 
 
 def dataset_of(corpus: Corpus) -> Dataset:
@@ -48,6 +56,20 @@ class Labels:
     round: list[int] = field(default_factory=list)
     score: list[float] = field(default_factory=list)
 
+    def add(self, dataset: Dataset, pairs: Pairs, number: int) -> None:
+        """Nothing; the round's pairs are labelled: gold answers, and what is not a gold positive is a negative."""
+        positives = dataset.keys(*dataset.positives.T)
+        self.left += pairs.left.tolist()
+        self.right += pairs.right.tolist()
+        self.label += np.isin(dataset.keys(pairs.left, pairs.right), positives).astype(int).tolist()
+        self.round += [number] * len(pairs)
+        self.score += pairs.score.tolist()
+
+    def keys(self, dataset: Dataset) -> np.ndarray:
+        """One key for each labelled pair, (n,)."""
+        labelled = self.arrays()
+        return dataset.keys(labelled.left, labelled.right)
+
     def arrays(self) -> Labelled:
         return Labelled(*(np.array(column, dtype=np.int64) for column in (self.left, self.right, self.label)))
 
@@ -72,45 +94,80 @@ def simulate(
     rounds: int,
     out: Path,
     progress: Progress = no_progress,
+    composition: Composition | None = None,
 ) -> list[dict[str, Any]]:
     """One object a round, as written to `out/rounds.jsonl`; beside it labels.csv, split.csv, base.json and model/.
 
     base.json has the figures of the pre-trained encoder, which a simulation starts from; they are also those of a
-    round that is not `trained`, for want of labels of both classes. Raises InputError when there is nothing to measure
-    or to train on.
+    round that is not `trained`, for want of labels of both classes. The encoder gets the pooling and the distance of
+    the settings, and is trained in place. composition: of each round, for stratified-match. Raises InputError when
+    there is nothing to measure or to train on, or when the strategy misses what it needs.
     """
     dataset = dataset_of(corpus)
     _check(dataset)
+    _check_strategy(dataset, settings, rounds, composition)
+    encoder = encoder.variant(settings.pooling, settings.distance)
     out.mkdir(parents=True, exist_ok=True)
     write_split(corpus, out / "split.csv")
-    positives = set(dataset.keys(*dataset.positives.T).tolist())
     base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
     rng = np.random.default_rng(settings.seed)
+    space = Space(settings.distance, offset=True)
     labels, layer, watch = Labels(), None, Stopwatch()
     with watch.stage("encode"):
-        vectors = encoder.encode(dataset.texts, progress)
-    measured = _measure(dataset, vectors, layer, watch, progress)
+        vectors = pretrained = _see(encoder, dataset, settings, progress)
+    measured = _measure(dataset, vectors, layer, settings, watch, progress)
     (out / "base.json").write_text(json.dumps(_row(0, labels, layer, measured, watch), indent=2))
     written = []
     with (out / "rounds.jsonl").open("w") as file:
         for number in range(1, rounds + 1):
             watch = Stopwatch()
             with watch.stage("choose"):
-                _collect(dataset, vectors, layer, labels, positives, number, settings, rng, progress)
+                known, size = labels.keys(dataset), _size(number, settings)
+                gold = gold_of(dataset, known, composition[number - 1] if composition else None)
+                background = Background(labels.arrays(), pretrained, gold)
+                batch = choose(dataset, vectors, layer, known, size, settings, rng, progress, background, space)
+            labels.add(dataset, batch.pairs, number)
             labelled = labels.arrays()
             if labelled.has_both_classes:
                 if not settings.warm_start:
                     encoder.model.load_state_dict(base)
                 with watch.stage("train"):
-                    layer = train(encoder, dataset.texts, labelled, settings, progress)
+                    train(encoder, dataset.texts, labelled, settings, progress)
                 with watch.stage("encode"):
-                    vectors = encoder.encode(dataset.texts, progress)
-            measured = _measure(dataset, vectors, layer, watch, progress)
+                    vectors = _see(encoder, dataset, settings, progress)
+                    layer = refit(vectors, labelled, space)
+            measured = _measure(dataset, vectors, layer, settings, watch, progress)
             written.append(_row(number, labels, layer, measured, watch))
             _write_line(file, written[-1])
             _write_labels(corpus, labels, out / "labels.csv")
     _save(encoder, layer, measured, labels, settings, out / "model")
     return written
+
+
+def composition_of(labels_csv: Path) -> Composition:
+    """How many positives and negatives each round of a simulation collected, from its labels.csv.
+
+    Raises InputError where the file is none.
+    """
+    try:
+        with labels_csv.open(newline="") as file:
+            rows = [(int(row["round"]), int(row["label"])) for row in csv.DictReader(file)]
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        what = f"{labels_csv} does not say what each round collected ({error!r})"
+        raise InputError(f"{what}: give the labels.csv of a simulation by uncertainty") from error
+    counts = Counter(rows)
+    return [(counts[number, 1], counts[number, 0]) for number in range(1, max(counts, default=(0, 0))[0] + 1)]
+
+
+def _size(number: int, settings: Settings) -> int:
+    """The pairs that round `number`, counted from 1, collects."""
+    return batch_size_of(number - 1, settings.first, settings.growth, settings.growth_kind)
+
+
+def _see(encoder: Encoder, dataset: Dataset, settings: Settings, progress: Progress) -> np.ndarray:
+    """The vectors of all texts with their crowd."""
+    vectors = encoder.encode(dataset.texts, progress)
+    return with_crowd(dataset, vectors, settings.crowding, settings.distance, progress)
 
 
 def _check(dataset: Dataset) -> None:
@@ -120,33 +177,26 @@ def _check(dataset: Dataset) -> None:
         raise InputError("no training pairs are left: use a smaller --test-fraction")
 
 
-def _collect(
-    dataset: Dataset,
-    vectors: np.ndarray,
-    layer: OutputLayer | None,
-    labels: Labels,
-    positives: set[int],
-    number: int,
-    settings: Settings,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> None:
-    """Adds the next batch to the labels; gold answers, and what is not a gold positive is a negative."""
-    known = dataset.keys(*(np.array(column, dtype=np.int64) for column in (labels.left, labels.right)))
-    size = batch_size_of(number - 1, settings.first, settings.growth)
-    pairs = choose(dataset, vectors, layer, known, size, settings, rng, progress).pairs
-    labels.left += pairs.left.tolist()
-    labels.right += pairs.right.tolist()
-    labels.score += pairs.score.tolist()
-    labels.round += [number] * len(pairs)
-    labels.label += [int(key in positives) for key in dataset.keys(pairs.left, pairs.right).tolist()]
+def _check_strategy(dataset: Dataset, settings: Settings, rounds: int, composition: Composition | None) -> None:
+    name, stated = settings.strategy, gold_of(dataset, np.empty(0, dtype=np.int64))
+    if STRATEGIES[name].seed == "stated" and len(stated.stated) == len(stated.positives):
+        what = f"{name} takes stated negatives, and gold states none among the training pairs"
+        raise InputError(f"{what}: add pairs with label 0, or choose another strategy")
+    if name == "stratified-match" and len(composition or []) < rounds:
+        what = f"{name} matches another run, which has {len(composition or [])} of the {rounds} rounds asked for"
+        raise InputError(f"{what}: give --match-labels the labels.csv of an uncertainty run of as many rounds")
 
 
 def _measure(
-    dataset: Dataset, vectors: np.ndarray, layer: OutputLayer | None, watch: Stopwatch, progress: Progress
+    dataset: Dataset,
+    vectors: np.ndarray,
+    layer: OutputLayer | None,
+    settings: Settings,
+    watch: Stopwatch,
+    progress: Progress,
 ) -> AllPairs:
     with watch.stage("evaluate"):
-        measured = evaluate(dataset, vectors, progress, layer)
+        measured = evaluate(dataset, vectors, progress, layer, Space(settings.distance, offset=True))
     assert measured is not None  # _check found a positive
     return measured
 
@@ -186,7 +236,7 @@ def _save(
     encoder: Encoder, layer: OutputLayer | None, measured: AllPairs, labels: Labels, settings: Settings, folder: Path
 ) -> None:
     save_matcher(
-        Matcher(encoder, layer),
+        Matcher(encoder, layer, settings.crowding),
         folder,
         labels=len(labels.label),
         positives=sum(labels.label),

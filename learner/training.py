@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from db.domain import Progress, Settings, no_progress
 from learner.encoder import Encoder, Tokens
 from learner.output_layer import OutputLayer, fit_output_layer
+from learner.space import Space, score, scores
 
 MAX_LENGTH = 128  # tokens of a text in training
 HEAD_RATE = 1e4  # w and b learn this many times as fast as the encoder
@@ -41,17 +42,20 @@ class Labelled:
 
 
 class Head(nn.Module):
-    """|w|·batch norm(cos) + b: the trainable output layer, thrown away after training for the refitted one."""
+    """|w|·batch norm(score) + b: the trainable output layer, thrown away after training for the refitted one.
 
-    def __init__(self, initialization: str) -> None:
+    Without batch norm: |w|·score + b.
+    """
+
+    def __init__(self, initialization: str, batch_norm: bool = True) -> None:
         super().__init__()
         w, b = (10.0, -50.0) if initialization == "reference" else (1.0, 0.0)
-        self.norm = nn.BatchNorm1d(1, eps=1e-8, momentum=None, affine=False)
+        self.norm = nn.BatchNorm1d(1, eps=1e-8, momentum=None, affine=False) if batch_norm else nn.Identity()
         self.w, self.b = nn.Parameter(torch.tensor(w)), nn.Parameter(torch.tensor(b))
 
-    def forward(self, cosines: Tensor) -> Tensor:
-        """Logits (n,) of cosines (n,)."""
-        return self.w.abs() * self.norm(cosines[:, None])[:, 0] + self.b
+    def forward(self, scores: Tensor) -> Tensor:
+        """Logits (n,) of scores (n,)."""
+        return self.w.abs() * self.norm(scores[:, None])[:, 0] + self.b
 
 
 def train(
@@ -66,19 +70,19 @@ def train(
         encoder.model.load_state_dict(start)
         _descend(encoder, texts, labelled, settings, np.random.default_rng([settings.seed, attempt]), progress)
         # Encoding again takes a while: the progress stands still, but a cancel is seen.
-        scores = cosines(encoder, texts, labelled, lambda stage, done: progress("train", 1.0))
-        layer = fit_output_layer(scores, labelled.label)
+        found = cosines(encoder, texts, labelled, lambda stage, done: progress("train", 1.0))
+        layer = fit_output_layer(found, labelled.label)
         if layer.loss <= WORST_LOSS:
             break
     return layer
 
 
 def cosines(encoder: Encoder, texts: Sequence[str], labelled: Labelled, progress: Progress = no_progress) -> np.ndarray:
-    """The cosine of each labelled pair, (n,) float32; each distinct text is encoded once."""
+    """The score of each labelled pair, (n,) float32; each distinct text is encoded once."""
     rows, inverse = np.unique(np.r_[labelled.left, labelled.right], return_inverse=True)
     vectors = encoder.encode([texts[row] for row in rows], progress)
     left, right = inverse[: len(labelled)], inverse[len(labelled) :]
-    return np.einsum("nd,nd->n", vectors[left], vectors[right])
+    return scores(vectors, left, right, Space(encoder.distance))
 
 
 def _descend(
@@ -93,8 +97,8 @@ def _descend(
     tokens = encoder.tokenize([texts[row] for row in rows], MAX_LENGTH)
     left, right = inverse[: len(labelled)], inverse[len(labelled) :]
     labels = torch.from_numpy(labelled.label.astype(np.float32)).to(encoder.device)
-    head = Head(settings.initialization).to(encoder.device)
-    order = list(_batches(len(labelled), settings, rng))
+    head = Head(settings.initialization, settings.batch_norm).to(encoder.device)
+    order = list(_batches(left, right, settings, rng))
     optimizer, schedule = _optimizer(encoder, head, settings.learning_rate, len(order))
     for step, batch in enumerate(order):
         logits = head(_batch_cosines(encoder, tokens, left[batch], right[batch]))
@@ -108,21 +112,33 @@ def _descend(
         progress("train", (step + 1) / len(order))
 
 
-def _batches(n: int, settings: Settings, rng: np.random.Generator) -> Iterator[np.ndarray]:
+def _batches(left: np.ndarray, right: np.ndarray, settings: Settings, rng: np.random.Generator) -> Iterator[np.ndarray]:
     """Positions of each step's pairs; the incomplete batch at an epoch's end is dropped unless it is the only one."""
+    n = len(left)
     size = min(settings.batch_size, n)
     for _ in range(settings.epochs):
         order = rng.permutation(n)
-        for start in range(0, n - size + 1, size):
-            yield order[start : start + size]
+        if settings.group_pairs:
+            hubs = _hubs(left, right)[order]
+            order = order[np.argsort(rng.permutation(int(hubs.max()) + 1)[hubs], kind="stable")]
+        steps = [order[start : start + size] for start in range(0, n - size + 1, size)]
+        if settings.group_pairs:  # the pairs of one text that two steps share need not follow one another
+            steps = [steps[step] for step in rng.permutation(len(steps))]
+        yield from steps
+
+
+def _hubs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The one of each pair's two texts that is in more pairs, (n,): pairs with the same one share a text."""
+    degree = np.bincount(np.r_[left, right])
+    return np.where(degree[left] >= degree[right], left, right)
 
 
 def _batch_cosines(encoder: Encoder, tokens: Tokens, left: np.ndarray, right: np.ndarray) -> Tensor:
-    """Cosines (n,) with gradients; every distinct text is embedded once."""
+    """Scores (n,) with gradients; every distinct text is embedded once."""
     rows, inverse = np.unique(np.r_[left, right], return_inverse=True)
     vectors = encoder.embed([tokens[row] for row in rows])
     at = torch.from_numpy(inverse).to(encoder.device)
-    return (vectors[at[: len(left)]] * vectors[at[len(left) :]]).sum(1)
+    return score(vectors[at[: len(left)]], vectors[at[len(left) :]], encoder.distance)
 
 
 def _optimizer(

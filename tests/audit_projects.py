@@ -13,7 +13,8 @@ from db.jobs import add_job
 from db.models import Answer, Design, Evaluation, Item, Matcher, Round, Task
 from learner.evaluation import AllPairs, evaluate_exact
 from learner.jobs import audit as steps
-from learner.jobs.evaluation_items import cosines_of, look, sides
+from learner.jobs.evaluation_items import look, sides
+from learner.jobs.evaluation_items import scores_of as scores_under
 from learner.jobs.rows import read_project
 from tests.factories import make_project
 
@@ -124,7 +125,7 @@ def scores_of(engine: Engine, project_id: int, number: int) -> dict[tuple[int, i
     pairs = list(truth(engine))
     left, right = np.array(pairs).T
     seen = look(data, matcher, None, lambda stage, done: None)
-    return dict(zip(pairs, cosines_of(data, seen.vectors, left, right).tolist(), strict=True))
+    return dict(zip(pairs, scores_under(data, seen.vectors, left, right).tolist(), strict=True))
 
 
 def exact(engine: Engine, project_id: int, number: int, known: dict[tuple[int, int], bool]) -> AllPairs:

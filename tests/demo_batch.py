@@ -12,13 +12,15 @@ from annotate.projects import create_project
 from db.corpus.corpus import load_corpus
 from db.engine import make_engine, migrate, reading
 from db.items import first_identifiers
+from learner.crowd import with_crowd
 from learner.encoder import load_encoder
 from learner.jobs.rows import read_project
 from learner.rounds import choose
+from learner.space import CROWDED
 
 
 def first_batch() -> Iterator[tuple[str, str, float]]:
-    """The ids and the cosine of each pair of the first batch and its reserve; uses the current `ALLPAIRS_HOME`."""
+    """The ids and the score of each pair of the first batch and its reserve; uses the current `ALLPAIRS_HOME`."""
     migrate()
     engine = make_engine()
     corpus = load_corpus(demo.FOLDER / "questions.csv", None, demo.FOLDER / "gold.csv")
@@ -26,10 +28,11 @@ def first_batch() -> Iterator[tuple[str, str, float]]:
     with reading(engine) as session:
         data = read_project(session, project_id)
         ids = first_identifiers(session, data.item_ids.tolist())
-    vectors = load_encoder().encode(data.dataset.texts)
+    vectors = with_crowd(data.dataset, load_encoder().encode(data.dataset.texts), data.settings.crowding)
     nothing = np.empty(0, dtype=np.int64)
     size = 2 * demo.SETTINGS.first  # as many again in reserve
-    pairs = choose(data.dataset, vectors, None, nothing, size, data.settings, np.random.default_rng(0)).pairs
+    rng = np.random.default_rng(0)
+    pairs = choose(data.dataset, vectors, None, nothing, size, data.settings, rng, space=CROWDED).pairs
     for left, right, score in zip(data.item_ids[pairs.left], data.item_ids[pairs.right], pairs.score, strict=True):
         yield ids[int(left)], ids[int(right)], float(score)
 

@@ -1,18 +1,19 @@
 """Strategies: the worked selection, and one contract that every entry of the catalog keeps."""
 
-from functools import partial
 from inspect import signature
 
 import numpy as np
 import pytest
 
-from db.domain import Settings
-from learner.acquisition import Pool, adaptive_retrieval, most_similar, smallest, strategy, uncertainty
+from db.domain import SEED_STRATEGY, InputError, Settings
+from learner.acquisition import Strategy, most_similar, smallest, strategy, uncertainty
 from learner.catalog import STRATEGIES
 from learner.dataset import Dataset, make_dataset
 from learner.output_layer import OutputLayer
-from learner.rounds import choose, draw_pairs
+from learner.pool import Background, Gold, Pool, gold_of
+from learner.rounds import choose
 from learner.search import Pairs
+from learner.training import Labelled
 
 LOGITS = np.array([-6, -1.5, -0.2, 0.1, 0.4, 2, 5])
 
@@ -21,11 +22,12 @@ def pool_of(scores: np.ndarray, layer: OutputLayer) -> Pool:
     """A pool whose i-th candidate is the pair (i, i + 100)."""
     rows = np.arange(len(scores))
     candidates = Pairs(rows, rows + 100, scores.astype(np.float32))
-    return Pool(candidates, layer, lambda n, rng: candidates.take(rng.permutation(len(scores))[:n]))
+    return Pool(lambda: candidates, layer, lambda n, rng: candidates.take(rng.permutation(len(scores))[:n]),
+                np.zeros((200, 2), dtype=np.float32))  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "chosen"), [(uncertainty, [3, 2, 4]), (adaptive_retrieval, [6, 5, 4])])
-def test_the_worked_selection(function, chosen: list[int]) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize(("function", "chosen"), [(uncertainty, [3, 2, 4]), (most_similar, [6, 5, 4])])
+def test_the_worked_selection(function: Strategy, chosen: list[int]) -> None:
     pool = pool_of(LOGITS / 10, OutputLayer(10.0, 0.0))
     assert function(pool, 3, np.random.default_rng(0)).left.tolist() == chosen
 
@@ -33,10 +35,6 @@ def test_the_worked_selection(function, chosen: list[int]) -> None:  # type: ign
 def test_uncertainty_follows_the_output_layer() -> None:
     pool = pool_of(np.array([0.1, 0.5, 0.9]), OutputLayer(20.0, -18.0))
     assert uncertainty(pool, 3, np.random.default_rng(0)).left.tolist() == [2, 1, 0]
-
-
-def test_the_most_similar_come_first() -> None:
-    assert most_similar(pool_of(LOGITS, OutputLayer(1, 0)).candidates, 2).left.tolist() == [6, 5]
 
 
 def test_smallest_breaks_ties_by_position() -> None:
@@ -47,37 +45,61 @@ def test_smallest_breaks_ties_by_position() -> None:
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_every_entry_of_the_catalog_has_its_function(name: str) -> None:
-    assert list(signature(strategy(name)).parameters) == ["pool", "n", "rng"]
-    assert STRATEGIES[name].title and STRATEGIES[name].description.endswith(".")
+def test_every_entry_of_the_catalog_has_its_functions(name: str) -> None:
+    entry = STRATEGIES[name]
+    for function in (strategy(name), strategy(entry.seed)):
+        assert list(signature(function).parameters) == ["pool", "n", "rng"]
+    assert entry.title and entry.description.endswith(".")
+    assert entry.seed == SEED_STRATEGY or STRATEGIES[entry.seed].seed == entry.seed
+    assert not (entry.oracle and entry.live)
 
 
 def corpus(symmetric: bool, n: int = 30) -> tuple[Dataset, np.ndarray]:
-    """A dataset whose last third of left items is for evaluation, and its vectors."""
+    """A dataset whose last third of left items is for evaluation, and its vectors; every ninth pair is a positive.
+
+    Every ninth of the other pairs is a stated negative.
+    """
     left, right = n, 0 if symmetric else n // 2
     sides = ["left"] * left + ["right"] * right
     splits = ["train"] * (left - left // 3) + ["evaluation"] * (left // 3) + ["both"] * right
-    dataset = make_dataset([""] * (left + right), sides, splits, symmetric, np.empty((0, 2)))
+    pairs = [(i, j) for i in range(n) for j in (range(i + 1, n) if symmetric else range(n, n + right))]
+    stated = [(*pair, at % 9 == 0) for at, pair in enumerate(pairs) if at % 9 < 2]
+    positives = np.array([pair[:2] for pair in stated if pair[2]]).reshape(-1, 2)
+    dataset = make_dataset([""] * (left + right), sides, splits, symmetric, positives, stated)
     vectors = np.random.default_rng(5).normal(size=(left + right, 8)).astype(np.float32)
     return dataset, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
+def background_of(dataset: Dataset, vectors: np.ndarray, known: np.ndarray, n: int) -> Background:
+    """All that a strategy may ask for: two labels, other pre-trained vectors, gold with a third of positives."""
+    labelled = Labelled(np.resize(dataset.train_left, 2), np.resize(dataset.train_right[::-1], 2), np.array([1, 0]))
+    return Background(labelled, np.roll(vectors, 1, axis=0), gold_of(dataset, known, (n // 3, n - n // 3)))
+
+
+TRAINED = OutputLayer(5.0, -2.0)
+
+
+@pytest.mark.parametrize("layer", [TRAINED, None], ids=["trained", "untrained"])
 @pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "bipartite"])
 @pytest.mark.parametrize("name", STRATEGIES)
 class TestContract:
     """What `choose` promises, whatever the strategy."""
 
-    def ask(self, name: str, symmetric: bool, n: int, known: np.ndarray | None = None, items: int = 30, seed: int = 0):  # type: ignore[no-untyped-def]
+    def ask(
+        self, name: str, symmetric: bool, layer: OutputLayer | None, n: int,
+        known: np.ndarray | None = None, items: int = 30, seed: int = 0, **settings: object,
+    ) -> tuple[Dataset, np.ndarray, Pairs]:  # fmt: skip
         dataset, vectors = corpus(symmetric, items)
         known = np.empty(0, dtype=np.int64) if known is None else known
-        settings = Settings(strategy=name, neighbours=6)
+        asked = Settings.model_validate({"strategy": name, "neighbours": 6} | settings)
+        background = background_of(dataset, vectors, known, n)
         rng = np.random.default_rng(seed)
-        batch = choose(dataset, vectors, OutputLayer(5.0, -2.0), known, n, settings, rng)
-        assert batch.strategy == name or not len(batch.pairs)
+        batch = choose(dataset, vectors, layer, known, n, asked, rng, background=background)
+        assert batch.strategy == (name if layer else STRATEGIES[name].seed)
         return dataset, vectors, batch.pairs
 
-    def test_n_pairs_each_once_of_training_items(self, name: str, symmetric: bool) -> None:
-        dataset, vectors, pairs = self.ask(name, symmetric, 25)
+    def test_n_pairs_each_once_of_training_items(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
+        dataset, vectors, pairs = self.ask(name, symmetric, layer, 25)
         assert len(pairs) == 25
         assert len(np.unique(dataset.keys(pairs.left, pairs.right))) == 25
         assert np.isin(pairs.left, dataset.train_left).all()
@@ -87,39 +109,81 @@ class TestContract:
         expected = np.einsum("nd,nd->n", vectors[pairs.left], vectors[pairs.right])
         assert pairs.score == pytest.approx(expected, abs=1e-5)
 
-    def test_known_pairs_are_left_out(self, name: str, symmetric: bool) -> None:
-        dataset, _, first = self.ask(name, symmetric, 25)
+    def test_known_pairs_are_left_out(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
+        dataset, _, first = self.ask(name, symmetric, layer, 12)
         known = dataset.keys(first.left, first.right)
-        _, _, second = self.ask(name, symmetric, 25, known)
-        assert len(second) == 25
+        _, _, second = self.ask(name, symmetric, layer, 12, known)
+        assert len(second) == 12
         assert not np.isin(dataset.keys(second.left, second.right), known).any()
 
-    def test_the_same_generator_gives_the_same_batch(self, name: str, symmetric: bool) -> None:
-        (_, _, one), (_, _, other) = self.ask(name, symmetric, 25, seed=3), self.ask(name, symmetric, 25, seed=3)
+    def test_the_same_generator_gives_the_same_batch(
+        self, name: str, symmetric: bool, layer: OutputLayer | None
+    ) -> None:
+        varied = {"per_text": 2, "per_neighbourhood": 3, "control_share": 0.2}
+        one, other = (self.ask(name, symmetric, layer, 25, seed=3, **varied)[2] for _ in range(2))
         assert (one.left.tolist(), one.right.tolist()) == (other.left.tolist(), other.right.tolist())
+        assert len(one) == 25
 
-    def test_more_than_there_is(self, name: str, symmetric: bool) -> None:
-        dataset, _, pairs = self.ask(name, symmetric, 10_000)
-        assert 0 < len(pairs) <= (190 if symmetric else 300)
-        assert len(np.unique(dataset.keys(pairs.left, pairs.right))) == len(pairs)
+    def test_more_than_there_is(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
+        for settings in ({}, {"per_text": 1, "control_share": 0.5}):
+            dataset, _, pairs = self.ask(name, symmetric, layer, 10_000, **settings)
+            assert 0 < len(pairs) <= (190 if symmetric else 300)
+            assert len(np.unique(dataset.keys(pairs.left, pairs.right))) == len(pairs)
 
-    def test_nothing_is_left(self, name: str, symmetric: bool) -> None:
+    def test_nothing_is_left(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
         dataset, _ = corpus(symmetric)
         grid = np.meshgrid(dataset.train_left, dataset.train_right, indexing="ij")
         known = dataset.keys(*(rows.ravel() for rows in grid))
-        assert len(self.ask(name, symmetric, 25, known)[2]) == 0
+        assert len(self.ask(name, symmetric, layer, 25, known, per_text=2, control_share=0.3)[2]) == 0
 
-    def test_no_pair_exists(self, name: str, symmetric: bool) -> None:
-        assert len(self.ask(name, symmetric, 5, items=1)[2]) == 0
+    def test_no_pair_exists(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
+        assert len(self.ask(name, symmetric, layer, 5, items=1)[2]) == 0
 
-    def test_none_are_wanted(self, name: str, symmetric: bool) -> None:
-        assert len(self.ask(name, symmetric, 0)[2]) == 0
+    def test_none_are_wanted(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
+        assert len(self.ask(name, symmetric, layer, 0, per_text=1)[2]) == 0
 
 
-def test_a_strategy_needs_no_more_than_the_pool() -> None:
+@pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "stratified-match"])
+def test_no_text_is_in_more_pairs_than_its_cap(name: str) -> None:
     dataset, vectors = corpus(True)
-    draw = partial(draw_pairs, dataset, vectors, np.empty(0, dtype=np.int64))
-    empty = Pairs(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32))
-    for name in STRATEGIES:
-        chosen = strategy(name)(Pool(empty, OutputLayer(1, 0), draw), 5, np.random.default_rng(0))
-        assert len(chosen) in (0, 5)
+    nothing = np.empty(0, dtype=np.int64)
+    pairs = choose(dataset, vectors, TRAINED, nothing, 5, Settings(strategy=name, per_text=1),
+                   np.random.default_rng(0), background=background_of(dataset, vectors, nothing, 5)).pairs  # fmt: skip
+    assert len(np.unique(np.r_[pairs.left, pairs.right])) == 2 * len(pairs) == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "missing"),
+    [(name, "simulation") for name, entry in STRATEGIES.items() if not entry.live and name != "uncertainty-stated"]
+    + [("committee", "labels of both kinds"), ("static-retrieval", "pre-trained encoder")],
+)
+def test_what_a_strategy_misses_is_said(name: str, missing: str) -> None:
+    dataset, vectors = corpus(True)
+    with pytest.raises(InputError, match=missing):
+        choose(dataset, vectors, TRAINED, np.empty(0, dtype=np.int64), 5, Settings(strategy=name),
+               np.random.default_rng(0))  # fmt: skip
+
+
+def test_static_retrieval_looks_with_the_pre_trained_encoder() -> None:
+    dataset, vectors = corpus(True)
+    nothing, other = np.empty(0, dtype=np.int64), np.roll(vectors, 1, axis=0)
+    background = Background(pretrained=other)
+    static = choose(dataset, vectors, TRAINED, nothing, 8, Settings(strategy="static-retrieval"),
+                    np.random.default_rng(0), background=background)  # fmt: skip
+    adaptive = choose(dataset, other, TRAINED, nothing, 8, Settings(strategy="adaptive-retrieval"),
+                      np.random.default_rng(0))  # fmt: skip
+    assert (static.pairs.left.tolist(), static.pairs.right.tolist()) == (
+        adaptive.pairs.left.tolist(), adaptive.pairs.right.tolist())  # fmt: skip
+    assert static.pairs.score != pytest.approx(adaptive.pairs.score)
+
+
+def test_candidates_are_searched_only_where_they_are_wanted() -> None:
+    def fail() -> Pairs:
+        raise AssertionError("searched")
+
+    dataset, vectors = corpus(True)
+    nothing = np.empty(0, dtype=np.int64)
+    gold: Gold = gold_of(dataset, nothing, (2, 3))
+    for name in ("random", "stated", "stratified-match", "stratified-all-positives"):
+        pool = Pool(fail, TRAINED, gold.negatives, vectors, Background(gold=gold))
+        assert len(strategy(name)(pool, 5, np.random.default_rng(0))) == 5

@@ -391,7 +391,7 @@ def test_the_steps_of_a_round_may_run_twice(engine: Engine, encoders: list[Path]
     project_id = make_audited(engine, encoders[0])
     job_id = start(engine, project_id)
     plan = next_round.make_plan(project_id)
-    plan["encode_seconds"] = next_round.encode_items(job_id, project_id, plan)
+    plan |= next_round.encode_items(job_id, project_id, plan)
     matcher_id = next_round.evaluate_matcher(job_id, project_id, plan)
     for _ in range(2):
         next_round.audit_models(job_id, project_id, plan, matcher_id)

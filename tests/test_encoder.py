@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer
+from sentence_transformers.models import Pooling, StaticEmbedding
 
-from db.domain import InputError
+from db.domain import Distance, InputError
 from learner import encoder as module
 from learner.encoder import Encoder, bundled_minilm, load_encoder
 from learner.matcher import Matcher, add_details, load_matcher, save_matcher
@@ -87,6 +88,54 @@ def test_a_saved_encoder_loads_with_the_library(tiny: Encoder, tmp_path: Path) -
     tiny.save(tmp_path / "model")
     again = SentenceTransformer(str(tmp_path / "model"), device="cpu").encode(TEXTS, normalize_embeddings=True)
     assert np.einsum("nd,nd->n", tiny.encode(TEXTS), again).min() >= 0.9999
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
+def test_pooling_is_the_librarys(tiny: Encoder, tiny_folder: Path, pooling: str) -> None:
+    transformer = SentenceTransformer(str(tiny_folder), device="cpu")[0]
+    library = SentenceTransformer(modules=[transformer, Pooling(32, pooling)], device="cpu")
+    found = tiny.variant(pooling).encode(TEXTS)
+    assert found == pytest.approx(library.encode(TEXTS, normalize_embeddings=True), abs=1e-5)
+    assert (pooling == "mean") == (np.abs(found - tiny.encode(TEXTS)).max() < 1e-5)
+
+
+def test_a_variant_shares_its_weights_and_the_usual_one_is_the_encoder_itself(tiny: Encoder) -> None:
+    assert tiny.variant() is tiny
+    other = tiny.variant("cls", "dot")
+    with torch.no_grad():
+        next(iter(other.model.parameters())).add_(0.5)
+    states = tiny.model.state_dict(), other.model.state_dict()
+    assert all(torch.equal(states[0][name], value) for name, value in states[1].items())
+
+
+def test_only_a_cosine_takes_unit_vectors(minilm: Encoder) -> None:
+    texts = [text for text in TEXTS if text]
+    raw = minilm.variant(distance="dot").encode(texts)
+    lengths = np.linalg.norm(raw, axis=1)
+    assert (lengths > 1.5).all()
+    assert raw / lengths[:, None] == pytest.approx(minilm.encode(texts), abs=1e-5)
+    assert minilm.variant("mean", "l2").variant("model", "cosine").encode(texts) == pytest.approx(
+        minilm.encode(texts), abs=1e-5
+    )
+
+
+@pytest.mark.parametrize(("distance", "similarity"), [("cosine", "cosine"), ("dot", "dot"), ("l2", "euclidean")])
+def test_a_saved_matcher_keeps_its_distance_and_pooling(
+    tiny: Encoder, distance: Distance, similarity: str, tmp_path: Path
+) -> None:
+    variant = tiny.variant("cls", distance)
+    save_matcher(Matcher(variant, OutputLayer(1.0, 2.0)), tmp_path / "model")
+    found = load_matcher(str(tmp_path / "model")).encoder
+    assert found.distance == distance
+    assert found.encode(TEXTS) == pytest.approx(variant.encode(TEXTS), abs=1e-5)
+    assert SentenceTransformer(str(tmp_path / "model"), device="cpu").similarity_fn_name == similarity
+    assert load_encoder(str(tmp_path / "model")).distance == "cosine"  # a bare encoder's cosine
+
+
+def test_an_encoder_without_token_vectors_cannot_be_pooled(tiny: Encoder) -> None:
+    words = SentenceTransformer(modules=[StaticEmbedding(tiny.model.tokenizer.backend_tokenizer, embedding_dim=8)])
+    with pytest.raises(InputError, match="no token vectors"):
+        Encoder(words, "words").variant("cls")
 
 
 def test_a_matcher_is_saved_whole_and_replaces_the_one_before(tiny: Encoder, tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def run(engine: Engine, project_id: int, stop_before: str = "") -> str:
     plan = steps.make_plan(project_id)
     if plan["trains"]:
         plan["training"] = steps.train_matcher(job_id, project_id, plan)
-    plan["encode_seconds"] = steps.encode_items(job_id, project_id, plan)
+    plan |= steps.encode_items(job_id, project_id, plan)
     matcher_id = steps.evaluate_matcher(job_id, project_id, plan)
     steps.audit_models(job_id, project_id, plan, matcher_id)
     if stop_before != "make_batch":
@@ -253,7 +253,7 @@ def test_answers_after_the_plan_wait_for_the_next_round(engine: Engine, project:
     for task in reserve:
         answer(engine, task, POSITIVE)
     plan["training"] = steps.train_matcher(job_id, project, plan)
-    plan["encode_seconds"] = steps.encode_items(job_id, project, plan)
+    plan |= steps.encode_items(job_id, project, plan)
     matcher_id = steps.evaluate_matcher(job_id, project, plan)
     assert matcher_of(engine, 1).labels == 6
     steps.make_batch(job_id, project, plan, matcher_id)
@@ -269,7 +269,9 @@ def test_every_step_may_run_twice(engine: Engine, project: int) -> None:
     once, again = (steps.train_matcher(job_id, project, plan) for _ in range(2))
     assert {**once, "seconds": 0} == {**again, "seconds": 0}
     plan["training"] = again
-    plan["encode_seconds"] = [steps.encode_items(job_id, project, plan) for _ in range(2)][-1]
+    seen, same = (steps.encode_items(job_id, project, plan) for _ in range(2))
+    assert seen["layer"] == same["layer"]
+    plan |= same
     first, second = (steps.evaluate_matcher(job_id, project, plan) for _ in range(2))
     assert first == second
     assert count(engine, Matcher) == count(engine, Evaluation) == 2
@@ -326,6 +328,26 @@ def test_when_every_pair_is_labelled_the_batch_is_empty_and_says_so(engine: Engi
     assert (batch.number, batch.size, tasks) == (2, 0, [])
     assert "has been labelled" in batch.note
     assert count(engine, Evaluation) == 0  # nothing is kept for measuring
+
+
+def test_crowded_neighbourhoods_count_against_a_pair(engine: Engine, encoder: Path) -> None:
+    settings: dict[str, Any] = {"encoder": str(encoder), "first": 6, "neighbours": 20, "crowding": 0.5}
+    project_id = make_project(engine, texts(20), name="Crowded", **settings)
+    run(engine, project_id)
+    _, tasks = newest(engine, project_id)
+    vectors = load_encoder(str(encoder)).encode(texts(20))
+    cosines = vectors @ vectors.T - 9 * np.eye(20)
+    offset = 0.5 * np.sort(cosines, axis=1)[:, -3:].mean(1)
+    with reading(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)).all()
+        matcher = session.scalars(select(Matcher).where(Matcher.project_id == project_id)).one()
+    scores = {
+        (items[i], items[j]): cosines[i, j] - offset[i] - offset[j] for i, j in itertools.combinations(range(20), 2)
+    }
+    best = sorted(scores, key=lambda pair: -scores[pair])[:12]
+    assert [(task.left_id, task.right_id) for task in tasks] == best
+    assert [task.score for task in tasks] == pytest.approx([scores[pair] for pair in best], abs=1e-5)
+    assert matcher.details["crowding"] == 0.5
 
 
 def test_a_project_of_two_lists(engine: Engine, encoder: Path) -> None:
@@ -385,7 +407,7 @@ def test_a_cancelled_job_stops_in_every_step(engine: Engine, project: int, step:
         if name == step:
             break
         done = call()
-        plan |= {"train": {"training": done}, "encode": {"encode_seconds": done}}.get(name, {})
+        plan |= {"train": {"training": done}, "encode": done}.get(name, {})
         before = count(engine, Matcher), count(engine, Round)
     with writing(engine) as session:
         session.get_one(Job, job_id).cancel = True

@@ -16,7 +16,9 @@ import pytest
 from sentence_transformers import SentenceTransformer
 from sklearn.metrics import average_precision_score
 
+from learner.catalog import STRATEGIES
 from learner.cli import main
+from learner.simulate import composition_of
 from tests.tiny import tiny_encoder
 
 ROOT = Path(__file__).parent.parent
@@ -260,13 +262,60 @@ def test_a_split_file_is_obeyed(files: Files, tmp_path: Path, learner: Any) -> N
     assert not set(labelled["id1"]) & {*names[:-4:3], *names[-4:]}
 
 
-@pytest.mark.parametrize("strategy", ["random", "adaptive-retrieval"])
+SEEDED_ALIKE = {"adaptive-retrieval", "static-retrieval", "committee"}
+
+
+@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "uncertainty"])
 def test_the_other_strategies(files: Files, out: Path, strategy: str, tmp_path: Path, learner: Any) -> None:
-    learner(*files.simulate(tmp_path / "out", "--strategy", strategy, "--warm-start")).json  # noqa: B018
+    gold = write(tmp_path / "gold.csv", ["id1", "id2", "label"], [(*pair, int(pair in files.gold))
+                 for at, pair in enumerate(files.pairs()) if pair in files.gold or at % 3 == 0])  # fmt: skip
+    match = ["--match-labels", out / "labels.csv"] if strategy == "stratified-match" else []
+    known = ["--gold", gold, "--split", out / "split.csv", *match]
+    run = learner(*files.simulate(tmp_path / "out", "--strategy", strategy, "--warm-start", *known))
+    assert run.code == 0, run.err
     assert [row["labels"] for row in rounds_of(tmp_path / "out")] == [10, 25, 47]
     labels, others = (folder.joinpath("labels.csv").read_text().splitlines() for folder in (out, tmp_path / "out"))
-    assert labels[:11] == others[:11]
+    assert (labels[:11] == others[:11]) == (strategy in SEEDED_ALIKE)
     assert labels[11:] != others[11:]
+    found = composition_of(tmp_path / "out" / "labels.csv")
+    assert [sum(counts) for counts in found] == [10, 15, 22]
+    if strategy == "stratified-match":
+        assert found == composition_of(out / "labels.csv")
+
+
+@pytest.mark.parametrize(
+    ("options", "sizes"),
+    [
+        (["--distance", "l2", "--no-batch-norm"], [10, 25, 47]),
+        (["--distance", "dot", "--pooling", "max", "--warm-start"], [10, 25, 47]),
+        (["--pooling", "cls", "--growth-kind", "linear"], [10, 25, 45]),
+        (
+            ["--per-text", 3, "--per-neighbourhood", 6, "--control-share", 0.2, "--growth-kind", "constant"],
+            [10, 20, 30],
+        ),
+    ],
+)
+def test_variants(files: Files, options: list[object], sizes: list[int], tmp_path: Path, learner: Any) -> None:
+    run = learner(*files.simulate(tmp_path / "out", *options))
+    assert run.code == 0, run.err
+    rounds = rounds_of(tmp_path / "out")
+    assert [row["labels"] for row in rounds] == sizes
+    again = learner("evaluate", "--model", tmp_path / "out" / "model", *files.known, "--split",
+                    tmp_path / "out" / "split.csv").json()  # fmt: skip
+    assert again["average_precision"] == pytest.approx(rounds[-1]["average_precision"], abs=1e-4)
+    learner("match", "--model", tmp_path / "out" / "model", *files.items, "--top", 9, "--out", tmp_path / "m.csv")
+    matches = pd.read_csv(tmp_path / "m.csv")
+    assert len(matches) == 9
+    assert matches["score"].is_monotonic_decreasing
+
+
+def test_an_audit_needs_a_cosine(files: Files, tmp_path: Path, learner: Any) -> None:
+    learner(*files.simulate(tmp_path / "out", "--distance", "l2", "--rounds", 1))
+    pairs = files.pairs()
+    audit = write(tmp_path / "audit.csv", ["id1", "id2", "label", "inclusion", "stratum", "size"],
+                  [(*pair, int(pair in files.gold), 1.0, 0, len(pairs)) for pair in pairs])  # fmt: skip
+    refused = learner("evaluate", "--model", tmp_path / "out" / "model", *files.items, "--audit", audit).refused()
+    assert "scores by l2" in refused
 
 
 def test_evaluation_equals_brute_force(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
@@ -336,7 +385,7 @@ def test_all_matches_above_a_threshold(files: Files, out: Path, tmp_path: Path, 
         "match", "--model", out / "model", *files.items, "--threshold", threshold, "--out", tmp_path / "m.jsonl"
     )
     assert run.out.startswith("10 pairs in ")
-    assert f"lowest cosine {top['score'].iloc[9]:.4f}" in run.out
+    assert f"lowest score {top['score'].iloc[9]:.4f}" in run.out
     lines = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
     assert [line["id2"] for line in lines] == top["id2"].tolist()[:10]
     bare = learner("match", "--model", files.encoder, *files.items, "--threshold", 2, "--out", tmp_path / "none.csv")
@@ -412,6 +461,15 @@ def test_a_simulation_that_never_trains_says_so(twins: Files, tmp_path: Path, le
         (["--initialization", "lucky"], "--initialization"),
         (["--encoder", "no-such-encoder"], "encoder 'no-such-encoder' cannot be loaded"),
         (["--split", "nowhere.csv"], "nowhere.csv"),
+        (["--distance", "far"], "--distance: input should be 'cosine', 'dot' or 'l2', not 'far'"),
+        (["--pooling", "sum"], "--pooling"),
+        (["--growth-kind", "steep"], "--growth-kind"),
+        (["--control-share", 1.5], "--control-share"),
+        (["--per-text", -1], "--per-text"),
+        (["--strategy", "stated"], "stated takes stated negatives, and gold states none"),
+        (["--strategy", "uncertainty-stated"], "uncertainty-stated takes stated negatives"),
+        (["--strategy", "stratified-match"], "stratified-match matches another run, which has 0 of the 3 rounds"),
+        (["--match-labels", "nowhere.csv"], "nowhere.csv does not say what each round collected"),
         (["--unheard-of"], "--unheard-of"),
     ],
 )

@@ -9,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from annotate.components.settings_form import GROUPS, LABELS, problems
 from annotate.projects import list_projects
-from db.domain import PAPER_SETTINGS, Settings
+from annotate.wording import literal
+from db.domain import PAPER_SETTINGS, SIMULATED, Settings
 from learner.catalog import STRATEGIES
 from tests.conftest import ROOT
 from tests.factories import make_project
@@ -21,7 +22,7 @@ DEFAULTS: dict[str, Any] = Settings.model_validate({}).model_dump()
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
-    return make_project(engine, ["a", "b"], name="Old *name*")
+    return make_project(engine, ["a", "b"], name="Old *name*", crowding=0.25)
 
 
 def open_page() -> AppTest:
@@ -40,24 +41,25 @@ def stored(engine: Engine) -> Settings:
 
 def test_every_setting_has_a_place_in_the_form() -> None:
     assert list(LABELS) == [name for group in GROUPS.values() for name in group]
-    assert set(LABELS) == set(Settings.model_fields)
+    assert set(LABELS) == set(Settings.model_fields) - set(SIMULATED)
 
 
 def test_every_field_shows_its_value_and_its_description(project: int) -> None:
     page = open_page()
-    for name, info in Settings.model_fields.items():
+    for name in LABELS:
         widget = field(page, project, name)
         assert widget.value == DEFAULTS[name], name
         assert widget.label == LABELS[name]
-        if name != "strategy":
-            assert widget.help.startswith(info.description), name
+        assert widget.help.startswith(Settings.model_fields[name].description), name
     assert "(at least 2, at most 1,000,000)" in field(page, project, "first").help
 
 
 def test_strategies_come_from_the_catalog(project: int) -> None:
     strategy = field(open_page(), project, "strategy")
-    assert strategy.options == [entry.title for entry in STRATEGIES.values() if not entry.oracle]
-    assert all(entry.description in strategy.help for entry in STRATEGIES.values() if not entry.oracle)
+    live = [entry for entry in STRATEGIES.values() if entry.live]
+    assert strategy.options == [entry.title for entry in live]
+    assert list(strategy.proto.captions) == [literal(entry.description) for entry in live]
+    assert not {"stratified-match", "stated"} & {name for name, entry in STRATEGIES.items() if entry.live}
 
 
 def test_settings_are_saved(engine: Engine, project: int) -> None:
@@ -97,7 +99,7 @@ def test_the_papers_values_are_one_click_away(engine: Engine, project: int) -> N
 
 def test_the_split_cannot_be_changed(project: int) -> None:
     page = open_page()
-    fixed = [name for name in Settings.model_fields if field(page, project, name).disabled]
+    fixed = [name for name in LABELS if field(page, project, name).disabled]
     assert fixed == ["evaluation_share"]
 
 

@@ -123,6 +123,9 @@ def test_an_unknown_project_is_named_with_those_there_are(engine: Engine) -> Non
     [
         ({"first": 1, "growth": 0.5}, "first: .* not 1; growth: .* not 0.5"),
         ({"strategy": "guessing"}, "'guessing'.* choose uncertainty"),
+        ({"strategy": "stratified-match"}, "'stratified-match' for projects; choose uncertainty"),
+        ({"strategy": "stated"}, "'stated' for projects; choose uncertainty"),
+        ({"distance": "l2", "pooling": "cls"}, "pooling, distance: for simulations"),
         ({"colour": "red"}, "colour"),
     ],
 )

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare  # type: ignore[import-untyped]
 
-from db.domain import SEED_STRATEGY, Settings, batch_size_of
+from db.domain import SEED_STRATEGY, GrowthKind, Settings, batch_size_of
 from learner.dataset import Dataset, make_dataset
 from learner.output_layer import OutputLayer
-from learner.rounds import choose, draw_pairs, evaluate
+from learner.pool import draw_pairs
+from learner.rounds import choose, evaluate
 from learner.search import Pairs, count_pairs, pairs_numbered
 
 NOTHING = np.empty(0, dtype=np.int64)
@@ -36,6 +37,17 @@ def test_the_papers_budgets() -> None:
     sizes = [batch_size_of(number, 2048, 1.5) for number in range(10)]
     assert sizes == [2048, 3072, 4608, 6912, 10368, 15552, 23328, 34992, 52488, 78732]
     assert (sum(sizes), sum(sizes[:4])) == (232_100, 16_640)
+    # So many positives are expected among as many random pairs of the training parts (Table 1).
+    expected = [sum(sizes) * 124_625 / 38e9, sum(sizes[:4]) * 1_040 / 56e6]
+    assert expected == pytest.approx([0.761, 0.309], abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [("exponential", [40, 60, 90, 135]), ("linear", [40, 60, 80, 100]), ("constant", [40, 40, 40, 40])],
+)
+def test_kinds_of_growth(kind: GrowthKind, sizes: list[int]) -> None:
+    assert [batch_size_of(number, 40, 1.5, kind) for number in range(4)] == sizes
 
 
 @given(st.integers(2, 40), st.integers(1, 40), st.booleans())
@@ -61,7 +73,7 @@ def test_draws_are_uniform_and_never_known(symmetric: bool) -> None:
     known = dataset.keys(*np.array(pairs[::5]).T)
     rng, counts = np.random.default_rng(0), dict.fromkeys(pairs, 0)
     for _ in range(600):
-        drawn = draw_pairs(dataset, vectors_of(dataset), known, 5, rng)
+        drawn = draw_pairs(dataset, known, 5, rng)
         assert len(as_set(drawn)) == 5
         for pair in as_set(drawn):
             counts[pair] += 1
@@ -71,18 +83,11 @@ def test_draws_are_uniform_and_never_known(symmetric: bool) -> None:
     assert sum(count > 0 for count in counts.values()) == len(pairs) - len(pairs[::5])
 
 
-def test_drawn_pairs_carry_their_cosine() -> None:
-    dataset = dataset_of(True, 12, 4)
-    vectors = vectors_of(dataset)
-    drawn = draw_pairs(dataset, vectors, NOTHING, 20, np.random.default_rng(0))
-    assert drawn.score == pytest.approx([vectors[i] @ vectors[j] for i, j in zip(drawn.left, drawn.right, strict=True)])
-
-
 def test_a_draw_from_a_million_items_is_cheap() -> None:
     n = 1_000_000
     rows = np.arange(n)
     dataset = Dataset(range(n), True, rows, rows, NOTHING, NOTHING, np.empty((0, 2), dtype=np.int64))  # type: ignore[arg-type]
-    drawn = draw_pairs(dataset, np.ones((n, 1), dtype=np.float32), NOTHING, 1000, np.random.default_rng(0))
+    drawn = draw_pairs(dataset, NOTHING, 1000, np.random.default_rng(0))
     assert len(as_set(drawn)) == 1000
     assert drawn.left.mean() == pytest.approx(n / 3, rel=0.1)
 
@@ -93,7 +98,7 @@ def test_without_a_trained_layer_the_most_similar_pairs_are_chosen(symmetric: bo
     vectors = vectors_of(dataset)
     pairs = combinations(dataset.train_left, 2) if symmetric else product(dataset.train_left, dataset.train_right)
     best = sorted(((int(i), int(j)) for i, j in pairs), key=lambda pair: -(vectors[pair[0]] @ vectors[pair[1]]))
-    settings = Settings(strategy="random", neighbours=50)
+    settings = Settings(strategy="adaptive-retrieval", neighbours=50)
     batch = choose(dataset, vectors, None, NOTHING, 10, settings, np.random.default_rng(0))
     assert batch.strategy == SEED_STRATEGY
     assert list(zip(batch.pairs.left.tolist(), batch.pairs.right.tolist(), strict=True)) == best[:10]

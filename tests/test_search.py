@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from db.domain import InputError
 from learner import search
-from learner.search import Pairs, best_pairs, count_pairs, nearest
+from learner.search import Pairs, best_pairs, count_pairs, most_uncertain, nearest
 
 
 @pytest.fixture(autouse=True)
@@ -125,6 +125,39 @@ def test_cutting_on_the_way_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     assert as_list(best_pairs(vectors, vectors, True, top=50)) == whole
 
 
+def closest(scores: np.ndarray, pairs: list[tuple[int, int]], threshold: float) -> list[tuple[int, int]]:
+    """All pairs by their distance from the threshold, ties in their order, by brute force."""
+    return sorted(pairs, key=lambda pair: abs(float(scores[pair]) - threshold))
+
+
+@properties
+@given(st.integers(1, 17), st.integers(1, 17), st.booleans(), st.integers(0, 40), st.floats(-1, 1), st.integers(0, 99))
+def test_the_most_uncertain_pairs_of_all(n: int, m: int, symmetric: bool, k: int, threshold: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    left = unit(rng, n)
+    right = left if symmetric else unit(rng, m)
+    pairs = all_pairs(n, m, symmetric)
+    known = [pair for pair in pairs if rng.random() < 0.3]
+    expected = closest(left @ right.T, [pair for pair in pairs if pair not in known], threshold)
+    found = most_uncertain(left, right, symmetric, threshold, k, np.array(known, dtype=np.int64).reshape(-1, 2))
+    assert as_list(found) == expected[:k]
+    assert_scores(found, left, right)
+
+
+@pytest.mark.parametrize("threshold", [-0.4, 0.0, 0.9])
+def test_a_window_that_narrows_loses_no_uncertain_pair(threshold: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = unit(np.random.default_rng(2), 60)
+    expected = closest(vectors @ vectors.T, all_pairs(60, 60, True), threshold)
+    monkeypatch.setattr(search, "SPARE_PAIRS", 30)
+    assert as_list(most_uncertain(vectors, vectors, True, threshold, 40)) == expected[:40]
+
+
+def test_ties_at_the_edge_of_the_window_keep_the_order_of_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "SPARE_PAIRS", 10)
+    vectors = np.tile(np.array([1, 0], dtype=np.float32), (12, 1))
+    assert as_list(most_uncertain(vectors, vectors, True, 0.3, 20)) == all_pairs(12, 12, True)[:20]
+
+
 def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "MOST_PAIRS", 20)
     vectors = unit(np.random.default_rng(0), 12)
@@ -132,6 +165,8 @@ def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         best_pairs(vectors, vectors, True, threshold=-2)
     with pytest.raises(InputError, match="21 pairs are asked for; the most"):
         best_pairs(vectors, vectors, True, top=21)
+    with pytest.raises(InputError, match="21 pairs are asked for; the most"):
+        most_uncertain(vectors, vectors, True, 0.5, 21)
 
 
 def test_progress_ends_at_one() -> None:
@@ -142,6 +177,10 @@ def test_progress_ends_at_one() -> None:
     assert seen[-1] == 1
     seen.clear()
     best_pairs(vectors, vectors, True, top=3, progress=lambda stage, done: seen.append(done))
+    assert seen == sorted(seen)
+    assert seen[-1] == 1
+    seen.clear()
+    most_uncertain(vectors, vectors, True, 0.5, 3, progress=lambda stage, done: seen.append(done))
     assert seen == sorted(seen)
     assert seen[-1] == 1
 

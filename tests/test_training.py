@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from db.domain import Settings
+from db.domain import Distance, Settings
 from learner import training
 from learner.encoder import Encoder, Tokens, load_encoder
 from learner.output_layer import OutputLayer, fit_output_layer
@@ -127,13 +127,26 @@ def test_two_pairs_are_enough(encoder: Encoder, toy: Toy) -> None:
     assert np.isfinite([layer.w, layer.b, layer.loss]).all()
 
 
+@pytest.mark.parametrize("grouped", [False, True])
 @pytest.mark.parametrize(("pairs", "steps"), [(50, 3), (16, 1), (7, 1)])
-def test_an_incomplete_batch_is_dropped(pairs: int, steps: int) -> None:
-    settings = Settings(epochs=2, batch_size=16)
-    batches = list(training._batches(pairs, settings, np.random.default_rng(0)))
+def test_an_incomplete_batch_is_dropped(pairs: int, steps: int, grouped: bool) -> None:
+    settings = Settings(epochs=2, batch_size=16, group_pairs=grouped)
+    left, right = np.random.default_rng(1).integers(0, 9, (2, pairs))
+    batches = list(training._batches(left, right, settings, np.random.default_rng(0)))
     assert [len(batch) for batch in batches] == [min(16, pairs)] * 2 * steps
     for epoch in (batches[:steps], batches[steps:]):
         assert len(np.unique(np.concatenate(epoch))) == min(16, pairs) * steps
+
+
+def test_grouped_pairs_share_their_texts_within_a_step() -> None:
+    left, right = np.repeat(np.arange(20), 8), 20 + np.arange(160)  # each left text in eight pairs
+    settings = Settings(epochs=1, batch_size=16, group_pairs=True)
+    batches = list(training._batches(left, right, settings, np.random.default_rng(0)))
+    assert [len(np.unique(left[batch])) for batch in batches] == [2] * 10
+    assert sorted(np.concatenate(batches)) == list(range(160))
+    other = list(training._batches(right, left, settings, np.random.default_rng(0)))  # whichever side repeats
+    assert [len(np.unique(left[batch])) for batch in other] == [2] * 10
+    assert np.concatenate(other).tolist() != list(range(160))
 
 
 def test_the_heads_norm_is_a_plain_mean_over_batches() -> None:
@@ -143,6 +156,42 @@ def test_the_heads_norm_is_a_plain_mean_over_batches() -> None:
     assert head.norm.running_mean is not None and head.norm.running_var is not None
     assert head.norm.running_mean.item() == pytest.approx(0.875)
     assert head.norm.running_var.item() == pytest.approx(0.0025)
+
+
+def test_the_head_folds_into_a_layer_on_raw_cosines() -> None:
+    head = Head("reference").eval()
+    assert head.norm.running_mean is not None and head.norm.running_var is not None
+    head.norm.running_mean.fill_(0.95)
+    head.norm.running_var.fill_(4e-4)
+    folded = OutputLayer(499.99375, -524.99406)
+    assert folded.threshold == pytest.approx(1.05, abs=1e-5)
+    cosines = np.linspace(0.8, 1.1, 7)
+    logits = head(torch.from_numpy(cosines).float()).detach().numpy()
+    assert logits == pytest.approx(folded.logit(cosines), abs=2e-3)
+
+
+def test_without_batch_norm_the_head_takes_raw_scores() -> None:
+    head = Head("balanced", batch_norm=False).train()
+    with torch.no_grad():
+        head.w.fill_(-3.0)
+        head.b.fill_(0.5)
+        logits = head(torch.tensor([-2.0, 0.0, 1.5]))
+    assert logits.tolist() == [-5.5, 0.5, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("distance", "settings"),
+    [("cosine", {"batch_norm": False}), ("dot", {}), ("l2", {}), ("l2", {"batch_norm": False})],
+)
+def test_other_scores_and_heads_learn_too(
+    encoder: Encoder, toy: Toy, distance: Distance, settings: dict[str, object]
+) -> None:
+    texts, pairs, unseen = toy
+    other = encoder.variant(distance=distance)
+    layer = train(other, texts, pairs, Settings.model_validate(FAST | settings | {"distance": distance}))
+    assert accuracy(layer, other, texts, unseen) > 0.9
+    assert layer.threshold is not None
+    assert (layer.threshold < 0) == (distance == "l2")
 
 
 def test_the_head_standardises_and_never_turns_the_order_round() -> None:

@@ -19,7 +19,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
 def tiny_encoder(folder: Path, texts: Sequence[str], seed: int = 0, layers: int = 1) -> Path:
     """The folder of a random BERT that knows the words of these texts; mean pooling, seeded. More layers are slower."""
-    tokenizer = _tokenizer(texts)
+    tokenizer = tiny_tokenizer(texts)
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=layers, num_attention_heads=2,
@@ -36,7 +36,8 @@ def tiny_encoder(folder: Path, texts: Sequence[str], seed: int = 0, layers: int 
     return whole
 
 
-def _tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
+def tiny_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
+    """A tokenizer of whole words: those of these texts."""
     words = Tokenizer(WordLevel(unk_token="[UNK]"))
     words.normalizer, words.pre_tokenizer = Lowercase(), Whitespace()
     words.train_from_iterator(texts, WordLevelTrainer(special_tokens=SPECIAL))

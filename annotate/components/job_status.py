@@ -12,6 +12,8 @@ KINDS = {
     "next_round": "Train and make the next batch",
     "audit": "Measure by audit labels",
     "correction": "Check false positives",
+    "preview": "Preview the next pairs",
+    "experiment": "Experiment",
 }
 STAGES = {
     "": "starting",
@@ -29,13 +31,13 @@ EVERY = 2  # seconds between two looks at a job that is under way
 
 def job_line(project_id: int) -> None:
     """Nothing; draws the newest job's progress or outcome and the "Train now" button, and keeps them fresh."""
-    newest = next(iter(jobs.list_jobs(engine(), project_id)), None)
+    newest = jobs.newest_job(engine(), project_id)
     under_way = newest is not None and newest.state in OPEN
     st.fragment(_line, run_every=EVERY if under_way else None)(project_id, under_way)
 
 
 def _line(project_id: int, was_under_way: bool) -> None:
-    newest = next(iter(jobs.list_jobs(engine(), project_id)), None)
+    newest = jobs.newest_job(engine(), project_id)
     if newest is not None and newest.state in OPEN:
         progress(newest, KINDS.get(newest.kind, newest.kind) + ": ")
     elif was_under_way:

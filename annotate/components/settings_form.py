@@ -7,19 +7,25 @@ from typing import Any, get_args
 import streamlit as st
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
+from streamlit.delta_generator import DeltaGenerator
 
+from annotate.wording import literal
 from db.domain import PAPER_SETTINGS, Settings
 from learner.catalog import STRATEGIES
 
 GROUPS: dict[str, dict[str, str]] = {
     "Annotators": {"question": "Question", "guidelines": "Guidelines"},
     "Batches": {
+        "strategy": "Strategy",
         "first": "First batch",
         "growth": "Growth",
-        "strategy": "Strategy",
+        "growth_kind": "Kind of growth",
         "neighbours": "Neighbours of each text",
         "search": "Search for neighbours",
         "auto_train": "Train when a batch is complete",
+        "per_text": "Most pairs of one text",
+        "per_neighbourhood": "Most pairs of one neighbourhood",
+        "control_share": "Share drawn at random",
     },
     "Measuring": {
         "evaluation_share": "Share kept for measuring",
@@ -31,26 +37,37 @@ GROUPS: dict[str, dict[str, str]] = {
         "epochs": "Epochs",
         "learning_rate": "Learning rate",
         "batch_size": "Pairs in a step",
+        "group_pairs": "Pairs of one text in one step",
         "initialization": "Output layer at the start",
         "seed": "Seed",
         "warm_start": "Continue from the last round",
+        "batch_norm": "Batch norm before the output layer",
+        "crowding": "Weight of crowded neighbourhoods",
     },
 }
 LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}
-WIDE = {"question", "guidelines"}
+WIDE = {"question", "guidelines", "strategy"}
 FORMATS = {
     "learning_rate": ("%.1e", 1e-6),
     "evaluation_share": ("%.2f", 0.05),
     "target_precision": ("%.2f", 0.05),
     "growth": ("%.2f", 0.1),
+    "control_share": ("%.2f", 0.05),
+    "crowding": ("%.2f", 0.05),
 }
 
 
-def settings_form(values: dict[str, Any], key: str = "settings", fixed: Collection[str] = ()) -> dict[str, Any]:
+def settings_form(
+    values: dict[str, Any],
+    key: str = "settings",
+    fixed: Collection[str] = (),
+    places: dict[str, DeltaGenerator] | None = None,
+) -> dict[str, Any]:
     """What the person has entered, by field; to be checked with `problems`.
 
-    `values` fill the form when it is first drawn; `fixed` fields are shown and cannot be changed. It has a button of
-    its own, so it does not go into an `st.form`.
+    `values` fill the form when it is first drawn; `fixed` fields are shown and cannot be changed. `places` gets a
+    container below each group, by its name: for what can only be drawn when everything entered is known. It has a
+    button of its own, so it does not go into an `st.form`.
     """
     for name, value in (Settings.model_validate({}).model_dump() | values).items():
         st.session_state.setdefault(f"{key}_{name}", _as_typed(name, value))
@@ -60,6 +77,8 @@ def settings_form(values: dict[str, Any], key: str = "settings", fixed: Collecti
         if group == "Batches":
             _paper_button(key)
         entered |= _group(list(fields), key, fixed)
+        if places is not None:
+            places[group] = st.container()
     return entered
 
 
@@ -129,11 +148,15 @@ def _widget(name: str, key: str, disabled: bool) -> Any:
 
 
 def _strategy(common: dict[str, Any]) -> str:
-    """The name of the chosen strategy; those that need answers nobody has are not offered."""
+    """The name of the chosen strategy, each explained in a line; those that need answers nobody has are not offered."""
     current = st.session_state[common["key"]]
-    options = [name for name, entry in STRATEGIES.items() if not entry.oracle or name == current]
-    common["help"] = "\n".join(f"- **{STRATEGIES[name].title}**: {STRATEGIES[name].description}" for name in options)
-    return str(st.selectbox(LABELS["strategy"], options, format_func=lambda name: STRATEGIES[name].title, **common))
+    options = [name for name, entry in STRATEGIES.items() if entry.live or name == current]
+    captions = [literal(STRATEGIES[name].description) for name in options]
+    return str(st.radio(LABELS["strategy"], options, format_func=_title, captions=captions, **common))
+
+
+def _title(strategy: str) -> str:
+    return STRATEGIES[strategy].title
 
 
 def _help(field: FieldInfo) -> str:

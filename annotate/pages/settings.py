@@ -1,9 +1,11 @@
 """What can be changed about a project, and its end."""
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from annotate.app_state import current_project, engine
 from annotate.components.settings_form import problems, settings_form
+from annotate.components.strategy_preview import strategy_preview
 from annotate.projects import delete_project, update_settings
 from annotate.wording import literal
 from db.domain import Settings
@@ -24,17 +26,21 @@ def main() -> None:
         "The question, the guidelines and training by itself take effect at once, everything else from the next round. "
         "The share kept for measuring was fixed when the project was made."
     )
-    entered = settings_form(project.settings, key=f"settings_{project.id}", fixed=FIXED)
-    save(project, entered)
+    places: dict[str, DeltaGenerator] = {}
+    entered = settings_form(project.settings, key=f"settings_{project.id}", fixed=FIXED, places=places)
+    wrong = problems(entered)
+    with places["Batches"]:
+        strategy_preview(project.id, entered, possible=not wrong)
+    save(project, entered, wrong)
     danger(project)
 
 
-def save(project: Project, entered: dict[str, object]) -> None:
+def save(project: Project, entered: dict[str, object], wrong: list[str]) -> None:
     """Nothing; draws the button that stores the settings, and what is wrong with them."""
-    wrong = problems(entered)
     for line in wrong:
         st.error(literal(line))
-    changed = entered != Settings.model_validate(project.settings).model_dump()
+    stored = Settings.model_validate(project.settings).model_dump()
+    changed = stored | entered != stored
     with st.container(horizontal=True, vertical_alignment="center"):
         disabled = bool(wrong) or not changed
         if st.button("Save", key="save", type="primary", icon=":material/save:", disabled=disabled):

@@ -17,7 +17,7 @@ from db.corpus import delimited, structured
 from db.corpus.cells import Row, bad, check, shown
 from db.domain import InputError
 
-__all__ = ["FORMATS", "Row", "column_names", "preview", "read_rows"]
+__all__ = ["FORMATS", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
 
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
@@ -29,7 +29,7 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     """
     _require(columns, column_names(path), path)
     empty = True
-    with _reading(path), _opened(path) as stream:
+    with reading(path), opened(path) as stream:
         for row in _rows(path, stream, columns):
             empty = False
             yield check(row, columns, path)
@@ -42,7 +42,7 @@ def column_names(path: Path) -> list[str]:
 
     Raises InputError where there are none, or one is there twice.
     """
-    with _reading(path), _opened(path) as stream:
+    with reading(path), opened(path) as stream:
         names = _names(path, stream)
     if not any(names):
         raise bad("the file is empty; it needs named columns and rows", path)
@@ -55,7 +55,7 @@ def column_names(path: Path) -> list[str]:
 def preview(path: Path, n: int) -> tuple[list[str], list[Row]]:
     """The column names and the first n rows with all columns."""
     names = column_names(path)
-    with _reading(path), _opened(path) as stream:
+    with reading(path), opened(path) as stream:
         return names, list(islice(_rows(path, stream, names, sparse=True), n))
 
 
@@ -100,7 +100,7 @@ def _require(columns: Sequence[str], names: list[str], path: Path) -> None:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def opened(path: Path) -> Iterator[IO[bytes]]:
     """The bytes of the file, decompressed."""
     kind = _format(path)
     if not path.name.lower().endswith(".gz"):
@@ -119,7 +119,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def reading(path: Path) -> Iterator[None]:
     """Turns what the system and the libraries raise about a file into InputError."""
     try:
         yield

@@ -28,7 +28,7 @@ class Deck:
 
 @dataclass(frozen=True)
 class Sides:
-    """The two sides of all pairs: unit vectors (n, d) and (m, d), and the items' ids (n,) and (m,) int64."""
+    """The two sides of all pairs: vectors (n, d) and (m, d) whose products are scores, and the items' ids, int64."""
 
     left: np.ndarray
     right: np.ndarray
@@ -41,7 +41,7 @@ class Sides:
         return pair_numbers(self.left_ids[rows], self.right_ids[columns], seed)
 
     def scores(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The cosine of each pair, (n,) float32."""
+        """The score of each pair, (n,) float32."""
         return np.einsum("nd,nd->n", self.left[rows], self.right[columns])
 
 

@@ -12,6 +12,7 @@ from learner.audit.sample import Sample, draw_posterior
 from learner.dataset import Dataset
 from learner.evaluation import AllPairs
 from learner.scorer import VectorScorer
+from learner.space import as_left, as_right
 
 MOST = 0.5  # of all pairs: a last stratum larger than this lies below the audited pool
 
@@ -28,7 +29,8 @@ def measure_labels(
     The pool is all strata, without the last one where it holds more than half of all pairs. Raises InputError where a
     stratum of the pool has fewer than five labels.
     """
-    left, right = scorer.vectors[dataset.evaluation_left], scorer.vectors[dataset.evaluation_right]
+    left = as_left(scorer.vectors[dataset.evaluation_left], scorer.space)
+    right = as_right(scorer.vectors[dataset.evaluation_right], scorer.space)
     ranking = rank_all(left, right, dataset.symmetric, progress)
     pool = np.ones(len(labels.sizes), dtype=bool)
     pool[-1] = len(pool) == 1 or labels.sizes[-1] <= MOST * ranking.pairs

@@ -8,8 +8,8 @@ import torch
 from db.domain import Progress, no_progress
 from learner.search import ROWS, as_tensor, blocks
 
-BINS = 65_536
-LOW, HIGH = -1.001, 1.001  # rounding puts a cosine a hair outside -1 to 1
+BINS = 98_304
+LOW, HIGH = -2.002, 1.001  # a cosine, and down to 1 less where neighbourhoods are crowded; rounding adds a hair
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Ranking:
 
 
 def rank_all(left: np.ndarray, right: np.ndarray, symmetric: bool, progress: Progress = no_progress) -> Ranking:
-    """The ranking of all pairs of `left` (n, d) and `right` (m, d), unit vectors."""
+    """The ranking of all pairs of `left` (n, d) and `right` (m, d): unit vectors, lifted or not."""
     queries, corpus = as_tensor(left), as_tensor(right)
     counts = np.zeros(BINS, dtype=np.int64)
     for block in blocks(queries, corpus, symmetric):

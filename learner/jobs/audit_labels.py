@@ -11,7 +11,7 @@ from db.domain import AnswerKind, DesignKind
 from learner.audit.measure import labels_needed
 from learner.audit.sample import Posterior, Sample, draw_posterior
 from learner.jobs.audit_designs import Drawn
-from learner.jobs.evaluation_items import cosines_of
+from learner.jobs.evaluation_items import scores_of
 from learner.jobs.rows import ProjectData
 
 
@@ -67,7 +67,7 @@ def _strata(
     """The stratum of each labelled pair under a design: as drawn where it drew the pair, else by the score."""
     if not labels:
         return np.empty(0, dtype=np.int64)
-    placed = design.bands.place(cosines_of(data, design.vectors, left, right))
+    placed = design.bands.place(scores_of(data, design.vectors, left, right))
     return np.array(
         [one.stratum if one.design_id == design.id else int(at) for one, at in zip(labels, placed, strict=True)],
         dtype=np.int64,

@@ -26,7 +26,7 @@ from learner.audit.measure import (
 from learner.audit.sample import Posterior, Sample
 from learner.jobs.audit_designs import Drawn, make_design, read_designs
 from learner.jobs.audit_labels import Labelled, posterior_of, read_labelled
-from learner.jobs.evaluation_items import Seen, cosines_of, look, sides
+from learner.jobs.evaluation_items import Seen, look, scores_of, sides
 from learner.jobs.rows import ProjectData
 from learner.search import best_pairs, count_pairs
 
@@ -105,7 +105,7 @@ def _measured(
 
 
 def _view(data: ProjectData, matcher: Matcher, seen: Seen, labelled: Labelled) -> View:
-    scores = cosines_of(data, seen.vectors, labelled.left_ids, labelled.right_ids)
+    scores = scores_of(data, seen.vectors, labelled.left_ids, labelled.right_ids)
     threshold = -matcher.b / matcher.w if matcher.w and matcher.b is not None else None
     return View(seen.ranking, scores, threshold)
 
@@ -150,7 +150,7 @@ def _beyond(data: ProjectData, design: Drawn, seen: Seen, rank: int, progress: P
     """The share of a model's `rank` best pairs that lie outside the audited pool."""
     both = sides(data, seen.vectors)
     best = best_pairs(both.left, both.right, both.symmetric, top=rank, progress=progress)
-    under_design = cosines_of(data, design.vectors, both.left_ids[best.left], both.right_ids[best.right])
+    under_design = scores_of(data, design.vectors, both.left_ids[best.left], both.right_ids[best.right])
     return float((under_design < design.bands.edges[-1]).mean())
 
 

@@ -4,7 +4,6 @@ Killed anywhere, it goes on with the step at hand. Every step is safe to run twi
 and rows are written in one transaction that first looks whether they are there already.
 """
 
-import os
 import shutil
 import time
 from pathlib import Path
@@ -20,21 +19,25 @@ from db.engine import artifacts, reading, writing
 from db.matchers import matcher_of, newest_matcher
 from db.models import Answer, Evaluation, Matcher, Round
 from db.tasks import newest_round
+from learner.crowd import with_crowd
 from learner.encoder import load_encoder
 from learner.evaluation import AllPairs
 from learner.jobs.audit_designs import FOLDER
 from learner.jobs.audit_draws import draw_pairs
 from learner.jobs.auditing import is_audited, measure_models
+from learner.jobs.background import background_of
 from learner.jobs.batches import add_batch, audits_in
 from learner.jobs.evaluation_items import BASE, rows_of
 from learner.jobs.progress import reporting
 from learner.jobs.rows import known_keys, read_labels, read_project
 from learner.jobs.state import database, folder_of, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
+from learner.jobs.vectors import save_vectors
 from learner.matcher import Matcher as TrainedMatcher
 from learner.matcher import add_details, save_matcher
 from learner.output_layer import OutputLayer
-from learner.rounds import choose, evaluate
+from learner.rounds import choose, evaluate, refit
+from learner.space import CROWDED
 from learner.training import train
 
 NAME = "next_round"
@@ -50,7 +53,7 @@ def next_round(project_id: int) -> str:
         plan = make_plan(project_id)
         if plan["trains"]:
             plan["training"] = train_matcher(job_id, project_id, plan)
-        plan["encode_seconds"] = encode_items(job_id, project_id, plan)
+        plan |= encode_items(job_id, project_id, plan)
         matcher_id = evaluate_matcher(job_id, project_id, plan)
         audit_models(job_id, project_id, plan, matcher_id)
         return make_batch(job_id, project_id, plan, matcher_id)
@@ -77,12 +80,13 @@ def make_plan(project_id: int) -> Plan:
         "trains": trains,
         "train_share": train_cost / cost,
         "encode_share": len(data.item_ids) / cost,
+        "crowding": data.settings.crowding,
     }
 
 
 @DBOS.step()
 def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
-    """w, b, loss and seconds; the trained encoder lies in the job's folder."""
+    """Loss and seconds; the trained encoder lies in the job's folder."""
     started = time.monotonic()
     with database() as engine, reporting(engine, job_id, 0.0, plan["train_share"]) as progress:
         progress("load", 0.0)
@@ -98,15 +102,18 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
         encoder.name = data.settings.encoder
     counts = {name: plan[name] for name in ("labels", "positives")}
     save_matcher(
-        TrainedMatcher(encoder, layer), _folder(project_id, job_id) / "model",
+        TrainedMatcher(encoder, layer, plan["crowding"]), _folder(project_id, job_id) / "model",
         settings=data.settings.model_dump(), **counts,
     )  # fmt: skip
-    return {"w": layer.w, "b": layer.b, "loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
+    return {"loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
 
 
 @DBOS.step()
-def encode_items(job_id: str, project_id: int, plan: Plan) -> float:
-    """Seconds; the vectors of all items, in the order of their ids, lie in the job's folder."""
+def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
+    """Seconds and, after a training, the output layer as `layer`.
+
+    The vectors of all items with their crowd, in the order of their ids, lie in the job's folder.
+    """
     started = time.monotonic()
     with database() as engine, reporting(engine, job_id, plan["train_share"], plan["encode_share"]) as progress:
         progress("load", 0.0)
@@ -114,13 +121,16 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> float:
             data = read_project(session, project_id)
         model = str(_folder(project_id, job_id) / "model") if plan["trains"] else data.settings.encoder
         vectors = load_encoder(model).encode(data.dataset.texts, progress)
-    path = _vectors(project_id, job_id)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(f".{os.getpid()}.tmp")  # a worker taken for dead may still be writing its own
-    with aside.open("wb") as file:
-        np.save(file, vectors)
-    aside.replace(path)
-    return round(time.monotonic() - started, 1)
+        vectors = with_crowd(data.dataset, vectors, plan["crowding"], progress=progress)
+        fitted = {}
+        if plan["trains"]:
+            with reading(engine) as session:
+                labelled = read_labels(session, project_id, data, plan["cutoff"])
+            layer = refit(vectors, labelled, CROWDED)
+            fitted = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
+            add_details(_folder(project_id, job_id) / "model", **fitted)
+    save_vectors(_vectors(project_id, job_id), vectors)
+    return {"layer": fitted, "encode_seconds": round(time.monotonic() - started, 1)}
 
 
 @DBOS.step()
@@ -135,7 +145,7 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
         if stored is not None and stored.folder == _model_name(project_id, job_id, plan):
             return stored.id
         started = time.monotonic()
-        measured = evaluate(data.dataset, np.load(_vectors(project_id, job_id)), progress, _layer(plan))
+        measured = evaluate(data.dataset, np.load(_vectors(project_id, job_id)), progress, _layer(plan), CROWDED)
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:
             add_details(_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())
@@ -164,11 +174,13 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         with reading(engine) as session:
             data = read_project(session, project_id)
             known = known_keys(session, project_id, data)
-        size = batch_size_of(plan["number"], data.settings.first, data.settings.growth)
+        settings = data.settings
+        size = batch_size_of(plan["number"], settings.first, settings.growth, settings.growth_kind)
         layer = _layer(plan)
+        background = background_of(engine, project_id, data, settings, progress)
         batch = choose(
             data.dataset, np.load(_vectors(project_id, job_id)), layer, known, size + min(size, MOST_RESERVE),
-            data.settings, np.random.default_rng([data.settings.seed, number]), progress,
+            settings, np.random.default_rng([settings.seed, number]), progress, background, CROWDED,
         )  # fmt: skip
         size = min(size, len(batch.pairs))
         audits = audits_in(size, data.settings.audit_every) if is_audited(data) else 0
@@ -191,7 +203,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
 def _store_matcher(
     session: Session, job_id: str, project_id: int, settings: Settings, plan: Plan, measured: AllPairs | None
 ) -> int:
-    trained = plan.get("training", {})
+    trained, layer = plan.get("training", {}), _layer(plan)
     seconds = {"train": trained.get("seconds"), "encode": plan["encode_seconds"], "evaluate": plan["evaluate_seconds"]}
     number = plan["number"] if plan["trains"] else 0
     session.execute(delete(Matcher).where(Matcher.project_id == project_id, Matcher.number == number))
@@ -200,13 +212,14 @@ def _store_matcher(
         number=number,
         folder=_model_name(project_id, job_id, plan),
         encoder=settings.encoder,
-        w=trained.get("w"),
-        b=trained.get("b"),
+        w=layer.w if layer else None,
+        b=layer.b if layer else None,
         cutoff=plan["cutoff"] if plan["trains"] else 0,
         labels=plan["labels"] if plan["trains"] else 0,
         positives=plan["positives"] if plan["trains"] else 0,
         details={
             "seed": settings.seed,
+            "crowding": plan["crowding"],
             "loss": trained.get("loss"),
             "seconds": {stage: value for stage, value in seconds.items() if value is not None},
         },
@@ -244,7 +257,7 @@ def _note(plan: Plan, found: int) -> str:
 
 def _layer(plan: Plan) -> OutputLayer | None:
     """The output layer of the matcher at hand; nothing for the pre-trained encoder."""
-    return OutputLayer(plan["training"]["w"], plan["training"]["b"]) if plan["trains"] else None
+    return OutputLayer(plan["layer"]["w"], plan["layer"]["b"]) if plan["trains"] else None
 
 
 def _model_name(project_id: int, job_id: str, plan: Plan) -> str | None:

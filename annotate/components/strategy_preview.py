@@ -1,0 +1,105 @@
+"""The next pairs that a strategy would ask for: the button, the wait, the pairs."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from annotate import previews
+from annotate.app_state import engine
+from annotate.components.job_status import EVERY, KINDS, OPEN, failure, progress, progress_in_words
+from annotate.components.settings_form import LABELS
+from annotate.previews import PreviewWork, ShownPair
+from annotate.wording import literal
+from db.domain import InputError
+from db.previews import Preview
+from learner.catalog import STRATEGIES
+
+LONGEST = 400  # characters of a text that are shown
+WHAT = (
+    "The ten pairs that the strategy would ask for next, chosen by the newest model among those that nobody has "
+    "answered. The values entered here count, saved or not; nothing of the project changes."
+)
+NO_WORKER = "No worker is alive, so it cannot be computed yet. Start one with `python -m learner worker`."
+UNTRAINED = (
+    "No model is trained yet: until there are answers of both kinds, the first batches have the pairs that the "
+    "pre-trained encoder finds most similar."
+)
+EMPTY = "Every pair that the search finds has been answered: raise the number of neighbours, or stop here."
+
+
+def strategy_preview(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
+    """Nothing; draws the preview of the entered strategy. possible: whether everything entered is."""
+    job = previews.work(engine(), project_id).job
+    under_way = job is not None and job.state in OPEN
+    st.fragment(_preview, run_every=EVERY if under_way else None)(project_id, entered, possible, under_way)
+
+
+def _preview(project_id: int, entered: Mapping[str, Any], possible: bool, was_under_way: bool) -> None:
+    work = previews.work(engine(), project_id)
+    with st.container(border=True):
+        if work.job is not None and work.job.state in OPEN:
+            progress(work.job, "Preview: ")
+            st.caption(why_waiting(work))
+        elif was_under_way:
+            st.rerun()  # it has ended: stop looking every two seconds
+        else:
+            _offer(project_id, entered, possible)
+            if work.job is not None and work.job.state == "failed":
+                failure(work.job)
+        preview = previews.found(project_id, entered["strategy"])
+        if preview is not None:
+            _show(preview, entered)
+
+
+def _offer(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
+    """Nothing; draws the button that asks for a preview."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        asked = st.button("Preview", key="preview", icon=":material/preview:", disabled=not possible)
+        st.caption(WHAT if possible else "The values entered have problems: see the end of the page.")
+    if not asked:
+        return
+    try:
+        previews.ask(engine(), project_id, entered)
+    except InputError as problem:
+        st.warning(literal(str(problem)))
+    else:
+        st.rerun()
+
+
+def why_waiting(work: PreviewWork) -> str:
+    """What the preview waits for, as Markdown; empty while it is computed."""
+    if work.job is None or work.job.state != "waiting":
+        return ""
+    if not work.has_worker:
+        return NO_WORKER
+    if work.ahead is None:
+        return ""
+    kind = KINDS.get(work.ahead.kind, work.ahead.kind)
+    return f"It begins when the job at work is done: “{kind}” ({progress_in_words(work.ahead)})."
+
+
+def _show(preview: Preview, entered: Mapping[str, Any]) -> None:
+    """Nothing; draws the pairs, and what to know about how they were chosen."""
+    model = f"the model of round {preview.matcher}" if preview.matcher else "the pre-trained encoder"
+    st.markdown(f"**{STRATEGIES[preview.strategy].title}**, under {model}")
+    if preview.chosen_by != preview.strategy:
+        st.info(UNTRAINED, icon=":material/info:")
+    other = [LABELS[name] for name in previews.changed_since(preview, entered)]
+    if other:
+        st.warning(f"Made with other values: {', '.join(other)}. Preview again.", icon=":material/history:")
+    if not preview.pairs:
+        st.info(EMPTY, icon=":material/inbox:")
+    for place, pair in enumerate(previews.shown_pairs(engine(), preview), start=1):
+        _pair(place, pair)
+
+
+def _pair(place: int, pair: ShownPair) -> None:
+    left, right, figures = st.columns([5, 5, 3], gap="small")
+    left.markdown(f"{place}\\. {_shortened(pair.left)}")
+    right.markdown(_shortened(pair.right))
+    figures.caption(f"score {pair.score:.3f}" + ("" if pair.p is None else f", p {pair.p:.3f}"))
+
+
+def _shortened(text: str) -> str:
+    return literal(text if len(text) <= LONGEST else f"{text[:LONGEST]} …")

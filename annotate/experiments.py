@@ -1,0 +1,183 @@
+"""Experiments as the app sees them: asked for, watched, read. The worker runs them and leaves files."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Engine
+
+from annotate import jobs
+from db.domain import InputError, Settings
+from db.engine import reading, writing
+from db.evaluations import gold_counts
+from db.experiments import FIGURES, REPORT, TABLES, RunState, experiment_folder, experiment_names, read_stored
+from db.jobs import EXPERIMENT, OPEN, jobs_of_kind
+from db.models import Job, Project
+from learner.catalog import STRATEGIES
+
+REFERENCE, MATCHED = "uncertainty", "stratified-match"
+OF_PEOPLE = {"question", "guidelines", "auto_train"}  # settings that no simulation has a use for
+
+
+@dataclass(frozen=True)
+class ExperimentRow:
+    """One experiment: its project where it has one, its job where the app asked for it, and its runs once begun."""
+
+    id: str
+    name: str
+    project: str | None
+    job: Job | None
+    runs: Sequence[RunState]
+    at: datetime  # when it was asked for, else when its files changed last
+
+    @property
+    def state(self) -> str:
+        """The job's state; of an experiment of the command line done, or stopped before its end."""
+        if self.job is not None:
+            return self.job.state
+        return "stopped" if any(run.state in OPEN for run in self.runs) else "done"
+
+    @property
+    def failed(self) -> list[RunState]:
+        return [run for run in self.runs if run.state == "failed"]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a person asks for: strategies of the catalog, how many seeds and rounds, and how batches grow."""
+
+    name: str
+    strategies: Sequence[str]
+    seeds: int
+    rounds: int
+    first: int
+    growth: float
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table as Markdown, and the same numbers as CSV."""
+
+    name: str
+    markdown: str
+    csv: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A chart (Vega-Lite), and what it shows in a sentence."""
+
+    description: str
+    chart: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class FigureFile:
+    """A figure: its panels, and its numbers as CSV."""
+
+    name: str
+    title: str
+    panels: Sequence[Panel]
+    csv: str
+
+
+def list_experiments(engine: Engine) -> list[ExperimentRow]:
+    """Every experiment, the newest first: those of jobs, and those whose folder was put among theirs."""
+    with reading(engine) as session:
+        found = [(job, session.get_one(Project, job.project_id).name) for job in jobs_of_kind(session, EXPERIMENT)]
+    rows = [_of_job(job, project) for job, project in found]
+    others = [_of_folder(name) for name in experiment_names() if name not in {row.id for row in rows}]
+    return sorted([*rows, *others], key=lambda row: row.at, reverse=True)
+
+
+def _of_job(job: Job, project: str) -> ExperimentRow:
+    stored = read_stored(job.id)
+    name, runs = (stored.name, stored.runs) if stored else (f"Experiment on {project}", ())
+    return ExperimentRow(job.id, name, project, job, runs, job.created_at)
+
+
+def _of_folder(name: str) -> ExperimentRow:
+    stored = read_stored(name)
+    assert stored is not None  # its file named it
+    return ExperimentRow(name, stored.name, None, None, stored.runs, datetime.fromtimestamp(stored.updated, UTC))
+
+
+def hindrance(engine: Engine, project_id: int) -> str:
+    """Why no experiment can be made on the project's data; empty where one can."""
+    with reading(engine) as session:
+        positives, measurable = gold_counts(session, project_id)
+    if not positives:
+        return "This project has no known pairs: a simulated annotator answers by them. Import some with a new project."
+    if not measurable:
+        return "No known positive is a pair of items kept for measuring: make the project with a larger share of them."
+    return ""
+
+
+def request(engine: Engine, project_id: int, wish: Wish) -> str:
+    """The id of the job that runs the experiment. Raises InputError for a wish that cannot be met."""
+    if reason := hindrance(engine, project_id):
+        raise InputError(reason)
+    with reading(engine) as session:
+        settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+    return jobs.request_experiment(engine, project_id, definition_of(wish, settings))
+
+
+def definition_of(wish: Wish, settings: Settings) -> dict[str, Any]:
+    """The experiment as in its file, without data sets: one row for each strategy, in the catalog's order.
+
+    Raises InputError without a strategy, and where one needs another that is not chosen.
+    """
+    chosen = [name for name in STRATEGIES if name in wish.strategies]
+    if not chosen:
+        raise InputError("no strategy is chosen: choose at least one")
+    if MATCHED in chosen and REFERENCE not in chosen:
+        what, needed = STRATEGIES[MATCHED].title, STRATEGIES[REFERENCE].title
+        raise InputError(f"“{what}” draws as many of each class as “{needed}” collected: choose that too")
+    common = settings.model_dump(exclude=OF_PEOPLE | {"strategy", "seed"})
+    return {
+        "name": wish.name.strip() or "Experiment",
+        "rows": [{"name": name, "strategy": name} for name in chosen],
+        "seeds": list(range(wish.seeds)),
+        "rounds": wish.rounds,
+        "baseline": REFERENCE if REFERENCE in chosen else chosen[0],
+        "settings": {**common, "first": wish.first, "growth": wish.growth},
+    }
+
+
+def read_tables(id_: str) -> list[TableFile]:
+    """The experiment's tables in the order of their names; none before it has results."""
+    folder = experiment_folder(id_) / TABLES
+    paths = sorted(folder.glob("*.md"))
+    return [TableFile(path.stem, path.read_text(), path.with_suffix(".csv").read_text()) for path in paths]
+
+
+def read_figures(id_: str) -> list[FigureFile]:
+    """The experiment's figures in the order of their names; none before it has results."""
+    return [_figure(path.stem, id_) for path in sorted((experiment_folder(id_) / FIGURES).glob("*.json"))]
+
+
+def _figure(name: str, id_: str) -> FigureFile:
+    folder = experiment_folder(id_) / FIGURES
+    stored = json.loads((folder / f"{name}.json").read_text())
+    panels = [Panel(panel["description"], panel["chart"]) for panel in stored["panels"]]
+    return FigureFile(name, stored["title"], panels, (folder / f"{name}.csv").read_text())
+
+
+def read_report(id_: str) -> str:
+    """The whole report as Markdown; empty before there is one."""
+    path = experiment_folder(id_) / REPORT
+    return path.read_text() if path.exists() else ""
+
+
+def delete(engine: Engine, id_: str) -> None:
+    """Nothing; the experiment's files and its job's row are gone. Raises InputError while it is at work."""
+    with writing(engine) as session:
+        job = session.get(Job, id_)
+        if job is not None and job.state in OPEN:
+            raise InputError("the experiment is at work: cancel it first")
+        if job is not None:
+            session.delete(job)
+    shutil.rmtree(experiment_folder(id_), ignore_errors=True)

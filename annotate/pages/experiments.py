@@ -1,0 +1,55 @@
+"""Strategies compared on data whose answers are known: start an experiment, watch it, read its results."""
+
+import streamlit as st
+
+from annotate.app_state import current_project, engine
+from annotate.components.experiment_form import experiment_form
+from annotate.components.experiment_results import results, standing
+from annotate.components.job_status import EVERY
+from annotate.experiments import ExperimentRow, list_experiments
+from annotate.wording import literal
+from db.jobs import OPEN
+
+
+def main() -> None:
+    """Nothing; draws the page."""
+    st.title("Experiments", anchor=False)
+    found = list_experiments(engine())
+    project = current_project(engine())
+    if project is None:
+        st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
+    else:
+        with st.expander("New experiment", icon=":material/science:", expanded=not found):
+            experiment_form(project)
+    if not found:
+        st.caption("No experiment yet.")
+        return
+    at_work = [row.id for row in found if row.state in OPEN]
+    st.fragment(_watch, run_every=EVERY if at_work else None)(at_work)
+    ended = [row for row in found if row.state not in OPEN]
+    if ended:
+        shown = chosen(ended)
+        standing(shown)
+        results(shown)
+
+
+def chosen(ended: list[ExperimentRow]) -> ExperimentRow:
+    """The experiment whose results are shown: the newest unless a person picks another."""
+    names = {row.id: f"{row.name}, {row.at:%d %b %H:%M}" for row in ended}
+    newest = ended[0].id  # in the key, so that a new one is shown when it has ended
+    id_ = st.selectbox("Results of", list(names), format_func=names.__getitem__, key=f"experiment_shown_{newest}")
+    return next(row for row in ended if row.id == id_)
+
+
+def _watch(at_work: list[str]) -> None:
+    """Nothing; draws every experiment that is at work, and the whole page anew when one has ended."""
+    rows = [row for row in list_experiments(engine()) if row.state in OPEN]
+    if {row.id for row in rows} != set(at_work):
+        st.rerun()
+    for row in rows:
+        with st.container(border=True):
+            st.markdown(f"**{literal(row.name)}**")
+            standing(row)
+
+
+main()

@@ -1,0 +1,149 @@
+"""ConcatBERT: a cross-encoder, trained to tell from both texts of a pair, read as one, whether they match.
+
+Source: paper 004, section 3.2; learning rate, batch and length are those of its released code. It ranks well among
+pairs like those it was trained on, but scores every pair alone: it is measured by sampling (`learner.evaluate`).
+"""
+
+import json
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from safetensors import SafetensorError
+from sentence_transformers import CrossEncoder
+from torch import nn
+
+from db.domain import DEFAULT_ENCODER, InputError, Progress, no_progress
+from learner.device import default_device
+from learner.encoder import bundled_minilm
+from learner.pair_reader import PairTokens, pair_logits, read_pairs
+from learner.scorer import TextScorer
+from learner.training import WARM_UP, Labelled
+
+PAPER_BACKBONES = ("bert-base-uncased", "xlnet-base-cased", "roberta-base", "albert-base-v2")
+POOL = 32  # batches whose pairs are sorted by length together: near enough to random, with little padding
+FILE = "concat.json"
+
+
+class ConcatSettings(BaseModel):
+    """How a ConcatBERT is trained; the defaults are the paper's for QQP (WikiQA: 3 epochs)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epochs: int = Field(2, ge=1, le=100, description="Passes over the labels.")
+    learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate.")
+    batch_size: int = Field(32, ge=1, le=4096, description="Pairs in one training step.")
+    max_length: int = Field(128, ge=8, le=8192, description="Tokens of a pair, both texts together.")
+    dropout: bool = Field(True, description="Train with the dropout that the backbone's configuration states.")
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of the output layer, of the order and of dropout.")
+
+
+def train_concat(
+    backbone: str,
+    texts: Sequence[str],
+    labelled: Labelled,
+    settings: ConcatSettings,
+    progress: Progress = no_progress,
+    device: str | None = None,
+) -> TextScorer:
+    """The trained scorer of pairs of these texts, by row; backbone: a name of the hub, or a folder.
+
+    Raises InputError where the labels are of one class only, and where the backbone cannot be had.
+    """
+    if not labelled.has_both_classes:
+        kind = "positive" if labelled.positives else "negative"
+        raise InputError(f"all {len(labelled):,} labels are {kind}, and a model needs both kinds: collect more")
+    target = torch.device(device or default_device())
+    with torch.random.fork_rng([target.index or 0] if target.type == "cuda" else []):
+        torch.manual_seed(settings.seed)
+        model = load_backbone(backbone, settings.max_length, str(target))
+        _descend(model, texts, labelled, settings, progress)
+    return TextScorer(model.eval(), texts)
+
+
+def load_backbone(name: str, max_length: int, device: str | None = None) -> CrossEncoder:
+    """The encoder of that name or folder with a new output layer of one logit. Raises InputError.
+
+    The new layer is drawn from torch's generator.
+    """
+    path = Path(name).expanduser()
+    if name.startswith(("/", ".", "~")) and not path.is_dir():
+        raise InputError(f"there is no folder {name}: name an encoder's folder, or an encoder of the hub")
+    source = str(bundled_minilm()) if name == DEFAULT_ENCODER else str(path) if path.is_dir() else name
+    for library in ("sentence_transformers", "transformers"):  # both report that the output layer is new, as it should
+        logging.getLogger(library).setLevel(logging.ERROR)
+    try:
+        return CrossEncoder(source, num_labels=1, max_length=max_length, device=device)
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+        raise InputError(f"backbone {name!r} cannot be loaded: {_reason(error)}") from error
+
+
+def save_concat(scorer: TextScorer, folder: Path, **details: Any) -> None:
+    """Nothing; the folder holds the cross-encoder, which `learner evaluate --model` reads, and the details."""
+    scorer.model.save_pretrained(str(folder), create_model_card=False)
+    (folder / FILE).write_text(json.dumps(details, indent=2))
+
+
+def _reason(error: Exception) -> str:
+    """Why, in one line that says what to do."""
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if "connect to" in first or "offline" in first.lower():
+        return f"no model hub can be reached, and it is not in the cache: name a folder, or {DEFAULT_ENCODER}"
+    return first
+
+
+def _descend(
+    model: CrossEncoder, texts: Sequence[str], labelled: Labelled, settings: ConcatSettings, progress: Progress
+) -> None:
+    tokens = read_pairs(model, texts, labelled.left, labelled.right)
+    order = list(_batches(tokens.lengths, settings, np.random.default_rng(settings.seed)))
+    optimizer, schedule = _optimizer(model, settings.learning_rate, len(order))
+    model.train(settings.dropout)
+    for step, batch in enumerate(order):
+        _step(model, tokens, batch, labelled.label[batch], optimizer)
+        schedule.step()
+        progress("train", (step + 1) / len(order))
+
+
+def _step(
+    model: CrossEncoder, tokens: PairTokens, batch: np.ndarray, label: np.ndarray, optimizer: torch.optim.Optimizer
+) -> None:
+    device = torch.device(model.device)
+    wanted = torch.from_numpy(label.astype(np.float32)).to(device)
+    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+        logits = pair_logits(model, tokens, batch)
+    loss = nn.functional.binary_cross_entropy_with_logits(logits, wanted)
+    optimizer.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+
+
+def _batches(lengths: np.ndarray, settings: ConcatSettings, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Positions of each step's pairs: every pair once an epoch, those of like length together, in random order."""
+    pool = POOL * settings.batch_size
+    for _ in range(settings.epochs):
+        order = rng.permutation(len(lengths))
+        batches: list[np.ndarray] = []
+        for start in range(0, len(order), pool):
+            part = order[start : start + pool]
+            part = part[np.argsort(lengths[part], kind="stable")]
+            batches += [part[at : at + settings.batch_size] for at in range(0, len(part), settings.batch_size)]
+        yield from (batches[i] for i in rng.permutation(len(batches)))
+
+
+def _optimizer(
+    model: CrossEncoder, rate: float, steps: int
+) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
+    """AdamW, and a rate that rises over a tenth of the steps and falls to 0."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, eps=1e-6, weight_decay=0.0, fused=True)
+    warm = max(1, round(WARM_UP * steps))
+
+    def factor(step: int) -> float:
+        return (step + 1) / warm if step < warm else (steps - step) / max(1, steps - warm)
+
+    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, factor)

@@ -1,0 +1,76 @@
+"""One cell of the grid: a simulation in a folder of its own, marked when it is finished."""
+
+import json
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+
+from db.corpus.corpus import Corpus, load_corpus
+from db.corpus.split import read_split, split_corpus
+from db.domain import InputError, Progress
+from learner.encoder import load_encoder
+from learner.experiment.concat import run_concat
+from learner.experiment.spec import MATCHED, Cell, Files
+from learner.simulate import composition_of, simulate
+
+DONE, LABELS, ROUNDS = "done.json", "labels.csv", "rounds.jsonl"
+MODEL = "model"
+
+
+def read_corpus(files: Files) -> Corpus:
+    """The corpus with its split: that of the file, else one that is the same for every seed. Raises InputError."""
+    corpus = load_corpus(
+        files.left, files.right, files.gold, id_column=files.id_column, text_columns=files.text_columns
+    )
+    if files.split is not None:
+        return read_split(files.split, corpus)
+    return split_corpus(corpus, files.test_fraction, np.random.default_rng(0))
+
+
+def is_done(cell: Cell, out: Path) -> bool:
+    """Whether the cell's folder holds the finished run of exactly this cell."""
+    try:
+        stored = json.loads((out / cell.folder / DONE).read_text())
+    except (OSError, ValueError):
+        return False
+    return bool(stored.get("cell") == cell.model_dump(mode="json"))
+
+
+def rounds_done(cell: Cell, out: Path) -> int:
+    """How many rounds of the cell are finished."""
+    try:
+        return (out / cell.folder / ROUNDS).read_text().count("\n")
+    except OSError:
+        return 0
+
+
+def run_cell(cell: Cell, files: Files, out: Path, keep_models: bool, progress: Progress) -> None:
+    """Nothing; the cell's folder below `out` holds its files and the mark. What half a run left behind goes first.
+
+    Raises InputError when the data allow no such run.
+    """
+    folder, started = out / cell.folder, time.monotonic()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    corpus = read_corpus(files)
+    if cell.concat is not None:
+        run_concat(corpus, cell.concat, _source(cell, out), folder, progress)
+    else:
+        composition = composition_of(_source(cell, out)) if cell.settings.strategy == MATCHED else None
+        encoder = load_encoder(cell.settings.encoder)
+        simulate(corpus, encoder, cell.settings, cell.rounds, folder, progress, composition=composition)
+    if not keep_models:
+        shutil.rmtree(folder / MODEL, ignore_errors=True)
+    mark = {"cell": cell.model_dump(mode="json"), "seconds": round(time.monotonic() - started, 1)}
+    aside = folder / f"{DONE}.part"
+    aside.write_text(json.dumps(mark, indent=2))
+    aside.replace(folder / DONE)
+
+
+def _source(cell: Cell, out: Path) -> Path:
+    """The labels of the cell that this one rests on."""
+    if cell.source is None:
+        raise InputError(f"{cell.title} needs the labels of another row: name it with labels")
+    return out / cell.source.folder / LABELS

@@ -1,0 +1,68 @@
+"""Rows against each other: figures at each number of labels, and the labels that a figure costs."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from learner.experiment.paper import AP
+from learner.experiment.results import Mean, Results, means_of
+
+SHARE = "share_positive"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A row after one round: means over `seeds` seeds of AP, of P@R20 and of the share of positive labels."""
+
+    dataset: str
+    row: str
+    round: int
+    labels: int
+    seeds: int
+    figures: dict[str, Mean]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The labels after which a row first reaches this AP (mean over seeds); empty where it never does.
+
+    share: of the labels that the experiment's baseline needs.
+    """
+
+    dataset: str
+    row: str
+    target: float
+    labels: int | None
+    share: float | None
+
+
+def points_of(results: Results) -> list[Point]:
+    """Every row after every round, in the experiment's order."""
+    return [
+        Point(dataset, row.name, records[0].round, round(sum(r.labels for r in records) / len(records)), len(records),
+              means_of(records))
+        for dataset in results.datasets
+        for row in results.rows(dataset)
+        for records in results.rounds(dataset, row.name)
+    ]  # fmt: skip
+
+
+def costs_of(results: Results, points: Sequence[Point]) -> list[Cost]:
+    """What every row pays for each AP that the experiment names, else for what its baseline has at the end."""
+    return [cost for dataset in results.datasets for cost in _costs(results, dataset, points)]
+
+
+def _costs(results: Results, dataset: str, points: Sequence[Point]) -> Iterator[Cost]:
+    rows = [row.name for row in results.rows(dataset)]
+    curves = {row: [point for point in points if (point.dataset, point.row) == (dataset, row)] for row in rows}
+    wanted = results.experiment.baseline
+    baseline = wanted if wanted in curves else rows[0]
+    for target in results.experiment.reach or [curves[baseline][-1].figures[AP].value]:
+        spent = {row: _labels_to(curve, target) for row, curve in curves.items()}
+        usual = spent[baseline]
+        for row, labels in spent.items():
+            share = None if labels is None or usual is None else labels / usual
+            yield Cost(dataset, row, target, labels, share)
+
+
+def _labels_to(curve: Sequence[Point], target: float) -> int | None:
+    return next((point.labels for point in curve if AP in point.figures and point.figures[AP].value >= target), None)

@@ -1,0 +1,29 @@
+"""ConcatBERT on the labels that another row collected: trained, measured by sampling, written like a simulation."""
+
+import json
+from pathlib import Path
+
+from db.corpus.corpus import Corpus
+from db.domain import Progress
+from learner.concat import save_concat, train_concat
+from learner.evaluate import Method, evaluate_corpus
+from learner.experiment.spec import Concat
+from learner.labels_file import read_labels
+from learner.simulate import dataset_of
+
+
+def run_concat(corpus: Corpus, concat: Concat, labels: Path, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds rounds.jsonl with one row, the whole evaluation in evaluation.json, and model/.
+
+    labels: a file id1, id2, label of train pairs. Raises InputError where they are of one class only.
+    """
+    labelled = read_labels(labels, corpus)
+    scorer = train_concat(concat.backbone, dataset_of(corpus).texts, labelled, concat.settings, progress)
+    counts = {"labels": len(labelled), "positives": labelled.positives}
+    save_concat(scorer, folder / "model", backbone=concat.backbone, settings=concat.settings.model_dump(), **counts)
+    method = Method(sample=concat.sample, seed=concat.settings.seed)
+    found = evaluate_corpus(str(folder / "model"), corpus, method, progress)
+    (folder / "evaluation.json").write_text(json.dumps(found))
+    estimates = {name: value for name, value in found.items() if isinstance(value, dict) and "value" in value}
+    row = {**estimates, "round": 1, **counts, "trained": True}
+    (folder / "rounds.jsonl").write_text(json.dumps(row) + "\n")

@@ -1,0 +1,44 @@
+"""One bar for a whole experiment on a terminal; a line for each change elsewhere."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tqdm import tqdm
+
+from db.domain import Progress
+
+FORM = "{percentage:3.0f}%|{bar:20}| {remaining} left · {desc}"
+
+
+@contextmanager
+def grid_bar() -> Iterator[Progress]:
+    """A progress function that draws one bar whose words change; where stderr is no terminal it prints the counts."""
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    with tqdm(total=1.0, bar_format=FORM, leave=False, dynamic_ncols=True) as bar:
+        yield _drawing(bar)
+
+
+def _drawing(bar: "tqdm[Any]") -> Progress:
+    def show(words: str, done: float) -> None:
+        bar.set_description_str(words, refresh=False)
+        bar.update(max(0.0, done - bar.n))
+        bar.refresh()
+
+    return show
+
+
+class _Lines:
+    """Prints how many runs are done each time that number changes."""
+
+    def __init__(self) -> None:
+        self.said = ""
+
+    def __call__(self, words: str, done: float) -> None:
+        counted = words.split(" · ")[0]
+        if counted != self.said:
+            self.said = counted
+            print(counted, file=sys.stderr, flush=True)

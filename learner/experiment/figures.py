@@ -1,0 +1,159 @@
+"""Learning curves: the paper's Figures 3 and 4, and one of all rows. A chart is Vega-Lite, for pages and for files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import pandas as pd
+import vl_convert
+
+from learner.experiment.comparison import SHARE, Point
+from learner.experiment.paper import AP
+from learner.experiment.results import Mean, Results
+
+PANELS = {AP: ("Average precision", ".2f"), SHARE: ("Share of positive labels", ".0%")}
+# Told apart by every kind of colour vision, on light and dark ground; what the colours repeat, the shapes do not.
+COLOURS = ("#2f7fd6", "#d9730d", "#1b9e77", "#a767c9", "#d4567a", "#8c8f2b")
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
+Plot = alt.LayerChart | alt.FacetChart
+WIDTH, HEIGHT = 380, 280
+ROOM, LEAST_ROOM = 0.2, 0.02  # of the vertical axis above and below the curves: share of their span, and at least
+LEGEND_ROW = 24  # pixels that two rows take in the legend of a page, below the plot and its axis
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+
+# Of each figure the strategies; the first two are needed.
+STRATEGIES = {
+    "figure3": ("Seed sets", ("uncertainty", "uncertainty-stated", "static-retrieval")),
+    "figure4": ("Uncertainty sampling and as much static retrieval", ("uncertainty", "static-retrieval")),
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """The curves of some rows on one data set."""
+
+    name: str
+    title: str
+    dataset: str
+    points: Sequence[Point]
+
+    @property
+    def stem(self) -> str:
+        """The name of its files, without the ending."""
+        return f"{self.name}-{self.dataset}".replace(" ", "-")
+
+
+def figures_of(results: Results, points: Sequence[Point]) -> list[Figure]:
+    """Figures 3 and 4 on every data set that has their strategies, and the curves of all simulated rows."""
+    found = []
+    for dataset in results.datasets:
+        simulated = [row for row in results.rows(dataset) if row.kind == "cosine"]
+        first = {row.strategy: row.name for row in reversed(simulated)}
+        for name, (title, strategies) in STRATEGIES.items():
+            if all(strategy in first for strategy in strategies[:2]):
+                rows = [first[strategy] for strategy in strategies if strategy in first]
+                found.append(Figure(name, title, dataset, _of(points, dataset, rows)))
+        rows = [row.name for row in simulated]
+        found.append(Figure("curves", "All rows", dataset, _of(points, dataset, rows)))
+    return found
+
+
+def _of(points: Sequence[Point], dataset: str, rows: Sequence[str]) -> list[Point]:
+    return [point for row in rows for point in points if (point.dataset, point.row) == (dataset, row)]
+
+
+def data_of(figure: Figure) -> list[dict[str, Any]]:
+    """One dictionary for each point of the figure: what its CSV file holds, and what is drawn."""
+    return [
+        {"dataset": point.dataset, "row": point.row, "round": point.round, "labels": point.labels, "seeds": point.seeds}
+        | {key: value for name in PANELS for key, value in _cells(name, point.figures.get(name)).items()}
+        for point in figure.points
+    ]
+
+
+def _cells(name: str, mean: Mean | None) -> dict[str, float | None]:
+    found = mean or Mean(float("nan"))
+    value = None if mean is None else found.value
+    return {name: value, f"{name}_low": found.low, f"{name}_high": found.high}
+
+
+def panel(figure: Figure, measure: str) -> Plot:
+    """One measure against the labels spent: a line with points for each row, and its interval over seeds as a band."""
+    (title, form), data = PANELS[measure], pd.DataFrame(data_of(figure))
+    base = alt.Chart(data).encode(x=_spent(figure), color=_colour(figure))
+    scale = alt.Scale(domain=_around(data[measure]), nice=False, zero=False)
+    y = alt.Y(f"{measure}:Q", title=title, axis=alt.Axis(format=form, tickCount=6), scale=scale)
+    points = base.mark_point(filled=True, size=60, opacity=1).encode(y=y, shape=_shape(figure), tooltip=_hover(measure))
+    lines = base.mark_line(strokeWidth=2).encode(y=y)
+    if data[f"{measure}_low"].isna().all():
+        return alt.layer(lines, points).properties(height=HEIGHT)
+    low = alt.Y(f"{measure}_low:Q", title=title, scale=scale)
+    band = base.mark_area(opacity=0.14, clip=True).encode(y=low, y2=f"{measure}_high:Q")
+    return alt.layer(band, lines, points).properties(height=HEIGHT)
+
+
+def page_panel(figure: Figure, measure: str) -> dict[str, Any]:
+    """The panel as Vega-Lite for a page, whose charts have their axes and legend within their height."""
+    return panel(figure, measure).properties(height=HEIGHT + 60 + LEGEND_ROW * -(-len(_rows(figure)) // 2)).to_dict()
+
+
+def _around(values: "pd.Series[float]") -> list[float]:
+    """The ends of an axis that fits the curves: few seeds have wide intervals, which must not press them together."""
+    low, high = float(values.min()), float(values.max())
+    room = max(LEAST_ROOM, ROOM * (high - low))
+    return [max(0.0, low - room), min(1.0, high + room)]
+
+
+def _spent(figure: Figure) -> alt.X:
+    """The axis of labels, logarithmic as batches grow by a factor, with a tick at every number that was measured."""
+    spent = sorted({point.labels for point in figure.points})
+    axis = alt.Axis(format=",d", values=spent, labelOverlap="greedy", grid=False)
+    return alt.X("labels:Q", title="Labels spent", scale=alt.Scale(type="log", nice=False, padding=12), axis=axis)
+
+
+def _colour(figure: Figure) -> alt.Color:
+    rows = _rows(figure)
+    legend = alt.Legend(orient="bottom", columns=2, labelLimit=220, symbolOpacity=1)
+    return alt.Color(
+        "row:N", title=None, scale=alt.Scale(domain=rows, range=_repeated(COLOURS, len(rows))), legend=legend
+    )
+
+
+def _shape(figure: Figure) -> alt.Shape:
+    rows = _rows(figure)
+    return alt.Shape("row:N", title=None, scale=alt.Scale(domain=rows, range=_repeated(SHAPES, len(rows))))
+
+
+def _rows(figure: Figure) -> list[str]:
+    return list(dict.fromkeys(point.row for point in figure.points))
+
+
+def _hover(measure: str) -> list[alt.Tooltip]:
+    numbers = {measure: PANELS[measure][0], f"{measure}_low": "Low", f"{measure}_high": "High"}
+    return [
+        alt.Tooltip("row:N", title="Row"),
+        alt.Tooltip("labels:Q", title="Labels", format=",d"),
+        *(alt.Tooltip(f"{name}:Q", title=title, format=".3f") for name, title in numbers.items()),
+    ]
+
+
+def _repeated(values: Sequence[str], n: int) -> list[str]:
+    return [values[place % len(values)] for place in range(n)]
+
+
+def describe(figure: Figure, measure: str) -> str:
+    """Where each row ends, in a sentence: for those who do not see the chart."""
+    last = {point.row: point for point in figure.points if measure in point.figures}
+    ends = [f"{row} {point.figures[measure].value:.3f} at {point.labels:,}" for row, point in last.items()]
+    return f"{PANELS[measure][0]} against labels spent, {figure.dataset}: " + "; ".join(ends) + "."
+
+
+def draw(figure: Figure, folder: Path) -> None:
+    """Nothing; the folder holds both panels side by side as PNG and SVG."""
+    title = f"{figure.title}, {figure.dataset}"
+    both = alt.hconcat(*(panel(figure, measure).properties(width=WIDTH) for measure in PANELS), title=title)
+    spec = both.configure_view(stroke=None).configure(background="white").to_dict()
+    (folder / f"{figure.stem}.png").write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2))
+    (folder / f"{figure.stem}.svg").write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))

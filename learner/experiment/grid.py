@@ -1,0 +1,169 @@
+"""The whole grid: cells side by side, resumed where they were left, reported while they run."""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from multiprocessing import connection
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from db.domain import Progress, batch_size_of, no_progress
+from learner.experiment.cell import is_done, rounds_done
+from learner.experiment.process import Run, Work, start
+from learner.experiment.spec import Cell, Experiment, cells_of
+
+STATE = "experiment.json"
+LOOK = 0.5  # seconds between two looks at the processes, and two reports
+
+
+@dataclass
+class Standing:
+    """How far a cell is: waiting, running, done or failed (then with the reason)."""
+
+    cell: Cell
+    state: str = "waiting"
+    error: str | None = None
+    run: Run | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        cell = self.cell
+        return {"dataset": cell.dataset, "row": cell.row, "seed": cell.seed, "state": self.state, "error": self.error}
+
+
+def run_grid(grid: "Grid", progress: Progress = no_progress) -> None:
+    """Nothing; every cell that can be finished is.
+
+    `progress` is told how much of what was left is done; it may raise to stop, and then no process stays behind.
+    """
+    try:
+        while grid.step():
+            progress(*grid.report())
+    finally:
+        grid.stop()
+
+
+class Grid:
+    """The cells and the processes at work on them, one on each of the devices; `experiment.json` follows every change.
+
+    Finished cells are taken from the folder. `left`: how many were not finished when the work began.
+    """
+
+    def __init__(self, experiment: Experiment, out: Path, devices: Sequence[str]) -> None:
+        self.experiment, self.out, self.free = experiment, out, list(devices)
+        self.threads = max(1, torch.get_num_threads() // len(devices))
+        self.standings = [Standing(cell, "done" if is_done(cell, out) else "waiting") for cell in cells_of(experiment)]
+        self.left = len(self.standings) - self.count("done")
+        self.out.mkdir(parents=True, exist_ok=True)
+        self._store()
+
+    def count(self, state: str) -> int:
+        """The number of cells in this state."""
+        return sum(standing.state == state for standing in self.standings)
+
+    @property
+    def failed(self) -> list[Standing]:
+        return [standing for standing in self.standings if standing.state == "failed"]
+
+    def step(self) -> bool:
+        """Whether any cell is at work after what ended is put down and what can start has started."""
+        before = [standing.state for standing in self.standings]
+        self._collect()
+        self._start()
+        if [standing.state for standing in self.standings] != before:
+            self._store()
+        running = self._running()
+        if running:
+            connection.wait([run.process.sentinel for run in running], LOOK)
+        return bool(running)
+
+    def stop(self) -> None:
+        """Nothing; no process is left, and cells that were at work wait again."""
+        for standing in self.standings:
+            if standing.run is not None:
+                standing.run.stop()
+                standing.run, standing.state = None, "waiting"
+        self._store()
+
+    def report(self) -> tuple[str, float]:
+        """What is going on in words, and the share that is done of what was left at the start, 0 to 1."""
+        done = self.count("done") + self.count("failed") - (len(self.standings) - self.left)
+        parts = [standing_share(standing, self.out) for standing in self.standings if standing.run]
+        return self._words(), (done + sum(parts)) / max(1, self.left)
+
+    def _words(self) -> str:
+        failed = f", {len(self.failed)} failed" if self.failed else ""
+        counted = f"{self.count('done')} of {len(self.standings)} runs done{failed}"
+        running = [standing for standing in self.standings if standing.run is not None]
+        if not running:
+            return counted
+        more = f" and {len(running) - 1} more" if len(running) > 1 else ""
+        return f"{counted} · {_stage(running[0], self.out)}{more}"
+
+    def _running(self) -> list[Run]:
+        return [standing.run for standing in self.standings if standing.run is not None]
+
+    def _collect(self) -> None:
+        """Nothing; runs that have ended are done or failed."""
+        for standing in self.standings:
+            if standing.run is None:
+                continue
+            standing.run.listen()
+            if standing.run.ended:
+                standing.error = standing.run.outcome()
+                standing.state = "failed" if standing.error else "done"
+                self.free.append(standing.run.work.device)
+                standing.run = None
+
+    def _start(self) -> None:
+        """Nothing; every free device has a cell whose labels are there, if there is one."""
+        states = {standing.cell.folder: standing.state for standing in self.standings}
+        for standing in self.standings:
+            if standing.state != "waiting":
+                continue
+            needed = standing.cell.source
+            state = "done" if needed is None else states[needed.folder]
+            if needed is not None and state == "failed":
+                standing.state, standing.error = "failed", f"it needs {needed.title}, which failed"
+                states[standing.cell.folder] = "failed"
+            elif state == "done" and self.free:
+                standing.run, standing.state = self._launch(standing.cell), "running"
+
+    def _launch(self, cell: Cell) -> Run:
+        files = self.experiment.datasets[cell.dataset]
+        return start(Work(cell, files, self.out, self.experiment.keep_models, self.free.pop(0), self.threads))
+
+    def _store(self) -> None:
+        """Nothing; the state lies in a file that is whole at any time."""
+        state = {
+            "name": self.experiment.name,
+            "definition": self.experiment.model_dump(mode="json"),
+            "cells": [standing.as_dict() for standing in self.standings],
+            "updated": time.time(),
+        }
+        aside = self.out / f"{STATE}.part"
+        aside.write_text(json.dumps(state, indent=2))
+        aside.replace(self.out / STATE)
+
+
+def standing_share(standing: Standing, out: Path) -> float:
+    """The share of a running cell that is done: its finished rounds.
+
+    Half of the cost is taken to be the same in every round (encoding, measuring), half to grow with its labels.
+    """
+    settings, rounds = standing.cell.settings, standing.cell.rounds
+    sizes = [batch_size_of(number, settings.first, settings.growth, settings.growth_kind) for number in range(rounds)]
+    labels = list(accumulate(sizes))
+    costs = [1 / rounds + spent / sum(labels) for spent in labels]
+    return sum(costs[: rounds_done(standing.cell, out)]) / 2
+
+
+def _stage(standing: Standing, out: Path) -> str:
+    assert standing.run is not None  # only of a running one
+    run, cell = standing.run, standing.cell
+    number = min(rounds_done(cell, out) + 1, cell.rounds)
+    where = "" if cell.concat else f"round {number} of {cell.rounds}, "
+    return f"{cell.title}: {where}{run.stage}"

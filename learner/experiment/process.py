@@ -1,0 +1,139 @@
+"""A cell in a process of its own: what it says on the way, how it ended, and that it never outlives its parent."""
+
+import multiprocessing
+import os
+import threading
+import time
+import traceback
+from dataclasses import dataclass
+from multiprocessing import connection
+from pathlib import Path
+
+import torch
+from transformers.utils.logging import disable_progress_bar
+
+from db.domain import InputError
+from learner.device import default_device
+from learner.experiment.cell import run_cell
+from learner.experiment.spec import Cell, Files
+
+EVERY = 0.2  # seconds between two messages
+ERROR = "error.txt"
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a process is to do: a cell, its files, where it goes, and with how much of the machine."""
+
+    cell: Cell
+    files: Files
+    out: Path
+    keep_models: bool
+    device: str
+    threads: int
+
+
+@dataclass
+class Run:
+    """A cell at work: its stage, and once it has ended the error, if any."""
+
+    work: Work
+    process: multiprocessing.process.BaseProcess
+    pipe: connection.Connection
+    stage: str = "start"
+    error: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.process.exitcode is not None
+
+    def listen(self) -> None:
+        """Nothing; everything that the process has said so far is taken in."""
+        try:
+            while self.pipe.poll():
+                kind, content = self.pipe.recv()
+                if kind == "failed":
+                    self.error = content
+                else:
+                    self.stage = content
+        except (EOFError, OSError):
+            pass  # the process has ended: its exit code says how
+
+    def outcome(self) -> str | None:
+        """Why the ended run failed, or nothing."""
+        self.listen()
+        code = self.process.exitcode
+        if code and self.error is None:
+            how = f"by signal {-code}, perhaps for want of memory" if code < 0 else f"with code {code}"
+            return f"its process ended {how}: use fewer workers, fewer neighbours or a larger machine"
+        return self.error
+
+    def stop(self) -> None:
+        """Nothing; the process has ended."""
+        self.process.kill()
+        self.process.join()
+
+
+def start(work: Work) -> Run:
+    """The cell at work in a new process."""
+    context = multiprocessing.get_context("spawn")  # a fork would share the parent's threads and its GPU
+    receiving, sending = context.Pipe(duplex=False)
+    process = context.Process(target=do, args=(work, sending), daemon=True)
+    process.start()
+    sending.close()  # so that the pipe ends with the process
+    return Run(work, process, receiving)
+
+
+def checked_devices(devices: list[str], workers: int) -> list[str]:
+    """One device for each cell that runs at a time: `workers` on each of the devices, else on the default one.
+
+    Raises InputError for a device that is not there.
+    """
+    known = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+    for device in devices:
+        if device not in known:
+            raise InputError(f"there is no device {device!r}: choose among {', '.join(known)}")
+    return (devices or [default_device()]) * workers
+
+
+def do(work: Work, pipe: connection.Connection) -> None:
+    """Nothing; does the work in this process, and tells the parent through the pipe."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    disable_progress_bar()
+    _use(work.device, work.threads)
+    spoken = 0.0
+
+    def tell(stage: str, done: float) -> None:
+        nonlocal spoken
+        if time.monotonic() - spoken >= EVERY:
+            spoken = time.monotonic()
+            pipe.send(("stage", stage))
+
+    try:
+        run_cell(work.cell, work.files, work.out, work.keep_models, tell)
+    except Exception as error:  # every failure of a cell is told, and the other cells go on
+        (work.out / work.cell.folder / ERROR).write_text(traceback.format_exc())
+        pipe.send(("failed", _sentence(error)))
+
+
+def _end_with_parent() -> None:
+    """Nothing; this process ends as soon as its parent is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def _use(device: str, threads: int) -> None:
+    torch.set_num_threads(threads)
+    if device.startswith("cuda:"):
+        torch.cuda.set_device(device)
+    elif device == "cpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, InputError):
+        return str(error)
+    first = (str(error).splitlines() or ["no message"])[0]
+    return f"{type(error).__name__}: {first}"

@@ -1,0 +1,94 @@
+"""All that an experiment writes: tables/, figures/ and report.md."""
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from learner.experiment.cell import read_corpus
+from learner.experiment.comparison import SHARE, Cost, Point, costs_of, points_of
+from learner.experiment.figures import PANELS, Figure, data_of, describe, draw, figures_of, page_panel
+from learner.experiment.paper import AP, PRECISION
+from learner.experiment.results import Results, read_results
+from learner.experiment.spec import Experiment
+from learner.experiment.tables import paper_tables
+from learner.experiment.writing import (
+    Rows,
+    as_csv,
+    as_markdown,
+    comparison_markdown,
+    costs_markdown,
+    point_rows,
+    table_rows,
+)
+from learner.simulate import dataset_of
+
+TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
+HOW = (
+    "Means over seeds; ± is half of the 95% interval over seeds (Student's t), and one seed has none. “Paper” is what "
+    "paper 004 (Mussmann, Jia and Liang 2020) prints. Rates are fractions of 1. P@R20: precision where 20% of the "
+    "positives are found."
+)
+
+
+def write_report(experiment: Experiment, out: Path) -> bool:
+    """Whether there are results to report; then tables/, figures/ and report.md in `out` are of the finished cells."""
+    results = read_results(experiment, out)
+    if not results.records:
+        return False
+    for folder in (TABLES, FIGURES):
+        shutil.rmtree(out / folder, ignore_errors=True)
+        (out / folder).mkdir(parents=True)
+    points = points_of(results)
+    costs, figures = costs_of(results, points), figures_of(results, points)
+    parts = [*_write_tables(results, out / TABLES), *_write_comparison(results, points, costs, out / TABLES)]
+    parts += [_write_figure(figure, out / FIGURES) for figure in figures]
+    (out / REPORT).write_text("\n".join([f"# {experiment.name}\n", f"{HOW}\n", *parts]))
+    return True
+
+
+def _write_tables(results: Results, folder: Path) -> list[str]:
+    """The paper's tables as Markdown."""
+    experiment = results.experiment
+    datasets = {name: dataset_of(read_corpus(experiment.datasets[name])) for name in results.datasets}
+    written = []
+    for table in paper_tables(results, datasets):
+        text = as_markdown(table)
+        _write(folder / table.name, table_rows(table), f"{table.name.replace('table', 'Table ')}: {table.title}", text)
+        written.append(text)
+    return written
+
+
+def _write_comparison(results: Results, points: Sequence[Point], costs: Sequence[Cost], folder: Path) -> list[str]:
+    """The comparison of all rows as Markdown."""
+    shown = "### All rows\n\n" + "\n".join(comparison_markdown(points, name) for name in results.datasets)
+    paid = "### Labels to reach an AP\n\n" + "\n".join(costs_markdown(costs, name) for name in results.datasets)
+    _write(folder / "comparison", point_rows(points, (AP, PRECISION, "positives", SHARE)), "All rows", shown)
+    _write(folder / "labels", [asdict(cost) for cost in costs], "Labels to reach an AP", paid)
+    return [shown, paid]
+
+
+def _write(path: Path, rows: Rows, title: str, markdown: str) -> None:
+    """Nothing; the table lies beside the path's name as CSV, JSON and Markdown."""
+    path.with_suffix(".csv").write_text(as_csv(rows))
+    path.with_suffix(".json").write_text(json.dumps({"title": title, "rows": rows}, indent=1))
+    path.with_suffix(".md").write_text(markdown)
+
+
+def _write_figure(figure: Figure, folder: Path) -> str:
+    """The figure as Markdown; its data, its panels for pages, and its pictures lie in the folder."""
+    (folder / f"{figure.stem}.csv").write_text(as_csv(data_of(figure)))
+    panels: list[dict[str, Any]] = [
+        {"description": describe(figure, measure), "chart": page_panel(figure, measure)} for measure in PANELS
+    ]
+    content = {"title": _heading(figure), "panels": panels}
+    (folder / f"{figure.stem}.json").write_text(json.dumps(content))
+    draw(figure, folder)
+    return f"### {_heading(figure)}\n\n![{describe(figure, AP)}]({FIGURES}/{figure.stem}.png)\n"
+
+
+def _heading(figure: Figure) -> str:
+    number = figure.name.replace("figure", "Figure ")
+    return f"{number if number != figure.name else 'Curves'}: {figure.title}, {figure.dataset}"

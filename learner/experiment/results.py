@@ -1,0 +1,103 @@
+"""What finished cells have measured: one record for each round, and means over seeds."""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from scipy.stats import t
+
+from learner.experiment.cell import ROUNDS, is_done
+from learner.experiment.spec import Experiment, Row, cells_of
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Record:
+    """One round of one cell: the labels spent, the positives among them, and every figure by name."""
+
+    dataset: str
+    row: str
+    seed: int
+    round: int
+    labels: int
+    figures: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over seeds with its 95 % interval; one seed has none."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+def mean_of(values: Sequence[float]) -> Mean:
+    """The mean with Student's interval: its half width is the standard error (ddof 1) times t of n - 1 degrees."""
+    n, value = len(values), fmean(values)
+    if n < 2:
+        return Mean(value)
+    half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * stdev(values) / math.sqrt(n)
+    return Mean(value, value - half, value + half)
+
+
+class Results:
+    """The records of an experiment's finished cells; `seeds`: how many of them each row has on each data set."""
+
+    def __init__(self, experiment: Experiment, records: Sequence[Record]) -> None:
+        self.experiment = experiment
+        self.records = records
+
+    @property
+    def datasets(self) -> list[str]:
+        """The data sets with results, in the experiment's order."""
+        found = {record.dataset for record in self.records}
+        return [name for name in self.experiment.datasets if name in found]
+
+    def rows(self, dataset: str) -> list[Row]:
+        """The rows with results on a data set, in the experiment's order."""
+        found = {record.row for record in self.records if record.dataset == dataset}
+        return [row for row in self.experiment.rows if row.name in found]
+
+    def row_of(self, dataset: str, wanted: Callable[[Row], bool]) -> Row | None:
+        """The first of these rows that is wanted."""
+        return next(filter(wanted, self.rows(dataset)), None)
+
+    def rounds(self, dataset: str, row: str) -> list[list[Record]]:
+        """The rounds of a row in order: of each the records of all seeds."""
+        mine = [record for record in self.records if (record.dataset, record.row) == (dataset, row)]
+        numbers = sorted({record.round for record in mine})
+        return [[record for record in mine if record.round == number] for number in numbers]
+
+    def last(self, dataset: str, row: str) -> list[Record]:
+        """The last round of a row: the records of all seeds."""
+        return self.rounds(dataset, row)[-1]
+
+
+def means_of(records: Iterable[Record]) -> dict[str, Mean]:
+    """The mean of every figure that all of these records have."""
+    found = list(records)
+    common = [name for name in found[0].figures if all(name in record.figures for record in found)]
+    return {name: mean_of([record.figures[name] for record in found]) for name in common}
+
+
+def read_results(experiment: Experiment, out: Path) -> Results:
+    """The results of the cells that are finished."""
+    records = []
+    for cell in cells_of(experiment):
+        if is_done(cell, out):
+            lines = (out / cell.folder / ROUNDS).read_text().splitlines()
+            records += [_record(cell.dataset, cell.row, cell.seed, json.loads(line)) for line in lines]
+    return Results(experiment, records)
+
+
+def _record(dataset: str, row: str, seed: int, line: dict[str, Any]) -> Record:
+    measured = {name: value["value"] for name, value in line.items() if isinstance(value, dict) and "value" in value}
+    figures = {name: float(value) for name, value in measured.items() if value is not None and math.isfinite(value)}
+    counts = {"positives": float(line["positives"]), "share_positive": line["positives"] / max(1, line["labels"])}
+    return Record(dataset, row, seed, line["round"], line["labels"], {**figures, **counts})

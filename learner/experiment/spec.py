@@ -1,0 +1,248 @@
+"""What an experiment is: data sets, rows and seeds, read from TOML, and the cells of their grid."""
+
+import hashlib
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
+
+from db.domain import DEFAULT_ENCODER, InputError, Settings
+from learner.catalog import STRATEGIES
+from learner.concat import ConcatSettings
+
+MATCHED, REFERENCE = "stratified-match", "uncertainty"  # the first draws as many of each class as the second collected
+PATHS = ("left", "right", "gold", "split")
+
+# Names become folders, so they hold what every file system takes.
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,59}$", strip_whitespace=True)]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Files(Part):
+    """The files of one data set, as `learner simulate` takes them, and which of the paper's data sets they are."""
+
+    left: Path
+    gold: Path
+    right: Path | None = None
+    split: Path | None = None
+    id_column: str = "id"
+    text_columns: list[str] = Field(["text"], min_length=1)
+    test_fraction: float = Field(0.5, gt=0, lt=1)
+    paper: Literal["qqp", "wikiqa"] | None = None  # whose figures stand beside ours
+    part: Literal["dev", "test"] = "test"  # of the paper's parts, the one that the evaluation items are
+
+
+class Row(Part):
+    """One line of the tables: a strategy with settings of its own, or ConcatBERT on the labels of another row.
+
+    The settings of a concat row are those of `ConcatSettings`, those of others are those of projects.
+    """
+
+    name: Name
+    kind: Literal["cosine", "concat"] = "cosine"
+    strategy: str | None = None
+    settings: dict[str, Any] = Field(default_factory=dict)
+    rounds: int | None = Field(None, ge=1)
+    labels: str | None = None  # the row whose labels are used: of concat rows, and for the counts of a matched one
+    backbone: str = DEFAULT_ENCODER  # of concat rows, as is the number of negatives that measure them
+    sample: int = Field(20_000, ge=100)
+
+
+class Concat(Part):
+    """How a ConcatBERT is trained and measured."""
+
+    backbone: str
+    sample: int
+    settings: ConcatSettings
+
+
+class Cell(Part):
+    """One run: a row on a data set with a seed. `digest` stands for the data; `source`: the cell whose labels it uses.
+
+    Two cells that are equal have equal results, so this is also what a finished run is recognised by.
+    """
+
+    dataset: str
+    digest: str
+    row: str
+    seed: int
+    rounds: int
+    settings: Settings
+    concat: Concat | None = None
+    source: "Cell | None" = None
+
+    @property
+    def folder(self) -> Path:
+        """The run's folder below the experiment's."""
+        return Path("runs", self.dataset, self.row, f"seed-{self.seed}")
+
+    @property
+    def title(self) -> str:
+        return f"{self.dataset} {self.row} seed {self.seed}"
+
+
+class Experiment(Part):
+    """A grid: every row with every seed on every data set; `settings` hold for all rows."""
+
+    name: str = Field(min_length=1, max_length=200)
+    datasets: dict[Name, Files] = Field(min_length=1)
+    rows: list[Row] = Field(min_length=1)
+    seeds: list[Annotated[int, Field(ge=0, le=2**31 - 1)]] = Field([0], min_length=1)
+    rounds: int = Field(4, ge=1)
+    settings: dict[str, Any] = Field(default_factory=dict)
+    reach: list[Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=list)  # AP whose cost in labels is told
+    baseline: str | None = None  # the row that others are compared with: the first without it
+    keep_models: bool = False
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _distinct("row", [row.name for row in self.rows])
+        _distinct("seed", list(map(str, self.seeds)))
+        for place, row in enumerate(self.rows):
+            _check_row(row, [other.name for other in self.rows[:place]])
+            source_of(self, row)
+            settings_of(self, row, 0)
+            concat_of(row, 0)
+        if self.baseline is not None and self.baseline not in {row.name for row in self.rows}:
+            raise InputError(f"baseline {self.baseline!r} is no row: name one of the rows")
+        return self
+
+
+def _distinct(what: str, values: list[str]) -> None:
+    twice = next((value for value in values if values.count(value) > 1), None)
+    if twice is not None:
+        raise InputError(f"{what} {twice!r} is there twice: give each {what} once")
+
+
+def _check_row(row: Row, above: list[str]) -> None:
+    if row.kind == "cosine" and row.strategy not in STRATEGIES:
+        raise InputError(
+            f"row {row.name!r}: strategy {row.strategy!r} is not known: use one of {', '.join(STRATEGIES)}"
+        )
+    if row.labels is not None and row.labels not in above:
+        raise InputError(f"row {row.name!r} takes the labels of {row.labels!r}: put a row of that name above it")
+    if row.kind == "concat" and row.labels is None:
+        raise InputError(f'row {row.name!r} is of kind concat: say by labels = "…" which row\'s labels it learns from')
+    if unknown := sorted({"strategy", "seed"} & row.settings.keys()):
+        raise InputError(f"row {row.name!r}: {unknown[0]} is no setting of a row: strategies and seeds span the grid")
+
+
+def source_of(experiment: Experiment, row: Row) -> Row | None:
+    """The row whose labels this one needs. Raises InputError where a matched row has none to match."""
+    wanted = row.labels
+    if wanted is not None:
+        return next(other for other in experiment.rows if other.name == wanted)
+    if row.strategy != MATCHED:
+        return None
+    above = experiment.rows[: experiment.rows.index(row)]
+    found = next((other for other in above if other.strategy == REFERENCE), None)
+    if found is None:
+        raise InputError(f"row {row.name!r} draws what an {REFERENCE} row collected: put such a row above it")
+    return found
+
+
+def settings_of(experiment: Experiment, row: Row, seed: int) -> Settings:
+    """The settings of the row's simulation with this seed. Raises InputError for a name or value not possible."""
+    own = row.settings if row.kind == "cosine" else {}
+    strategy = {} if row.strategy is None else {"strategy": row.strategy}
+    try:
+        return Settings.model_validate({**experiment.settings, **own, **strategy, "seed": seed})
+    except ValidationError as error:
+        raise InputError(f"row {row.name!r}: settings: {_first(error)}") from None
+
+
+def concat_of(row: Row, seed: int) -> Concat | None:
+    """How the row's ConcatBERT is trained with this seed; nothing for other rows. Raises InputError likewise."""
+    if row.kind != "concat":
+        return None
+    try:
+        settings = ConcatSettings.model_validate({**row.settings, "seed": seed})
+    except ValidationError as error:
+        raise InputError(f"row {row.name!r}: settings: {_first(error)}") from None
+    return Concat(backbone=row.backbone, sample=row.sample, settings=settings)
+
+
+def read_experiment(path: Path) -> Experiment:
+    """The experiment of a TOML file, its data sets' paths made absolute: they are relative to the file.
+
+    Raises InputError, one line, for anything that is wrong with it.
+    """
+    try:
+        values = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is no TOML: {error}; correct it") from None
+    try:
+        return make_experiment(values, path.parent)
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+
+
+def make_experiment(values: dict[str, Any], folder: Path) -> Experiment:
+    """The experiment of these values; paths are relative to the folder. Raises InputError."""
+    try:
+        experiment = Experiment.model_validate(values)
+    except ValidationError as error:
+        raise InputError(_first(error)) from None
+    datasets = {name: _located(files, folder) for name, files in experiment.datasets.items()}
+    return experiment.model_copy(update={"datasets": datasets})
+
+
+def _located(files: Files, folder: Path) -> Files:
+    paths = {name: (folder / path).resolve() for name in PATHS if (path := getattr(files, name)) is not None}
+    missing = next((path for path in paths.values() if not path.is_file()), None)
+    if missing is not None:
+        raise InputError(f"there is no file {missing}: paths are relative to the experiment's file")
+    return files.model_copy(update=paths)
+
+
+def _first(error: ValidationError) -> str:
+    """The first thing that is wrong, in a line."""
+    found = error.errors()[0]
+    place = ".".join(map(str, found["loc"]))
+    return f"{place}: {found['msg'].lower()}" + ("" if found["type"] == "missing" else f", not {found['input']!r}")
+
+
+def cells_of(experiment: Experiment) -> list[Cell]:
+    """Every cell of the grid, one seed after another; a cell stands after the one whose labels it needs."""
+    digests = {name: digest(files) for name, files in experiment.datasets.items()}
+    cells: list[Cell] = []
+    for seed in experiment.seeds:
+        for dataset, known in digests.items():
+            made: dict[str, Cell] = {}
+            for row in experiment.rows:
+                made[row.name] = _cell(experiment, row, seed, dataset, known, made)
+            cells += made.values()
+    return cells
+
+
+def _cell(experiment: Experiment, row: Row, seed: int, dataset: str, known: str, made: dict[str, Cell]) -> Cell:
+    source = source_of(experiment, row)
+    return Cell(
+        dataset=dataset,
+        digest=known,
+        row=row.name,
+        seed=seed,
+        rounds=row.rounds or experiment.rounds,
+        settings=settings_of(experiment, row, seed),
+        concat=concat_of(row, seed),
+        source=made[source.name] if source else None,
+    )
+
+
+def digest(files: Files) -> str:
+    """The SHA-256 of the files' contents and of how they are read."""
+    read = files.model_dump(mode="json", exclude={*PATHS, "paper", "part"})
+    whole = hashlib.sha256(repr(sorted(read.items())).encode())
+    for name in PATHS:
+        path = getattr(files, name)
+        whole.update(f"{name}:".encode())
+        if path is not None:
+            with path.open("rb") as file:
+                whole.update(hashlib.file_digest(file, "sha256").digest())
+    return whole.hexdigest()

@@ -1,0 +1,165 @@
+"""The paper's tables with ours beside it: which rows and figures each one has."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from learner.dataset import Dataset
+from learner.experiment.paper import (
+    ACCURACY,
+    AP,
+    F1,
+    MAP,
+    NEGATIVES,
+    PAIR_F1,
+    PAIRS,
+    POSITIVES,
+    PRECISION,
+    Figures,
+    printed,
+)
+from learner.experiment.results import Mean, Results, means_of
+from learner.experiment.spec import Row
+from learner.search import count_pairs
+
+TITLES = {
+    AP: "AP",
+    PRECISION: "P@R20",
+    POSITIVES: "Positives",
+    PAIRS: "Pairs",
+    NEGATIVES: "Stated negatives",
+    ACCURACY: "Accuracy",
+    F1: "F1",
+    MAP: "c-MAP",
+    PAIR_F1: "a-F1",
+}
+COUNTS = (POSITIVES, PAIRS, NEGATIVES)
+COSINE, CONCAT = "cosine_", "concat_"
+TABLE3 = ("random", "stated", "static-retrieval", "adaptive-retrieval", "uncertainty")
+TABLE5 = ("stratified-match", "stratified-all-positives")
+TABLE6 = ("stated", "static-retrieval", "stratified-match", "uncertainty")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a table: our means over `seeds` seeds by measure, and the paper's figures."""
+
+    dataset: str
+    row: str
+    seeds: int
+    ours: Mapping[str, Mean]
+    paper: Figures = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of `measures`; `note` says what a reader must know."""
+
+    name: str
+    title: str
+    measures: Sequence[str]
+    lines: list[Line]
+    note: str = ""
+
+
+def title_of(measure: str) -> str:
+    """The measure's name for people."""
+    for prefix, kind in ((COSINE, "CosineBERT"), (CONCAT, "ConcatBERT")):
+        if measure.startswith(prefix):
+            return f"{kind} {title_of(measure.removeprefix(prefix))}"
+    return TITLES[measure]
+
+
+def is_count(measure: str) -> bool:
+    """Whether the measure counts something, and is no share."""
+    return measure in COUNTS
+
+
+def paper_tables(results: Results, datasets: Mapping[str, Dataset]) -> list[Table]:
+    """The paper's Tables 1 to 6 as far as the experiment has rows of them; of each strategy the first row."""
+    ranked = (PRECISION, AP)
+    tables = [
+        Table("table1", "Data sets", COUNTS, list(_statistics(results, datasets))),
+        Table("table2", "ConcatBERT trained on stated data", (ACCURACY, F1, MAP, PAIR_F1, *ranked),
+              list(_backbones(results)), "P@R20 and AP are of all pairs, the other figures of stated ones."),
+        Table("table3", "Strategies", ranked, list(_strategies(results, "table3", TABLE3, ranked))),
+        Table("table4", "Positives found", (POSITIVES,), list(_strategies(results, "table4", TABLE3, (POSITIVES,)))),
+        Table("table5", "Stratified labels (oracles)", ranked, list(_strategies(results, "table5", TABLE5, ranked))),
+        Table("table6", "CosineBERT and ConcatBERT on the same labels",
+              [prefix + measure for prefix in (COSINE, CONCAT) for measure in ranked], list(_models(results))),
+    ]  # fmt: skip
+    return [table for table in tables if table.lines]
+
+
+def _statistics(results: Results, datasets: Mapping[str, Dataset]) -> Iterator[Line]:
+    """Table 1: positives, pairs and stated negatives of the train and of the evaluation pairs."""
+    for name, dataset in datasets.items():
+        files = results.experiment.datasets[name]
+        sides = {"train": (dataset.train_left, dataset.train_right),
+                 files.part: (dataset.evaluation_left, dataset.evaluation_right)}  # fmt: skip
+        for part, (left, right) in sides.items():
+            counts = (
+                _within(dataset.positives, left, right),
+                count_pairs(len(left), len(right), dataset.symmetric),
+                _within(dataset.stated[dataset.stated[:, 2] == 0], left, right),
+            )
+            ours = {measure: Mean(float(count)) for measure, count in zip(COUNTS, counts, strict=True)}
+            yield Line(name, part, 0, ours, printed("table1", files.paper, part))
+
+
+def _within(pairs: np.ndarray, left: np.ndarray, right: np.ndarray) -> int:
+    """How many of the pairs, rows of (left, right, …), are pairs of these items."""
+    return int((np.isin(pairs[:, 0], left) & np.isin(pairs[:, 1], right)).sum())
+
+
+def _strategies(results: Results, table: str, strategies: Sequence[str], measures: Sequence[str]) -> Iterator[Line]:
+    """One line for each strategy: the last round of its first row."""
+    for dataset in results.datasets:
+        for strategy in strategies:
+            if row := _first(results, dataset, strategy):
+                yield _line(results, table, dataset, row.name, strategy, _last(results, dataset, row, measures))
+
+
+def _backbones(results: Results) -> Iterator[Line]:
+    """Table 2: every concat row that learns from stated pairs."""
+    for dataset in results.datasets:
+        for row in results.rows(dataset):
+            if row.kind == "concat" and _source(results, row).strategy == "stated":
+                measures = (ACCURACY, F1, MAP, PAIR_F1, PRECISION, AP)
+                yield _line(results, "table2", dataset, row.name, row.backbone, _last(results, dataset, row, measures))
+
+
+def _models(results: Results) -> Iterator[Line]:
+    """Table 6: for each source of labels both models, where there is a concat row on them."""
+    for dataset in results.datasets:
+        for strategy in TABLE6:
+            cosine = _first(results, dataset, strategy)
+            concat = cosine and _learner_from(results, dataset, cosine.name)
+            if cosine and concat:
+                ours = {COSINE + name: mean for name, mean in _last(results, dataset, cosine, (PRECISION, AP)).items()}
+                ours |= {CONCAT + name: mean for name, mean in _last(results, dataset, concat, (PRECISION, AP)).items()}
+                yield _line(results, "table6", dataset, cosine.name, strategy, ours)
+
+
+def _first(results: Results, dataset: str, strategy: str) -> Row | None:
+    return results.row_of(dataset, lambda row: row.kind == "cosine" and row.strategy == strategy)
+
+
+def _learner_from(results: Results, dataset: str, name: str) -> Row | None:
+    """The first concat row that learns from the labels of this row."""
+    return results.row_of(dataset, lambda row: row.kind == "concat" and row.labels == name)
+
+
+def _source(results: Results, row: Row) -> Row:
+    return next(other for other in results.experiment.rows if other.name == row.labels)
+
+
+def _last(results: Results, dataset: str, row: Row, measures: Sequence[str]) -> dict[str, Mean]:
+    means = means_of(results.last(dataset, row.name))
+    return {measure: means[measure] for measure in measures if measure in means}
+
+
+def _line(results: Results, table: str, dataset: str, row: str, key: str, ours: Mapping[str, Mean]) -> Line:
+    paper = printed(table, results.experiment.datasets[dataset].paper, key)
+    return Line(dataset, row, len(results.last(dataset, row)), ours, paper)

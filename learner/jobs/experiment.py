@@ -1,0 +1,82 @@
+"""The job `experiment`: the project's data as files → the grid → tables and figures. Nothing of the project changes.
+
+Killed anywhere, it goes on with the runs that are not finished.
+"""
+
+import re
+from typing import Any
+
+from dbos import DBOS
+
+from db.domain import InputError, Progress
+from db.engine import reading
+from db.experiments import experiment_folder
+from db.jobs import EXPERIMENT
+from db.models import Project
+from learner.experiment.display import grid_bar
+from learner.experiment.grid import Grid, run_grid
+from learner.experiment.process import checked_devices
+from learner.experiment.report import write_report
+from learner.experiment.spec import Experiment, make_experiment
+from learner.jobs.experiment_data import Files, write_data
+from learner.jobs.progress import Reporter
+from learner.jobs.state import database, job_state
+from learner.jobs.takeover import MOST_ATTEMPTS
+
+
+@DBOS.workflow(name=EXPERIMENT, max_recovery_attempts=MOST_ATTEMPTS)
+def experiment(project_id: int, definition: dict[str, Any]) -> str:
+    """What was done, in words. definition: an experiment as in its file, without data sets: they are the project's."""
+    job_id = str(DBOS.workflow_id)
+    with job_state(job_id):
+        datasets = write_files(job_id, project_id)
+        return run_experiment(job_id, {**definition, "datasets": datasets})
+
+
+@DBOS.step()
+def write_files(job_id: str, project_id: int) -> dict[str, Files]:
+    """The project's files under its name, as the experiment's data sets."""
+    with database() as engine, reading(engine) as session:
+        name = session.get_one(Project, project_id).name
+        return {_as_name(name): write_data(session, project_id, experiment_folder(job_id) / "data")}
+
+
+@DBOS.step()
+def run_experiment(job_id: str, definition: dict[str, Any]) -> str:
+    """What was done, in words; the experiment's folder holds its runs, and tables and figures of the finished ones.
+
+    Raises InputError where no run could be finished.
+    """
+    folder = experiment_folder(job_id)
+    wanted = make_experiment(definition, folder)
+    grid = Grid(wanted, folder, checked_devices([], 1))
+    try:
+        _run(job_id, grid)
+    finally:
+        write_report(wanted, folder)  # of what is finished, also where a person has cancelled the rest
+    return _told(wanted, grid)
+
+
+def _run(job_id: str, grid: Grid) -> None:
+    """Nothing; the grid has run, and the job's row followed it."""
+    before = grid.count("done") / len(grid.standings)
+    with database() as engine, grid_bar() as bar:
+        reporter: Progress = Reporter(engine, job_id, before, 1 - before)
+
+        def report(words: str, done: float) -> None:
+            reporter(words, done)
+            bar(words, done)
+
+        run_grid(grid, report)
+
+
+def _told(wanted: Experiment, grid: Grid) -> str:
+    if grid.failed and not grid.count("done"):
+        raise InputError(f"no run of {wanted.name} could be finished: {grid.failed[0].error}")
+    return f"{grid.count('done')} of {len(grid.standings)} runs done"
+
+
+def _as_name(name: str) -> str:
+    """The name with what a data set's may not hold left out."""
+    kept = " ".join(re.sub(r"[^A-Za-z0-9 ._+-]", " ", name).split())
+    return kept.lstrip("._+-")[:60].strip() or "project"

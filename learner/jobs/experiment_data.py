@@ -1,0 +1,45 @@
+"""A project's texts, known pairs and split as files, so that an experiment runs on them as on any others."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from db.domain import Kind, Side, Split
+from db.models import Gold, Item, Project
+
+Files = dict[str, Any]
+Row = tuple[Any, ...]
+
+
+def write_data(session: Session, project_id: int, folder: Path) -> Files:
+    """The files of the project by what they are, as an experiment names them; an item's id there is its id here.
+
+    Positives that follow from others by closure are left out: whoever reads the files closes them again.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    columns = select(Item.id, Item.side, Item.split, Item.text).where(Item.project_id == project_id)
+    items: list[Row] = [tuple(row) for row in session.execute(columns.order_by(Item.id))]
+    known = select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id, ~Gold.closure)
+    gold = [(str(left), str(right), int(positive)) for left, right, positive in session.execute(known)]
+    kind = session.get_one(Project, project_id).kind
+    files = {"left": _texts(folder / "left.parquet", items, Side.LEFT)}
+    if kind == Kind.BIPARTITE:
+        files["right"] = _texts(folder / "right.parquet", items, Side.RIGHT)
+    files["gold"] = _write(folder / "gold.parquet", ("id1", "id2", "label"), gold)
+    splits = [(str(id_), Side(side).value, Split(split).value) for id_, side, split, _ in items]
+    files["split"] = _write(folder / "split.parquet", ("id", "side", "split"), splits)
+    return {name: str(path) for name, path in files.items()}
+
+
+def _texts(path: Path, items: list[Row], wanted: Side) -> Path:
+    return _write(path, ("id", "text"), [(str(id_), text) for id_, side, _, text in items if side == wanted])
+
+
+def _write(path: Path, names: tuple[str, ...], rows: list[Row]) -> Path:
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    pyarrow.parquet.write_table(pyarrow.table([pyarrow.array(column) for column in columns], names=list(names)), path)
+    return path

@@ -1,0 +1,60 @@
+"""The job `preview`: the pairs that a batch under some settings would begin with. Nothing of the project changes."""
+
+from typing import Any
+
+import numpy as np
+from dbos import DBOS
+
+from db.domain import Settings
+from db.engine import reading
+from db.jobs import PREVIEW
+from db.matchers import newest_matcher
+from db.previews import Preview, PreviewPair, write_preview
+from learner.jobs.background import background_of
+from learner.jobs.progress import reporting
+from learner.jobs.rows import ProjectData, known_keys, read_project
+from learner.jobs.state import database, job_state
+from learner.jobs.takeover import MOST_ATTEMPTS
+from learner.jobs.vectors import newest_vectors
+from learner.output_layer import OutputLayer
+from learner.rounds import Batch, choose
+from learner.space import CROWDED
+
+PAIRS = 10
+ENCODE_SHARE = 0.8  # of the job, where the vectors have to be made
+
+
+@DBOS.workflow(name=PREVIEW, max_recovery_attempts=MOST_ATTEMPTS)
+def preview(project_id: int, settings: dict[str, Any]) -> str:
+    """What was done, in words. settings: as entered, stored or not."""
+    job_id = str(DBOS.workflow_id)
+    with job_state(job_id):
+        return choose_pairs(job_id, project_id, settings)
+
+
+@DBOS.step()
+def choose_pairs(job_id: str, project_id: int, entered: dict[str, Any]) -> str:
+    """What was done, in words; the pairs lie in the strategy's file."""
+    settings = Settings.model_validate(entered)
+    with database() as engine:
+        with reading(engine) as session:
+            data = read_project(session, project_id)
+            known = known_keys(session, project_id, data)
+            matcher = newest_matcher(session, project_id)
+        with reporting(engine, job_id, 0.0, ENCODE_SHARE) as progress:
+            vectors = newest_vectors(project_id, matcher, data, settings, progress)
+            background = background_of(engine, project_id, data, settings, progress)
+        number = matcher.number if matcher else None
+        layer = None if matcher is None or matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
+        with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
+            rng = np.random.default_rng([settings.seed, (number or 0) + 1])
+            batch = choose(data.dataset, vectors, layer, known, PAIRS, settings, rng, progress, background, CROWDED)
+    write_preview(project_id, Preview(job_id, entered, batch.strategy, number, _pairs(batch, data, layer)))
+    return f"{len(batch.pairs)} pairs by {batch.strategy}"
+
+
+def _pairs(batch: Batch, data: ProjectData, layer: OutputLayer | None) -> list[PreviewPair]:
+    pairs = batch.pairs
+    p = [None] * len(pairs) if layer is None else layer.probability(pairs.score).tolist()
+    left, right = data.item_ids[pairs.left].tolist(), data.item_ids[pairs.right].tolist()
+    return [PreviewPair(*pair) for pair in zip(left, right, pairs.score.tolist(), p, strict=True)]

@@ -1,0 +1,84 @@
+"""The score of two vectors, and vectors lifted so that their inner product is that score.
+
+Everything that searches or measures multiplies blocks of left and right vectors. -‖a-b‖² is such a product too: of
+[2a, -‖a‖², -1] and [b, 1, ‖b‖²]; and so is a score with something taken off for each of the two texts.
+"""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from torch import Tensor
+
+from db.domain import Distance
+
+CHUNK = 100_000  # pairs whose vectors are in memory at once
+Vectors = TypeVar("Vectors", np.ndarray, Tensor)
+
+
+@dataclass(frozen=True)
+class Space:
+    """How two vectors make a score: by a distance and, where there is an offset, less the last column of each."""
+
+    distance: Distance = "cosine"
+    offset: bool = False
+
+
+COSINE = Space()
+CROWDED = Space(offset=True)  # what `learner.crowd` makes of unit vectors
+
+
+def as_left(vectors: np.ndarray, space: Space) -> np.ndarray:
+    """The vectors (n, d) as the left factor of a score, with more columns where they are lifted."""
+    if space == COSINE:
+        return vectors
+    bare, offset = _parted(vectors, space)
+    if space.distance == "l2":
+        bare, offset = 2 * bare, offset + _squares(bare)
+    return np.hstack([bare, -offset, -np.ones_like(offset)])
+
+
+def as_right(vectors: np.ndarray, space: Space) -> np.ndarray:
+    """The vectors (n, d) as the right factor of a score, with more columns where they are lifted."""
+    if space == COSINE:
+        return vectors
+    bare, offset = _parted(vectors, space)
+    if space.distance == "l2":
+        offset = offset + _squares(bare)
+    return np.hstack([bare, np.ones_like(offset), offset])
+
+
+def score(left: Vectors, right: Vectors, distance: Distance) -> Vectors:
+    """The score of each pair of vectors, (n,), from two arrays or two tensors (n, d). Cosine: of unit vectors."""
+    if distance == "l2":
+        return -((left - right) ** 2).sum(1)
+    return (left * right).sum(1)
+
+
+def scores(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Space) -> np.ndarray:
+    """The score of each pair of rows of `vectors`, (n,) float32, a part at a time."""
+    bare, offset = _parted(vectors, space)
+    parts = [np.empty(0, dtype=np.float32)]
+    for at in range(0, len(left), CHUNK):
+        rows, columns = left[at : at + CHUNK], right[at : at + CHUNK]
+        parts.append(score(bare[rows], bare[columns], space.distance) - offset[rows, 0] - offset[columns, 0])
+    return np.concatenate(parts)
+
+
+def magnitude(left: np.ndarray, right: np.ndarray, space: Space) -> float:
+    """How large the terms of a score may be, 1 for unit vectors: rounding errors are in proportion to it."""
+    if space.distance == "cosine":
+        return 1.0
+    most = [float(np.sqrt(_squares(_parted(side, space)[0]).max())) for side in (left, right)]
+    return max(1.0, (most[0] + most[1]) ** 2 if space.distance == "l2" else most[0] * most[1])
+
+
+def _parted(vectors: np.ndarray, space: Space) -> tuple[np.ndarray, np.ndarray]:
+    """The vectors themselves, and what is taken off each text's scores, (n, 1)."""
+    if space.offset:
+        return vectors[:, :-1], vectors[:, -1:]
+    return vectors, np.zeros((len(vectors), 1), dtype=vectors.dtype)
+
+
+def _squares(vectors: np.ndarray) -> np.ndarray:
+    return np.einsum("nd,nd->n", vectors, vectors)[:, None]

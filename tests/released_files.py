@@ -1,0 +1,43 @@
+"""Small data sets in the form in which the real ones are released, for tests of the adapters."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+QUORA_HEADER = "id\tqid1\tqid2\tquestion1\tquestion2\tis_duplicate\n"
+WIKIQA_HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
+
+WIKIQA = {
+    "train": [
+        ("Q1", "who wrote it ?", "Novel", 'The "novel" is by Ann .', 1),
+        ("Q1", "who wrote it ?", "Novel", "It is long .", 0),
+        ("Q2", "how long ?", "River", "It is long .", 1),
+        ("Q2", "how long ?", "River", 'Some say "very .', 0),
+    ],
+    "dev": [("Q3", "is it long ?", "River", "It is long .", 1), ("Q3", "is it long ?", "River", "It is long .", 0)],
+    "test": [("Q4", "where ?", "Town", "In the north .", 1), ("Q4", "where ?", "Town", "It is old .", 0)],
+}
+
+
+def write_quora(path: Path, pairs: Iterable[tuple[str, str, int]], texts: dict[str, str] | None = None) -> Path:
+    """The released file of these pairs of ids and labels; the question of an id is `question <id>` unless given."""
+
+    def question(name: str) -> str:
+        return (texts or {}).get(name, f"question {name}")
+
+    rows = (
+        f"{number}\t{one}\t{other}\t{question(one)}\t{question(other)}\t{label}\n"
+        for number, (one, other, label) in enumerate(pairs)
+    )
+    path.write_text(QUORA_HEADER + "".join(rows))
+    return path
+
+
+def write_wikiqa(folder: Path, parts: dict[str, Sequence[tuple[str, str, str, str, int]]] | None = None) -> Path:
+    """The folder with WikiQA's three files: (question id, question, title, sentence, label) by part."""
+    for part, rows in (parts or WIKIQA).items():
+        lines = (
+            f"{name}\t{question}\tD1\t{title}\tD1-{number}\t{sentence}\t{label}\n"
+            for number, (name, question, title, sentence, label) in enumerate(rows)
+        )
+        (folder / f"WikiQA-{part}.tsv").write_text(WIKIQA_HEADER + "".join(lines))
+    return folder

@@ -1,0 +1,84 @@
+"""Tiny random backbones of the four architectures of paper 004's ConcatBERT: built, not downloaded."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+from tokenizers.processors import TemplateProcessing
+from transformers import (
+    AlbertConfig,
+    AlbertModel,
+    BertConfig,
+    BertModel,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaModel,
+    XLNetConfig,
+    XLNetModel,
+)
+
+from tests.tiny import tiny_tokenizer
+
+SHAPE = {
+    "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64, "pad_token_id": 0,
+    "max_position_embeddings": 80, "initializer_range": 0.2,
+}  # fmt: skip
+
+
+def _bert(words: int) -> PreTrainedModel:
+    return BertModel(BertConfig(vocab_size=words, **SHAPE))
+
+
+def _roberta(words: int) -> PreTrainedModel:
+    return RobertaModel(RobertaConfig(vocab_size=words, type_vocab_size=1, **SHAPE))
+
+
+def _albert(words: int) -> PreTrainedModel:
+    return AlbertModel(AlbertConfig(vocab_size=words, embedding_size=16, **SHAPE))
+
+
+def _xlnet(words: int) -> PreTrainedModel:
+    return XLNetModel(
+        XLNetConfig(
+            vocab_size=words, d_model=32, n_layer=1, n_head=2, d_inner=64, pad_token_id=0, initializer_range=0.2
+        )
+    )
+
+
+BACKBONES: dict[str, Callable[[int], PreTrainedModel]] = {
+    "bert": _bert,
+    "xlnet": _xlnet,
+    "roberta": _roberta,
+    "albert": _albert,
+}
+TEMPLATES = {  # how each architecture joins two texts
+    "bert": ("[CLS] $A [SEP] $B:1 [SEP]:1", "right"),
+    "albert": ("[CLS] $A [SEP] $B:1 [SEP]:1", "right"),
+    "roberta": ("[CLS] $A [SEP] [SEP] $B [SEP]", "right"),
+    "xlnet": ("$A [SEP] $B:1 [SEP]:1 [CLS]:2", "left"),
+}
+
+
+def tiny_backbone(folder: Path, architecture: str, texts: Sequence[str], seed: int = 0) -> Path:
+    """The folder of a random model of that architecture that knows the words of these texts; without a classifier."""
+    torch.manual_seed(seed)
+    tokenizer = _tokenizer(architecture, texts)
+    whole = folder / architecture
+    BACKBONES[architecture](len(tokenizer)).save_pretrained(whole)
+    tokenizer.save_pretrained(whole)
+    return whole
+
+
+def _tokenizer(architecture: str, texts: Sequence[str]) -> PreTrainedTokenizerFast:
+    template, side = TEMPLATES[architecture]
+    words: Tokenizer = tiny_tokenizer(texts).backend_tokenizer
+    words.post_processor = TemplateProcessing(
+        single="[CLS] $A [SEP]", pair=template, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    columns = ["input_ids", "attention_mask", *([] if architecture == "roberta" else ["token_type_ids"])]
+    return PreTrainedTokenizerFast(
+        tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        padding_side=side, model_input_names=columns,
+    )  # fmt: skip
