@@ -123,6 +123,11 @@ class Settings(BaseModel):
         description="How much a crowded neighbourhood counts against a text: this times the mean score of its three "
         "nearest texts is taken off all its scores (0: the plain score).",
     )
+    lexical: bool = Field(
+        True,
+        description="Let spelling count beside meaning (letters, rare words, numbers, length), as far as labels say it "
+        "helps: a good start on texts full of names and numbers.",
+    )
     batch_norm: bool = Field(True, description="Train the output layer on scores in standard units (batch norm).")
     pooling: Literal["model", "mean", "cls", "max"] = Field(
         "model", description="How token vectors become a text's vector: as the encoder's folder says, or another way."
@@ -137,7 +142,7 @@ SIMULATED = ("pooling", "distance")  # settings of simulations alone: projects c
 
 # Paper 004, section 4 and appendix A: n₁ = 2,048, growth 3/2, m = 1,000 (QQP).
 PAPER_SETTINGS = {"first": 2048, "growth": 1.5, "neighbours": 1000, "strategy": "uncertainty", "epochs": 2,
-                  "learning_rate": 2e-5, "batch_size": 16, "crowding": 0.0}  # fmt: skip
+                  "learning_rate": 2e-5, "batch_size": 16, "crowding": 0.0, "lexical": False}  # fmt: skip
 
 
 def batch_size_of(round_number: int, first: int, growth: float, kind: GrowthKind = "exponential") -> int:

@@ -89,6 +89,9 @@ def simulate(
     crowding: Annotated[
         float, typer.Option(help="How much a crowded neighbourhood counts against a text; new projects use 0.25.")
     ] = 0.0,
+    lexical: Annotated[
+        bool, typer.Option(help="Let spelling count as far as the labels say it helps; new projects do.")
+    ] = False,
     warm_start: Annotated[bool, typer.Option(help="Continue from the last round's encoder.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     id_column: IdColumn = "id",
@@ -105,7 +108,8 @@ def simulate(
         per_text=per_text, per_neighbourhood=per_neighbourhood, control_share=control_share,
         evaluation_share=test_fraction, encoder=encoder, epochs=epochs, learning_rate=learning_rate,
         batch_size=batch_size, group_pairs=group_pairs, initialization=initialization, batch_norm=batch_norm,
-        pooling=pooling, distance=distance, crowding=crowding, warm_start=warm_start, seed=seed,
+        pooling=pooling, distance=distance, crowding=crowding, lexical=lexical, warm_start=warm_start,
+        seed=seed,
     )  # fmt: skip
     composition = composition_of(match_labels) if match_labels else None
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=_columns(text_column))
@@ -185,6 +189,7 @@ def match(
     precision: Annotated[
         float | None, typer.Option(help="All pairs above the lowest score at which this precision was measured.")
     ] = None,
+    why: Annotated[bool, typer.Option(help="Add a column that says what each part of a score adds.")] = False,
     id_column: IdColumn = "id",
     text_column: TextColumn = None,
     json: Json = False,
@@ -195,7 +200,7 @@ def match(
     """
     corpus = load_corpus(left, right, None, id_column=id_column, text_columns=_columns(text_column))
     with progress_bar() as progress:
-        found = match_corpus(model, corpus, Cut(top, threshold, precision), out, progress)
+        found = match_corpus(model, corpus, Cut(top, threshold, precision), out, progress, why)
     if json:
         print_result(found, None)
     else:

@@ -18,7 +18,7 @@ from sentence_transformers import CrossEncoder
 from torch import nn
 
 from db.domain import DEFAULT_ENCODER, InputError, Progress, no_progress
-from learner.device import default_device
+from learner.device import default_device, fast_training
 from learner.encoder import bundled_minilm
 from learner.pair_reader import PairTokens, pair_logits, read_pairs
 from learner.scorer import TextScorer
@@ -114,8 +114,8 @@ def _step(
 ) -> None:
     device = torch.device(model.device)
     wanted = torch.from_numpy(label.astype(np.float32)).to(device)
-    with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
-        logits = pair_logits(model, tokens, batch)
+    with fast_training(device):
+        logits = pair_logits(model, tokens, batch).float()
     loss = nn.functional.binary_cross_entropy_with_logits(logits, wanted)
     optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]

@@ -15,24 +15,20 @@ from learner.space import Space, as_left, as_right
 NEIGHBOURS = 3
 
 
-def with_crowd(
-    dataset: Dataset,
-    vectors: np.ndarray,
-    weight: float,
-    distance: Distance = "cosine",
-    progress: Progress = no_progress,
+def crowd_of(
+    dataset: Dataset, vectors: np.ndarray, distance: Distance = "cosine", progress: Progress = no_progress
 ) -> np.ndarray:
-    """The vectors (texts, d) with what is taken off each text's scores as a further column, (texts, d + 1) float32.
+    """The mean score of each text and its three nearest, (texts,) float32; 0 for a text without a split or others.
 
-    The neighbours are all texts of the other list that have a split. Weight 0 takes nothing off.
+    vectors: (texts, d) with their offset. The neighbours are all texts of the other list that have a split.
     """
-    offset = np.zeros((len(vectors), 1), dtype=np.float32)
+    mean, space = np.zeros(len(vectors), dtype=np.float32), Space(distance, offset=True)
     left = np.union1d(dataset.train_left, dataset.evaluation_left)
     right = np.union1d(dataset.train_right, dataset.evaluation_right)
     directions = [(left, right)] if dataset.symmetric else [(left, right), (right, left)]
-    for rows, others in directions if weight else ():
-        sides = as_left(vectors[rows], Space(distance)), as_right(vectors[others], Space(distance))
+    for rows, others in directions:
+        sides = as_left(vectors[rows], space), as_right(vectors[others], space)
         scores = nearest_scores(*sides, NEIGHBOURS, dataset.symmetric, progress=progress)
         if scores.shape[1]:
-            offset[rows, 0] = weight * scores.mean(1)
-    return np.hstack([vectors, offset])
+            mean[rows] = scores.mean(1)
+    return mean

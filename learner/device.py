@@ -1,8 +1,34 @@
-"""Where tensors live."""
+"""Where tensors live, and how training multiplies them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 
 def default_device() -> str:
     """`cuda` where there is a GPU, else `cpu`."""
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+@contextmanager
+def fast_training(device: torch.device) -> Iterator[None]:
+    """A context for the forward pass of a training step.
+
+    Bfloat16 where the hardware multiplies it. On a CPU attention as plain products: of texts as short as ours the
+    gradient of the fused kernel takes a quarter of a step.
+    """
+    with (
+        torch.autocast(device.type, torch.bfloat16, enabled=multiplies_bfloat16(device)),
+        sdpa_kernel(SDPBackend.MATH) if device.type == "cpu" else nullcontext(),
+    ):
+        yield
+
+
+def multiplies_bfloat16(device: torch.device) -> bool:
+    """Whether the device has units for products of bfloat16; others emulate them, slower than float32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    found = torch.cpu.get_capabilities()
+    return device.type == "cpu" and bool(found.get("avx512_bf16") or found.get("amx_bf16"))

@@ -10,7 +10,7 @@ from db.corpus.corpus import Corpus
 from db.domain import DEFAULT_ENCODER, InputError, Progress, Side, Split, no_progress
 from learner.audit.estimates import measure_labels
 from learner.audit.files import read_audit
-from learner.crowd import with_crowd
+from learner.blend import blended
 from learner.dataset import Dataset
 from learner.designs import Population, Score, near_random, stratified
 from learner.encoder import load_encoder
@@ -93,7 +93,7 @@ def load_vectors(model: str, dataset: Dataset, progress: Progress = no_progress)
     """The scorer of a matcher or encoder, with the vectors of the dataset's evaluation items."""
     matcher = load_matcher(model)
     distance = matcher.encoder.distance
-    vectors = with_crowd(dataset, _encode(matcher, dataset, progress), matcher.crowding, distance, progress)
+    vectors = blended(dataset, _encode(matcher, dataset, progress), matcher.blend, distance, progress)
     return VectorScorer(vectors, matcher.layer, Space(distance, offset=True))
 
 
@@ -160,7 +160,7 @@ def all_evaluation(corpus: Corpus) -> Corpus:
 def _encode(matcher: Matcher, dataset: Dataset, progress: Progress) -> np.ndarray:
     """Vectors (len(texts), d); of the evaluation items alone, unless those of others bear on their score."""
     rows = np.union1d(dataset.evaluation_left, dataset.evaluation_right)
-    if matcher.crowding:
+    if matcher.blend.needs_all:
         rows = np.union1d(rows, np.union1d(dataset.train_left, dataset.train_right))
     vectors = np.zeros((len(dataset.texts), matcher.encoder.dimension), dtype=np.float32)
     vectors[rows] = matcher.encoder.encode([dataset.texts[row] for row in rows], progress)

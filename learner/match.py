@@ -1,7 +1,7 @@
 """The matching pairs of a file, or of two."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,12 +11,14 @@ import pandas as pd
 
 from db.corpus.corpus import Corpus
 from db.domain import InputError, Progress, no_progress
-from learner.crowd import with_crowd
+from learner.blend import Blend, blended
 from learner.evaluate import all_evaluation
+from learner.explain import parts_of
+from learner.lexical.lexicon import lexicon_of
 from learner.matcher import load_matcher, read_details
 from learner.search import LOWEST, Pairs, best_pairs
 from learner.simulate import dataset_of
-from learner.space import Space, as_left, as_right
+from learner.space import Space, as_left, as_right, scores
 
 
 @dataclass(frozen=True)
@@ -28,14 +30,19 @@ class Cut:
     precision: float | None = None
 
 
-def match_corpus(model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress) -> dict[str, Any]:
-    """How many pairs were written to `out`, and the lowest score among them. Raises InputError for a bad cut."""
+def match_corpus(
+    model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress, why: bool = False
+) -> dict[str, Any]:
+    """How many pairs were written to `out`, and the lowest score among them. Raises InputError for a bad cut.
+
+    why: add a column that says what each part of a score adds.
+    """
     _check_out(out)
     threshold = _threshold(model, cut)
     matcher = load_matcher(model)
     dataset, distance = dataset_of(all_evaluation(corpus)), matcher.encoder.distance
-    vectors = matcher.encoder.encode(dataset.texts, progress)
-    vectors, space = with_crowd(dataset, vectors, matcher.crowding, distance, progress), Space(distance, offset=True)
+    encoded, space = matcher.encoder.encode(dataset.texts, progress), Space(distance, offset=True)
+    vectors = blended(dataset, encoded, matcher.blend, distance, progress)
     left, right = dataset.evaluation_left, dataset.evaluation_right
     found = best_pairs(
         as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric,
@@ -45,6 +52,8 @@ def match_corpus(model: str, corpus: Corpus, cut: Cut, out: Path, progress: Prog
     table = _table(corpus, found)
     if matcher.layer is not None:
         table.insert(3, "p", matcher.layer.probability(found.score))
+    if why:
+        table["why"] = _reasons(dataset.texts, matcher.blend, encoded, found, Space(distance))
     _write(table, out)
     return {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
 
@@ -83,6 +92,13 @@ def _table(corpus: Corpus, pairs: Pairs) -> pd.DataFrame:
             "text2": [item.text for item in right],
         }
     )
+
+
+def _reasons(texts: Sequence[str], blend: Blend, encoded: np.ndarray, pairs: Pairs, space: Space) -> list[str]:
+    """Of each pair, what each part adds to its score, the weightiest first."""
+    lexicon, similarities = lexicon_of(texts), scores(encoded, pairs.left, pairs.right, space)
+    rows = zip(pairs.score.tolist(), similarities.tolist(), pairs.left.tolist(), pairs.right.tolist(), strict=True)
+    return [", ".join(map(str, parts_of(blend, lexicon, *row))) for row in rows]
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {

@@ -3,11 +3,12 @@
 import json
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from db.domain import InputError
+from learner.blend import Blend
 from learner.encoder import Encoder, load_encoder
 from learner.output_layer import OutputLayer
 
@@ -16,11 +17,11 @@ FILE = "matcher.json"
 
 @dataclass(frozen=True)
 class Matcher:
-    """An encoder and, once trained, its output layer; crowding: the weight of `learner.crowd` in its score."""
+    """An encoder and, once trained, its output layer; blend: what its score is made of."""
 
     encoder: Encoder
     layer: OutputLayer | None
-    crowding: float = 0.0
+    blend: Blend = field(default_factory=Blend)
 
 
 def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
@@ -32,7 +33,7 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
     known: dict[str, Any] = {}
     if layer:
         known = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
-    known |= {"encoder": matcher.encoder.name, "crowding": matcher.crowding, **details}
+    known |= {"encoder": matcher.encoder.name, **matcher.blend.as_dict(), **details}
     (aside / FILE).write_text(json.dumps(known, indent=2))
     shutil.rmtree(folder, ignore_errors=True)
     aside.replace(folder)
@@ -46,11 +47,11 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
     known = read_details(Path(name))
     try:
         layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
-        crowding = float(known.get("crowding", 0.0))
-    except (ValueError, KeyError, TypeError) as error:
+        blend = Blend.read(known)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise _broken(Path(name), error) from error
     encoder = load_encoder(name, device)
-    return Matcher(encoder.variant(distance=encoder.saved_distance) if known else encoder, layer, crowding)
+    return Matcher(encoder.variant(distance=encoder.saved_distance) if known else encoder, layer, blend)
 
 
 def read_details(folder: Path) -> dict[str, Any]:

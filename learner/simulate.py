@@ -15,11 +15,12 @@ import numpy as np
 from db.corpus.corpus import Corpus
 from db.corpus.split import write_split
 from db.domain import InputError, Kind, Progress, Settings, batch_size_of, no_progress
+from learner.blend import Blend, blended
 from learner.catalog import STRATEGIES
-from learner.crowd import with_crowd
 from learner.dataset import Dataset, make_dataset
 from learner.encoder import Encoder
 from learner.evaluation import AllPairs
+from learner.lexical.weights import fit_lexical
 from learner.matcher import Matcher, save_matcher
 from learner.output_layer import OutputLayer
 from learner.pool import Background, gold_of
@@ -114,7 +115,8 @@ def simulate(
     space = Space(settings.distance, offset=True)
     labels, layer, watch = Labels(), None, Stopwatch()
     with watch.stage("encode"):
-        vectors = pretrained = _see(encoder, dataset, settings, progress)
+        encoded, blend = encoder.encode(dataset.texts, progress), Blend(settings.crowding)
+        vectors = pretrained = blended(dataset, encoded, blend, settings.distance, progress)
     measured = _measure(dataset, vectors, layer, settings, watch, progress)
     (out / "base.json").write_text(json.dumps(_row(0, labels, layer, measured, watch), indent=2))
     written = []
@@ -134,13 +136,16 @@ def simulate(
                 with watch.stage("train"):
                     train(encoder, dataset.texts, labelled, settings, progress)
                 with watch.stage("encode"):
-                    vectors = _see(encoder, dataset, settings, progress)
+                    encoded = encoder.encode(dataset.texts, progress)
+                    if settings.lexical:
+                        blend = Blend(settings.crowding, fit_lexical(dataset.texts, labelled, pretrained))
+                    vectors = blended(dataset, encoded, blend, settings.distance, progress)
                     layer = refit(vectors, labelled, space)
             measured = _measure(dataset, vectors, layer, settings, watch, progress)
             written.append(_row(number, labels, layer, measured, watch))
             _write_line(file, written[-1])
             _write_labels(corpus, labels, out / "labels.csv")
-    _save(encoder, layer, measured, labels, settings, out / "model")
+    _save(Matcher(encoder, layer, blend), measured, labels, settings, out / "model")
     return written
 
 
@@ -164,12 +169,6 @@ def _size(number: int, settings: Settings) -> int:
     return batch_size_of(number - 1, settings.first, settings.growth, settings.growth_kind)
 
 
-def _see(encoder: Encoder, dataset: Dataset, settings: Settings, progress: Progress) -> np.ndarray:
-    """The vectors of all texts with their crowd."""
-    vectors = encoder.encode(dataset.texts, progress)
-    return with_crowd(dataset, vectors, settings.crowding, settings.distance, progress)
-
-
 def _check(dataset: Dataset) -> None:
     if not len(dataset.evaluation_positives):
         raise InputError("no gold positive lies among the evaluation items: use a larger --test-fraction or more gold")
@@ -178,6 +177,8 @@ def _check(dataset: Dataset) -> None:
 
 
 def _check_strategy(dataset: Dataset, settings: Settings, rounds: int, composition: Composition | None) -> None:
+    if settings.lexical and settings.distance != "cosine":
+        raise InputError(f"spelling counts beside a cosine, not beside {settings.distance}: leave --lexical out")
     name, stated = settings.strategy, gold_of(dataset, np.empty(0, dtype=np.int64))
     if STRATEGIES[name].seed == "stated" and len(stated.stated) == len(stated.positives):
         what = f"{name} takes stated negatives, and gold states none among the training pairs"
@@ -232,11 +233,9 @@ def _write_labels(corpus: Corpus, labels: Labels, path: Path) -> None:
             writer.writerow([*ids, label, number, f"{score:.6f}"])
 
 
-def _save(
-    encoder: Encoder, layer: OutputLayer | None, measured: AllPairs, labels: Labels, settings: Settings, folder: Path
-) -> None:
+def _save(matcher: Matcher, measured: AllPairs, labels: Labels, settings: Settings, folder: Path) -> None:
     save_matcher(
-        Matcher(encoder, layer, settings.crowding),
+        matcher,
         folder,
         labels=len(labels.label),
         positives=sum(labels.label),

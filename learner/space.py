@@ -55,7 +55,7 @@ def score(left: Vectors, right: Vectors, distance: Distance) -> Vectors:
     return (left * right).sum(1)
 
 
-def scores(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Space) -> np.ndarray:
+def scores(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Space = COSINE) -> np.ndarray:
     """The score of each pair of rows of `vectors`, (n,) float32, a part at a time."""
     bare, offset = _parted(vectors, space)
     parts = [np.empty(0, dtype=np.float32)]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from db.domain import Progress, Settings, no_progress
+from learner.device import fast_training
 from learner.encoder import Encoder, Tokens
 from learner.output_layer import OutputLayer, fit_output_layer
 from learner.space import Space, score, scores
@@ -101,7 +102,7 @@ def _descend(
     order = list(_batches(left, right, settings, rng))
     optimizer, schedule = _optimizer(encoder, head, settings.learning_rate, len(order))
     for step, batch in enumerate(order):
-        logits = head(_batch_cosines(encoder, tokens, left[batch], right[batch]))
+        logits = head(_batch_scores(encoder, tokens, left[batch], right[batch]))
         loss = nn.functional.binary_cross_entropy_with_logits(logits, labels[batch])
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
@@ -133,10 +134,11 @@ def _hubs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.where(degree[left] >= degree[right], left, right)
 
 
-def _batch_cosines(encoder: Encoder, tokens: Tokens, left: np.ndarray, right: np.ndarray) -> Tensor:
+def _batch_scores(encoder: Encoder, tokens: Tokens, left: np.ndarray, right: np.ndarray) -> Tensor:
     """Scores (n,) with gradients; every distinct text is embedded once."""
     rows, inverse = np.unique(np.r_[left, right], return_inverse=True)
-    vectors = encoder.embed([tokens[row] for row in rows])
+    with fast_training(encoder.device):
+        vectors = encoder.embed([tokens[row] for row in rows])
     at = torch.from_numpy(inverse).to(encoder.device)
     return score(vectors[at[: len(left)]], vectors[at[len(left) :]], encoder.distance)
 

@@ -12,7 +12,7 @@ from annotate.projects import create_project
 from db.corpus.corpus import load_corpus
 from db.engine import make_engine, migrate, reading
 from db.items import first_identifiers
-from learner.crowd import with_crowd
+from learner.blend import Blend, blended
 from learner.encoder import load_encoder
 from learner.jobs.rows import read_project
 from learner.rounds import choose
@@ -28,7 +28,7 @@ def first_batch() -> Iterator[tuple[str, str, float]]:
     with reading(engine) as session:
         data = read_project(session, project_id)
         ids = first_identifiers(session, data.item_ids.tolist())
-    vectors = with_crowd(data.dataset, load_encoder().encode(data.dataset.texts), data.settings.crowding)
+    vectors = blended(data.dataset, load_encoder().encode(data.dataset.texts), Blend(data.settings.crowding))
     nothing = np.empty(0, dtype=np.int64)
     size = 2 * demo.SETTINGS.first  # as many again in reserve
     rng = np.random.default_rng(0)

@@ -28,7 +28,7 @@ def make_project(
     """
     kind = Kind.BIPARTITE if right else Kind.SYMMETRIC
     with writing(engine) as session:
-        stored = Settings.model_validate({"crowding": 0.0} | settings).model_dump()
+        stored = Settings.model_validate({"crowding": 0.0, "lexical": False} | settings).model_dump()
         project = Project(name=name, kind=kind, settings=stored)
         session.add(project)
         session.flush()

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from db.domain import Side, Split
-from learner.crowd import NEIGHBOURS, with_crowd
+from learner.blend import Blend, blended
+from learner.crowd import NEIGHBOURS
 from learner.dataset import Dataset, make_dataset
 from learner.evaluation import evaluate_exact
 from learner.rounds import evaluate
@@ -41,7 +42,7 @@ def expected(vectors: np.ndarray, own: np.ndarray, others: np.ndarray) -> np.nda
 def test_the_offset_is_the_weighted_mean_of_the_three_nearest_of_the_other_list() -> None:
     vectors = unit(LEFT + RIGHT, 0)
     left, right = np.arange(LEFT), LEFT + np.arange(RIGHT)
-    found = with_crowd(bipartite(), vectors, 0.25)
+    found = blended(bipartite(), vectors, Blend(0.25))
     assert found[:, :-1] == pytest.approx(vectors)
     assert found[left, -1] == pytest.approx(0.25 * expected(vectors, left, right), abs=1e-6)
     assert found[right, -1] == pytest.approx(0.25 * expected(vectors, right, left), abs=1e-6)
@@ -49,21 +50,21 @@ def test_the_offset_is_the_weighted_mean_of_the_three_nearest_of_the_other_list(
 
 def test_in_one_list_a_text_is_not_its_own_neighbour() -> None:
     vectors = unit(8, 1)
-    found = with_crowd(one_list(), vectors, 0.5)
+    found = blended(one_list(), vectors, Blend(0.5))
     assert found[:, -1] == pytest.approx(0.5 * expected(vectors, np.arange(8), np.arange(8)), abs=1e-6)
 
 
 def test_texts_without_a_split_are_nobodys_neighbours() -> None:
     vectors, splits = unit(8, 2), [Split.TRAIN] * 6 + [""] * 2
     dataset = make_dataset([""] * 8, [Side.LEFT] * 8, splits, True, np.empty((0, 2)))
-    found = with_crowd(dataset, vectors, 0.5)
+    found = blended(dataset, vectors, Blend(0.5))
     assert found[6:, -1].tolist() == [0, 0]
     assert found[:6, -1] == pytest.approx(0.5 * expected(vectors, np.arange(6), np.arange(6)), abs=1e-6)
 
 
 def test_weight_zero_takes_nothing_off() -> None:
     vectors = unit(8, 3)
-    found = with_crowd(one_list(), vectors, 0.0)
+    found = blended(one_list(), vectors, Blend(0.0))
     assert (found[:, -1] == 0).all()
     rows, columns = np.array([0, 4]), np.array([3, 5])
     assert scores(found, rows, columns, Space(offset=True)) == pytest.approx((vectors[rows] * vectors[columns]).sum(1))
@@ -73,7 +74,7 @@ def test_weight_zero_takes_nothing_off() -> None:
 def test_few_texts_have_fewer_neighbours(n: int) -> None:
     vectors = unit(n, 4)
     dataset = make_dataset([""] * n, [Side.LEFT] * n, [Split.TRAIN] * n, True, np.empty((0, 2)))
-    found = with_crowd(dataset, vectors, 0.5)[:, -1]
+    found = blended(dataset, vectors, Blend(0.5))[:, -1]
     wanted = 0.5 * expected(vectors, np.arange(n), np.arange(n)) if n > 1 else np.zeros(1)
     assert found == pytest.approx(wanted, abs=1e-6)
 
@@ -82,7 +83,7 @@ def test_few_texts_have_fewer_neighbours(n: int) -> None:
 def test_lifted_vectors_multiply_to_the_score(distance: str) -> None:
     vectors = unit(LEFT + RIGHT, 5) * (1.0 if distance == "cosine" else 3.0)
     space = Space(distance, offset=True)
-    seen = with_crowd(bipartite(), vectors, 0.25, distance)
+    seen = blended(bipartite(), vectors, Blend(0.25), distance)
     rows, columns = np.repeat(np.arange(LEFT), RIGHT), LEFT + np.tile(np.arange(RIGHT), LEFT)
     product = as_left(seen[:LEFT], space) @ as_right(seen[LEFT:], space).T
     assert product.ravel() == pytest.approx(scores(seen, rows, columns, space), abs=1e-4)
@@ -92,7 +93,7 @@ def test_lifted_vectors_multiply_to_the_score(distance: str) -> None:
 
 def test_figures_are_those_of_the_lowered_scores() -> None:
     dataset, vectors = bipartite(), unit(LEFT + RIGHT, 6)
-    space, seen = Space(offset=True), with_crowd(bipartite(), unit(LEFT + RIGHT, 6), 0.5)
+    space, seen = Space(offset=True), blended(bipartite(), unit(LEFT + RIGHT, 6), Blend(0.5))
     measured = evaluate(dataset, seen, space=space)
     sides = as_left(seen[4:9], space), as_right(seen[9:], space)
     again = evaluate_exact(*sides, dataset.evaluation_positives, False)

@@ -18,6 +18,7 @@ from db.engine import artifacts, reading, writing
 from db.jobs import add_job
 from db.models import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
 from db.tasks import newest_round
+from learner.blend import Blend
 from learner.encoder import Encoder, load_encoder
 from learner.jobs import next_round as steps
 from learner.jobs.rows import known_keys, read_labels, read_project
@@ -350,6 +351,29 @@ def test_crowded_neighbourhoods_count_against_a_pair(engine: Engine, encoder: Pa
     assert matcher.details["crowding"] == 0.5
 
 
+def test_spelling_counts_as_far_as_the_labels_say(engine: Engine, encoder: Path) -> None:
+    settings: dict[str, Any] = {"encoder": str(encoder), "first": 12, "neighbours": 20, "epochs": 1, "lexical": True}
+    names = [f"engine {i} of type {i % 4 * 1111}" for i in range(40)]
+    project_id = make_project(engine, names, name="Parts", **settings)
+    run(engine, project_id)
+    assert matcher_of(engine, 0).details["lexical"] == {}  # before there are labels
+
+    _, tasks = newest(engine, project_id)
+    with reading(engine) as session:
+        text = {item.id: item.text for item in session.scalars(select(Item).where(Item.project_id == project_id))}
+    alike = [text[task.left_id].split()[-1] == text[task.right_id].split()[-1] for task in tasks]
+    assert {True, False} <= set(alike[:12])
+    answer_batch(engine, project_id, lambda at: POSITIVE if alike[at] else NEGATIVE)
+    run(engine, project_id)
+    matcher = matcher_of(engine, 1)
+    assert sum(matcher.details["lexical"].values()) > 0.05
+    stored = load_matcher(str(artifacts() / str(matcher.folder)))
+    assert stored.blend == Blend.read(matcher.details)
+    assert stored.layer and (stored.layer.w, stored.layer.b) == (matcher.w, matcher.b)
+    batch, tasks = newest(engine, project_id)
+    assert (batch.number, len(tasks)) == (2, 36)
+
+
 def test_a_project_of_two_lists(engine: Engine, encoder: Path) -> None:
     settings: dict[str, Any] = {"encoder": str(encoder), "first": 8, "neighbours": 4, "epochs": 1}
     project_id = make_project(engine, texts(12), right=texts(20)[10:], name="Two", evaluation=4, **settings)
@@ -379,14 +403,16 @@ def test_warm_start_goes_on_from_the_last_model(engine: Engine, project: int, mo
         answer_batch(engine, project, half)
     base, first = matcher_of(engine, 0).encoder, str(artifacts() / str(matcher_of(engine, 1).folder))
     second = str(artifacts() / str(matcher_of(engine, 2).folder))
-    assert loaded == [base, base, first, first, second]
+    assert loaded == [base, first, first, second]
 
 
-def test_only_the_newest_vectors_are_kept(engine: Engine, project: int) -> None:
+def test_the_newest_vectors_and_the_pretrained_ones_are_kept(engine: Engine, project: int) -> None:
     run(engine, project)
     answer_batch(engine, project, half)
     job_id = run(engine, project)
-    assert list(artifacts().rglob("vectors.npy")) == [artifacts() / f"project-{project}" / job_id / "vectors.npy"]
+    folders = {path.parent.name for path in artifacts().rglob("vectors.npy")}
+    assert job_id in folders
+    assert [name[:5] for name in folders - {job_id}] == ["base-"]
     assert not list(artifacts().rglob("*.tmp"))
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -289,6 +290,7 @@ def test_the_other_strategies(files: Files, out: Path, strategy: str, tmp_path: 
         (["--distance", "l2", "--no-batch-norm"], [10, 25, 47]),
         (["--distance", "dot", "--pooling", "max", "--warm-start"], [10, 25, 47]),
         (["--pooling", "cls", "--growth-kind", "linear"], [10, 25, 45]),
+        (["--crowding", 0.25, "--lexical"], [10, 25, 47]),
         (
             ["--per-text", 3, "--per-neighbourhood", 6, "--control-share", 0.2, "--growth-kind", "constant"],
             [10, 20, 30],
@@ -307,6 +309,22 @@ def test_variants(files: Files, options: list[object], sizes: list[int], tmp_pat
     matches = pd.read_csv(tmp_path / "m.csv")
     assert len(matches) == 9
     assert matches["score"].is_monotonic_decreasing
+
+
+def test_why_a_pair_matches(files: Files, tmp_path: Path, learner: Any) -> None:
+    model = tmp_path / "out" / "model"
+    learner(*files.simulate(tmp_path / "out", "--crowding", 0.25, "--lexical"))
+    assert json.loads((model / "matcher.json").read_text())["lexical"]
+    learner("match", "--model", model, *files.items, "--top", 9, "--why", "--out", tmp_path / "m.csv")
+    for score, why in pd.read_csv(tmp_path / "m.csv")[["score", "why"]].itertuples(index=False):
+        assert {"meaning", "crowd"} < set(re.findall(r"(\w+) [+-]\d", why))
+        amounts = [float(amount) for amount in re.findall(r"[+-]\d\.\d\d", why)]
+        assert sum(amounts) == pytest.approx(score, abs=0.005 * len(amounts) + 1e-6)
+
+
+def test_spelling_needs_a_cosine(files: Files, tmp_path: Path, learner: Any) -> None:
+    refused = learner(*files.simulate(tmp_path / "out", "--distance", "dot", "--lexical")).refused()
+    assert "leave --lexical out" in refused
 
 
 def test_an_audit_needs_a_cosine(files: Files, tmp_path: Path, learner: Any) -> None:

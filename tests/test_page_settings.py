@@ -22,7 +22,7 @@ DEFAULTS: dict[str, Any] = Settings.model_validate({}).model_dump()
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
-    return make_project(engine, ["a", "b"], name="Old *name*", crowding=0.25)
+    return make_project(engine, ["a", "b"], name="Old *name*", crowding=0.25, lexical=True)
 
 
 def open_page() -> AppTest:

@@ -43,6 +43,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "warm_start": "Continue from the last round",
         "batch_norm": "Batch norm before the output layer",
         "crowding": "Weight of crowded neighbourhoods",
+        "lexical": "Let spelling count",
     },
 }
 LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}

@@ -19,10 +19,11 @@ from db.engine import artifacts, reading, writing
 from db.matchers import matcher_of
 from db.models import Design, Matcher, Round
 from learner.audit.decks import Sides
+from learner.blend import Blend
 from learner.correction import STRATA, Putative, find_putative, lowest, near
 from learner.encoder import load_encoder
 from learner.jobs.correction_figures import store_figures
-from learner.jobs.evaluation_items import crowding_of, encode_rows, save_arrays, sides
+from learner.jobs.evaluation_items import blend_of, encode_rows, save_arrays, sides
 from learner.jobs.progress import reporting
 from learner.jobs.rows import ProjectData, read_project
 from learner.jobs.state import database, folder_of, job_state
@@ -56,7 +57,7 @@ def encode_evaluation_items(job_id: str, project_id: int, number: int, model: st
             data, matcher = _read(session, project_id, number)
         trained = model == "matcher" and matcher.folder is not None
         encoder = load_encoder(str(artifacts() / str(matcher.folder)) if trained else matcher.encoder)
-        vectors = encode_rows(data, encoder, crowding_of(matcher) if model == "matcher" else 0.0, progress)
+        vectors = encode_rows(data, encoder, blend_of(matcher) if model == "matcher" else Blend(), progress)
     save_arrays(_path(project_id, job_id, model), vectors=vectors)
 
 

@@ -12,7 +12,7 @@ from db.engine import artifacts
 from db.models import Matcher
 from learner.audit.decks import Sides
 from learner.audit.ranking import Ranking, rank_all
-from learner.crowd import with_crowd
+from learner.blend import Blend, blended
 from learner.encoder import Encoder, load_encoder
 from learner.jobs.rows import ProjectData
 from learner.space import CROWDED, as_left, as_right, scores
@@ -22,7 +22,7 @@ BASE = "base"  # begins the name of a folder of what is known about a pre-traine
 
 @dataclass(frozen=True)
 class Seen:
-    """The items under one model: vectors (n, d) with their crowd, in the order of `rows_of`; all pairs by score."""
+    """The items under one model: blended vectors (n, d), in the order of `rows_of`; all pairs by score."""
 
     vectors: np.ndarray
     ranking: Ranking
@@ -33,24 +33,24 @@ def rows_of(data: ProjectData) -> np.ndarray:
     return np.union1d(data.dataset.evaluation_left, data.dataset.evaluation_right)
 
 
-def crowding_of(matcher: Matcher) -> float:
-    """The weight that crowded neighbourhoods have in the matcher's score."""
-    return float(matcher.details.get("crowding", 0.0))
+def blend_of(matcher: Matcher) -> Blend:
+    """What the matcher's score is made of."""
+    return Blend.read(matcher.details)
 
 
-def encode_rows(data: ProjectData, encoder: Encoder, crowding: float, progress: Progress) -> np.ndarray:
-    """The vectors of all evaluation items with their crowd, (n, d + 1), in the order of `rows_of`."""
+def encode_rows(data: ProjectData, encoder: Encoder, blend: Blend, progress: Progress) -> np.ndarray:
+    """The blended vectors of all evaluation items, (n, d), in the order of `rows_of`."""
     dataset, rows = data.dataset, rows_of(data)
-    if crowding:  # the other items are neighbours too
+    if blend.needs_all:  # the other items are neighbours, and texts, too
         vectors = encoder.encode(dataset.texts, progress)
     else:
         vectors = np.zeros((len(dataset.texts), encoder.dimension), dtype=np.float32)
         vectors[rows] = encoder.encode([dataset.texts[row] for row in rows], progress)
-    return with_crowd(dataset, vectors, crowding, progress=progress)[rows]
+    return blended(dataset, vectors, blend, progress=progress)[rows]
 
 
 def sides(data: ProjectData, vectors: np.ndarray) -> Sides:
-    """The two sides of all evaluation pairs. vectors: (n, d) with their crowd, in the order of `rows_of`."""
+    """The two sides of all evaluation pairs. vectors: (n, d), blended, in the order of `rows_of`."""
     rows, dataset = rows_of(data), data.dataset
     left, right = (np.searchsorted(rows, side) for side in (dataset.evaluation_left, dataset.evaluation_right))
     return Sides(
@@ -60,7 +60,7 @@ def sides(data: ProjectData, vectors: np.ndarray) -> Sides:
 
 
 def scores_of(data: ProjectData, vectors: np.ndarray, left_ids: np.ndarray, right_ids: np.ndarray) -> np.ndarray:
-    """The score of each pair of items, (n,) float64. vectors: (k, d) with their crowd, in the order of `rows_of`."""
+    """The score of each pair of items, (n,) float64. vectors: (k, d), blended, in the order of `rows_of`."""
     ids = data.item_ids[rows_of(data)]
     left, right = np.searchsorted(ids, left_ids), np.searchsorted(ids, right_ids)
     return scores(vectors, left, right, CROWDED).astype(np.float64)
@@ -76,7 +76,7 @@ def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progre
     if not path.is_file():
         if vectors is None:
             encoder = load_encoder(str(artifacts() / matcher.folder) if matcher.folder else matcher.encoder)
-            vectors = encode_rows(data, encoder, crowding_of(matcher), progress)
+            vectors = encode_rows(data, encoder, blend_of(matcher), progress)
         half = vectors.astype(np.float16)
         seen = sides(data, half.astype(np.float32))
         ranking = rank_all(seen.left, seen.right, seen.symmetric, progress)
@@ -89,7 +89,7 @@ def _path(matcher: Matcher) -> Path:
     """Beside the matcher's model, and gone with it."""
     if matcher.folder:
         return artifacts() / matcher.folder.removesuffix("/model") / "evaluation.npz"
-    model = f"{matcher.encoder} {crowding_of(matcher)}"  # another base encoder or weight is another model
+    model = f"{matcher.encoder} {blend_of(matcher).crowding}"  # another base encoder or weight is another model
     name = sha256(model.encode()).hexdigest()[:8]
     return artifacts() / f"project-{matcher.project_id}" / f"{BASE}-{name}" / "evaluation.npz"
 

@@ -19,7 +19,7 @@ from db.engine import artifacts, reading, writing
 from db.matchers import matcher_of, newest_matcher
 from db.models import Answer, Evaluation, Matcher, Round
 from db.tasks import newest_round
-from learner.crowd import with_crowd
+from learner.blend import Blend, blended
 from learner.encoder import load_encoder
 from learner.evaluation import AllPairs
 from learner.jobs.audit_designs import FOLDER
@@ -32,7 +32,8 @@ from learner.jobs.progress import reporting
 from learner.jobs.rows import known_keys, read_labels, read_project
 from learner.jobs.state import database, folder_of, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
-from learner.jobs.vectors import save_vectors
+from learner.jobs.vectors import pretrained_vectors, save_vectors
+from learner.lexical.weights import fit_lexical
 from learner.matcher import Matcher as TrainedMatcher
 from learner.matcher import add_details, save_matcher
 from learner.output_layer import OutputLayer
@@ -80,7 +81,6 @@ def make_plan(project_id: int) -> Plan:
         "trains": trains,
         "train_share": train_cost / cost,
         "encode_share": len(data.item_ids) / cost,
-        "crowding": data.settings.crowding,
     }
 
 
@@ -102,7 +102,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
         encoder.name = data.settings.encoder
     counts = {name: plan[name] for name in ("labels", "positives")}
     save_matcher(
-        TrainedMatcher(encoder, layer, plan["crowding"]), _folder(project_id, job_id) / "model",
+        TrainedMatcher(encoder, layer), _folder(project_id, job_id) / "model",
         settings=data.settings.model_dump(), **counts,
     )  # fmt: skip
     return {"loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
@@ -110,27 +110,29 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
 
 @DBOS.step()
 def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
-    """Seconds and, after a training, the output layer as `layer`.
+    """Seconds, what the score is made of as `blend` and, after a training, the output layer as `layer`.
 
-    The vectors of all items with their crowd, in the order of their ids, lie in the job's folder.
+    The blended vectors of all items, in the order of their ids, lie in the job's folder.
     """
     started = time.monotonic()
     with database() as engine, reporting(engine, job_id, plan["train_share"], plan["encode_share"]) as progress:
         progress("load", 0.0)
         with reading(engine) as session:
             data = read_project(session, project_id)
-        model = str(_folder(project_id, job_id) / "model") if plan["trains"] else data.settings.encoder
-        vectors = load_encoder(model).encode(data.dataset.texts, progress)
-        vectors = with_crowd(data.dataset, vectors, plan["crowding"], progress=progress)
-        fitted = {}
+            labelled = read_labels(session, project_id, data, plan["cutoff"])
+        settings, texts, fitted = data.settings, data.dataset.texts, {}
+        blend, model = Blend(settings.crowding), _folder(project_id, job_id) / "model"
+        if settings.lexical or not plan["trains"]:
+            vectors = pretrained = pretrained_vectors(project_id, data, settings, progress)
         if plan["trains"]:
-            with reading(engine) as session:
-                labelled = read_labels(session, project_id, data, plan["cutoff"])
+            if settings.lexical:
+                blend = Blend(settings.crowding, fit_lexical(texts, labelled, pretrained))
+            vectors = blended(data.dataset, load_encoder(str(model)).encode(texts, progress), blend, progress=progress)
             layer = refit(vectors, labelled, CROWDED)
             fitted = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
-            add_details(_folder(project_id, job_id) / "model", **fitted)
+            add_details(model, **fitted, **blend.as_dict())
     save_vectors(_vectors(project_id, job_id), vectors)
-    return {"layer": fitted, "encode_seconds": round(time.monotonic() - started, 1)}
+    return {"layer": fitted, "blend": blend.as_dict(), "encode_seconds": round(time.monotonic() - started, 1)}
 
 
 @DBOS.step()
@@ -219,7 +221,7 @@ def _store_matcher(
         positives=plan["positives"] if plan["trains"] else 0,
         details={
             "seed": settings.seed,
-            "crowding": plan["crowding"],
+            **plan["blend"],
             "loss": trained.get("loss"),
             "seconds": {stage: value for stage, value in seconds.items() if value is not None},
         },

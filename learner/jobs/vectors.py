@@ -10,9 +10,9 @@ import numpy as np
 from db.domain import Progress, Settings
 from db.engine import artifacts
 from db.models import Matcher
-from learner.crowd import with_crowd
+from learner.blend import Blend, blended
 from learner.encoder import Encoder, load_encoder
-from learner.jobs.evaluation_items import BASE, crowding_of
+from learner.jobs.evaluation_items import BASE, blend_of
 from learner.jobs.rows import ProjectData
 
 FILE = "vectors.npy"
@@ -30,42 +30,32 @@ def save_vectors(path: Path, vectors: np.ndarray) -> None:
 def newest_vectors(
     project_id: int, matcher: Matcher | None, data: ProjectData, settings: Settings, progress: Progress
 ) -> np.ndarray:
-    """(items, d) with their crowd under the newest matcher; where there is none, the pre-trained encoder's."""
+    """(items, d) of the newest matcher, blended; where there is none, the pre-trained encoder's."""
     if matcher is None:
         return pretrained_vectors(project_id, data, settings, progress)
     if matcher.folder:
         folder = artifacts() / matcher.folder
-        weight = crowding_of(matcher)
-        return _stored_or_encoded(folder.parent / FILE, lambda: load_encoder(str(folder)), data, weight, progress)
-    left = _left_by_untrained_rounds(project_id)
-    if left is not None:
-        return left
-    measured = data.settings.model_copy(update={"encoder": matcher.encoder, "crowding": crowding_of(matcher)})
+        blend = blend_of(matcher)
+        return _stored_or_encoded(folder.parent / FILE, lambda: load_encoder(str(folder)), data, blend, progress)
+    measured = data.settings.model_copy(update={"encoder": matcher.encoder, "crowding": blend_of(matcher).crowding})
     return pretrained_vectors(project_id, data, measured, progress)
 
 
 def pretrained_vectors(project_id: int, data: ProjectData, settings: Settings, progress: Progress) -> np.ndarray:
-    """(items, d) with their crowd under the pre-trained encoder of these settings, which need not be the project's."""
+    """(items, d), blended, under the pre-trained encoder of these settings, which need not be the project's."""
     name = sha256(f"{settings.encoder} {settings.crowding}".encode()).hexdigest()[:8]
     path = artifacts() / f"project-{project_id}" / f"{BASE}-{name}" / FILE
-    return _stored_or_encoded(path, lambda: load_encoder(settings.encoder), data, settings.crowding, progress)
-
-
-def _left_by_untrained_rounds(project_id: int) -> np.ndarray | None:
-    """The newest vectors of a round that trained nothing."""
-    rounds = [path for path in (artifacts() / f"project-{project_id}").glob(f"next_round-*/{FILE}")
-              if not (path.parent / "model").exists()]  # fmt: skip
-    return np.load(max(rounds, key=lambda path: path.stat().st_mtime)) if rounds else None
+    return _stored_or_encoded(path, lambda: load_encoder(settings.encoder), data, Blend(settings.crowding), progress)
 
 
 def _stored_or_encoded(
-    path: Path, load: Callable[[], Encoder], data: ProjectData, crowding: float, progress: Progress
+    path: Path, load: Callable[[], Encoder], data: ProjectData, blend: Blend, progress: Progress
 ) -> np.ndarray:
     try:
         stored: np.ndarray = np.load(path)
     except FileNotFoundError:
         progress("load", 0.0)
         vectors = load().encode(data.dataset.texts, progress)
-        stored = with_crowd(data.dataset, vectors, crowding, progress=progress)
+        stored = blended(data.dataset, vectors, blend, progress=progress)
         save_vectors(path, stored)
     return stored

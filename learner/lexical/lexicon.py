@@ -1,0 +1,118 @@
+"""How alike two texts are spelled, in four similarities that are inner products less something for each text.
+
+So their weighted sum is a similarity of vectors like the encoder's cosine: searched, measured and stored in the same
+way. What a term weighs is learned from the texts, without a label.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_matrix, diags, hstack
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+KINDS = ("ngrams", "words", "numbers", "length")
+DIMENSIONS = 512  # of hashed terms: the inner product of two texts' is off by 0.04 or so
+WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")  # a decimal number, a model code and a hyphened word are one
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The terms of a corpus's texts, and four similarities of any two of them.
+
+    grams: TF-IDF of character trigrams; words: weighted by their rarity; numbers: the words with a digit; each sparse
+    (texts, terms) float32 with unit rows, or a row of zeros. length: (texts,) from 0 to 1. vocabulary, rarity: of the
+    columns of words, and numbered: which of them are the columns of numbers.
+    """
+
+    grams: csr_matrix
+    words: csr_matrix
+    numbers: csr_matrix
+    length: np.ndarray
+    vocabulary: np.ndarray
+    rarity: np.ndarray
+    numbered: np.ndarray
+
+    @cached_property
+    def has_numbers(self) -> np.ndarray:
+        """1 for each text with a number, else 0, (texts,) float32."""
+        has: np.ndarray = np.diff(self.numbers.indptr) > 0
+        return has.astype(np.float32)
+
+    def values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """The similarities of pairs of rows, (n, 4) float32 in the order of KINDS.
+
+        n-grams and words: cosines. Numbers: 0 where both texts have the same or neither has any, -1 where they clash.
+        Length: 0 where both are as long, down to -1/2.
+        """
+        numbers = _cosines(self.numbers, left, right)
+        lacking = (self.has_numbers[left] + self.has_numbers[right]) / 2
+        length = -((self.length[left] - self.length[right]) ** 2) / 2
+        return np.column_stack(
+            [_cosines(self.grams, left, right), _cosines(self.words, left, right), numbers - lacking, length]
+        ).astype(np.float32)
+
+    def vectors(self, weights: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Vectors (texts, d) and offsets (texts,), float32: their inner product less both offsets is Σ weight·value.
+
+        Terms are hashed to 512 columns with random signs (Weinberger et al., Feature hashing for large scale multitask
+        learning, 2009), and rows keep their length: no similarity is above that of a text and itself.
+        """
+        weight = {kind: float(weights.get(kind, 0.0)) for kind in KINDS}
+        terms = hstack(
+            [self.grams * weight["ngrams"] ** 0.5, self.words * weight["words"] ** 0.5,
+             self.numbers * weight["numbers"] ** 0.5]
+        ).tocsr()  # fmt: skip
+        length = self.length * np.float32(weight["length"] ** 0.5)
+        offset = weight["numbers"] * self.has_numbers / 2 + length**2 / 2
+        return np.column_stack([_hashed(terms), length]).astype(np.float32), offset.astype(np.float32)
+
+
+def lexicon_of(texts: Sequence[str]) -> Lexicon:
+    """The terms of these texts; any text may be empty."""
+    analyze = CountVectorizer(analyzer="char_wb", ngram_range=(3, 3), lowercase=True).build_analyzer()
+    # A term of its own that no text holds: a corpus of empty texts has a vocabulary, too.
+    grams = TfidfVectorizer(analyzer=analyze, sublinear_tf=True, dtype=np.float32).fit([*texts, "\0\0\0"])
+    counter = CountVectorizer(analyzer=words_of, binary=True, dtype=np.float32).fit([*texts, "none"])
+    counts: csr_matrix = counter.transform(texts).tocsr()
+    vocabulary = counter.get_feature_names_out()
+    rarity = np.log((len(texts) + 1) / np.maximum(np.asarray(counts.sum(0)).ravel(), 1)).astype(np.float32)
+    numbered = np.flatnonzero([any(c.isdigit() for c in word) for word in vocabulary])
+    length = np.log1p(np.asarray(counts.sum(1)).ravel())
+    return Lexicon(
+        grams.transform(texts).tocsr(),
+        _unit(counts @ diags(rarity)),
+        _unit(counts[:, numbered] @ diags(rarity[numbered])),
+        (length / max(length.max(initial=0), 1)).astype(np.float32),
+        vocabulary,
+        rarity,
+        numbered,
+    )
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, in lower case."""
+    return WORD.findall(text.lower())
+
+
+def _cosines(terms: csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    return np.asarray(terms[left].multiply(terms[right]).sum(1), dtype=np.float32).ravel()
+
+
+def _unit(terms: csr_matrix) -> csr_matrix:
+    norms = np.sqrt(np.asarray(terms.multiply(terms).sum(1)).ravel())
+    unit: csr_matrix = (diags((1 / np.maximum(norms, 1e-9)).astype(np.float32)) @ terms).tocsr()
+    unit.eliminate_zeros()
+    return unit.astype(np.float32)
+
+
+def _hashed(terms: csr_matrix) -> np.ndarray:
+    """Rows (texts, 512) as long as those of `terms`, each column of which is added to, or taken off, a random one."""
+    rng, n = np.random.default_rng(0), terms.shape[1]
+    signs, places = rng.choice(np.array([-1, 1], dtype=np.float32), n), rng.integers(DIMENSIONS, size=n)
+    hashing = csr_matrix((signs, (np.arange(n), places)), (n, DIMENSIONS))
+    hashed: np.ndarray = (terms @ hashing).toarray()
+    wanted, found = np.sqrt(np.asarray(terms.multiply(terms).sum(1))), np.linalg.norm(hashed, axis=1, keepdims=True)
+    return hashed * (wanted / np.maximum(found, 1e-9)).astype(np.float32)

@@ -1,0 +1,99 @@
+"""What a score is made of: how much spelling counts, and that vectors give the score the formula says."""
+
+import numpy as np
+import pytest
+
+from db.domain import Side, Split
+from learner.blend import Blend, blended
+from learner.dataset import Dataset, make_dataset
+from learner.lexical.lexicon import KINDS, lexicon_of
+from learner.lexical.weights import fit_weights
+from learner.space import CROWDED, scores
+
+TEXTS = ["Acme printer 900", "printer 900 by Acme", "garden chair", "chair for a garden", "ink 12", "a map of Mars"]
+
+
+def dataset() -> Dataset:
+    sides = [Side.LEFT] * len(TEXTS)
+    return make_dataset(TEXTS, sides, [Split.TRAIN] * len(TEXTS), True, np.empty((0, 2)))
+
+
+def unit(n: int = len(TEXTS), d: int = 5, seed: int = 0) -> np.ndarray:
+    vectors = np.random.default_rng(seed).normal(size=(n, d)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_a_score_is_the_weighted_mean_of_its_parts() -> None:
+    weights = {"numbers": 0.7, "length": 0.3}  # exact: few terms, none hashed into another's place
+    left, right = np.array([0, 0, 2]), np.array([1, 4, 3])
+    vectors = unit()
+    found = scores(blended(dataset(), vectors, Blend(0, weights)), left, right, CROWDED)
+    values = lexicon_of(TEXTS).values(left, right)
+    parts = sum(weight * values[:, KINDS.index(kind)] for kind, weight in weights.items())
+    assert found == pytest.approx((scores(vectors, left, right) + parts) / 2, abs=1e-5)
+
+
+def test_the_crowd_is_that_of_the_whole_score() -> None:
+    bare = blended(dataset(), unit(), Blend(0, {"words": 1.0}))
+    crowded = blended(dataset(), unit(), Blend(0.25, {"words": 1.0}))
+    rows = np.arange(len(TEXTS))
+    for row in rows:
+        others = np.delete(rows, row)
+        nearest = np.sort(scores(bare, np.full(len(others), row), others, CROWDED))[-3:]
+        assert crowded[row, -1] - bare[row, -1] == pytest.approx(0.25 * nearest.mean(), abs=1e-5)
+
+
+def test_without_weights_the_vectors_stay_as_they_are() -> None:
+    found = blended(dataset(), unit(), Blend())
+    assert found[:, :-1].tolist() == unit().tolist()
+    assert not found[:, -1].any()
+
+
+def test_a_blend_is_read_as_it_was_stored() -> None:
+    blend = Blend(0.25, {"ngrams": 0.5})
+    assert Blend.read(blend.as_dict()) == blend
+    assert Blend.read({}) == Blend()
+
+
+def labelled(n: int, matters: int | None, seed: int = 0) -> tuple[np.ndarray, ...]:
+    """Cosines, crowds, values and labels of n pairs; one of the kinds, or none, matters beside cosine and crowd."""
+    rng = np.random.default_rng(seed)
+    cosines, crowds, values = rng.uniform(0.4, 1, n), rng.uniform(0.2, 0.4, n), rng.uniform(0, 1, (n, len(KINDS)))
+    logits = 12 * (cosines - crowds - 0.4) + (0 if matters is None else 6 * (values[:, matters] - 0.5))
+    return cosines, crowds, values, (rng.random(n) < 1 / (1 + np.exp(-logits))).astype(np.int64)
+
+
+def test_without_labels_spelling_counts_nothing() -> None:
+    assert fit_weights(np.empty(0), np.empty(0), np.empty((0, len(KINDS))), np.empty(0)) == {}
+
+
+def test_the_labels_say_what_spelling_is_worth() -> None:
+    found = fit_weights(*labelled(2_000, matters=1))
+    assert found["words"] == pytest.approx(0.5, abs=0.1)
+    assert sum(found.values()) - found["words"] < 0.1
+
+
+def test_where_spelling_says_nothing_it_counts_next_to_nothing() -> None:
+    assert sum(fit_weights(*labelled(2_000, matters=None)).values()) < 0.1
+
+
+def test_few_labels_move_the_weights_little() -> None:
+    few, many = (fit_weights(*labelled(n, matters=0)).get("ngrams", 0.0) for n in (12, 2_000))
+    assert few < many
+
+
+def test_what_the_crowd_explains_is_not_credited_to_spelling() -> None:
+    """Pairs chosen where cosine less crowd is about the same: the crowded ones among them are spelled less alike."""
+    rng = np.random.default_rng(0)
+    crowds = rng.uniform(0.2, 0.4, 1_000)
+    cosines = crowds + 0.4 + rng.normal(0, 0.01, 1_000)
+    values = np.column_stack([0.6 - crowds + rng.normal(0, 0.05, 1_000), *np.zeros((3, 1_000))])
+    labels = (rng.random(1_000) < 1 / (1 + np.exp(-60 * (cosines - crowds - 0.4)))).astype(np.int64)
+    assert fit_weights(cosines, crowds, values, labels).get("ngrams", 0.0) < 0.05
+    assert fit_weights(cosines, 0 * crowds, values, labels)["ngrams"] > 0.1
+
+
+def test_spelling_against_which_labels_speak_is_left_out() -> None:
+    cosines, crowds, values, labels = labelled(500, matters=None)
+    values[:, 0] = 1 - labels
+    assert "ngrams" not in fit_weights(cosines, crowds, values, labels)

@@ -1,0 +1,46 @@
+"""Why a pair has its score: the parts add up, and name the words they rest on."""
+
+import numpy as np
+import pytest
+
+from learner.blend import Blend
+from learner.explain import Part, parts_of
+from learner.lexical.lexicon import lexicon_of
+
+TEXTS = ["Acme printer XJ-900", "printer by Acme XJ-900", "Acme printer XJ-750", "garden chair", "printer stand"]
+BLEND = Blend(0.25, {"ngrams": 0.4, "words": 0.5, "numbers": 0.1})
+
+
+def parts(left: int, right: int, blend: Blend = BLEND, score: float = 0.3) -> dict[str, Part]:
+    return {part.title: part for part in parts_of(blend, lexicon_of(TEXTS), score, 0.8, left, right)}
+
+
+def test_the_parts_add_up_to_the_score_the_weightiest_first() -> None:
+    found = parts_of(BLEND, lexicon_of(TEXTS), 0.3, 0.8, 0, 1)
+    assert sum(part.amount for part in found) == pytest.approx(0.3)
+    amounts = [abs(part.amount) for part in found]
+    assert amounts == sorted(amounts, reverse=True)
+    assert {part.title for part in found} == {"meaning", "letters", "words", "numbers", "crowd"}
+
+
+def test_each_part_is_its_weight_times_its_value() -> None:
+    found = parts(0, 2)
+    values = lexicon_of(TEXTS).values(np.array([0]), np.array([2]))[0] / 2.0
+    assert found["meaning"].amount == pytest.approx(0.4)
+    assert found["letters"].amount == pytest.approx(0.4 * values[0])
+    assert found["numbers"].amount == pytest.approx(-0.05)  # 900 against 750, of a weight of 0.1 in 2
+
+
+def test_words_that_both_share_are_named_the_rarest_first() -> None:
+    assert parts(0, 1)["words"].words == ("xj-900", "acme", "printer")
+    assert set(parts(0, 2)["numbers"].words) == {"xj-900", "xj-750"}
+    assert parts(0, 3)["words"].words == ()
+
+
+def test_a_plain_cosine_has_one_part() -> None:
+    found = parts_of(Blend(), lexicon_of(TEXTS), 0.8, 0.8, 0, 1)
+    assert [str(part) for part in found] == ["meaning +0.80"]
+
+
+def test_a_part_is_written_with_its_words() -> None:
+    assert str(Part("words", 0.183, ("acme", "900"))) == "words +0.18 (acme, 900)"
