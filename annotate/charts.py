@@ -126,7 +126,7 @@ def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
     kinds = [kind for kind in KINDS if kind in table]
     top = 2.0 * float(max(1, *table[kinds].max()))
     encoded = {
-        "x": alt.X("score:Q", title="Score (cosine)", scale=alt.Scale(zero=False, nice=False)),
+        "x": alt.X("score:Q", title="Score", scale=alt.Scale(zero=False, nice=False)),
         "y": _counts(top),
         "color": alt.Color("pairs:N", title=None, scale=_kind_colours(kinds), legend=SQUARES),
         "y2": "floor:Q",

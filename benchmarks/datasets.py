@@ -4,7 +4,9 @@
 
 Reads `ALLPAIRS_DATA`, else ../shared/data, through `learner.adapters`. WikiQA: train and test questions, all distinct
 sentences, the published split of the questions, positives only. QQP: the questions and stated duplicates of the
-development part, which are split anew. Amazon–Google: both lists, without a split.
+development part, which are split anew. Amazon–Google: both lists, without a split. `wikiqa_small`: the development
+questions to train and the test questions to measure, with their own sentences alone. `qqp_small`: 5,000 of QQP's
+development questions, whole groups of duplicates.
 """
 
 import argparse
@@ -12,9 +14,14 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.common import ROOT
+from db.corpus import graph
 from learner.adapters import ADAPTERS, Options, Titles
 from learner.adapters.released import Released, tables_of, write_table
+
+SMALL = 5_000  # questions of qqp_small
 
 
 def main() -> None:
@@ -26,9 +33,12 @@ def main() -> None:
     data = Path(os.environ.get("ALLPAIRS_DATA", ROOT.parent / "shared" / "data"))
     wikiqa = ADAPTERS["wikiqa"](data / "wikiqa", Options(titles=Titles.NEVER))
     positives = replace(wikiqa, gold=[pair for pair in wikiqa.gold if pair.label])
-    _write(positives, {"left": "questions", "right": "sentences", "gold": "gold", "split": "split"}, out)
-    qqp = ADAPTERS["qqp"](data / "qqp", Options())
-    _write(_part(qqp, "dev"), {"left": "questions", "gold": "gold"}, out)
+    files = {"left": "questions", "right": "sentences", "gold": "gold", "split": "split"}
+    _write(positives, files, out)
+    _write(_small_wikiqa(wikiqa), files, out)
+    qqp = _part(ADAPTERS["qqp"](data / "qqp", Options()), "dev")
+    _write(qqp, {"left": "questions", "gold": "gold"}, out)
+    _write(_small_qqp(qqp), {"left": "questions", "gold": "gold"}, out)
     amazon_google = ADAPTERS["amazon_google"](data / "amazon_google", Options())
     _write(amazon_google, {"left": "left", "right": "right", "gold": "gold"}, out)
 
@@ -39,6 +49,35 @@ def _part(released: Released, part: str) -> Released:
         released,
         left=[text for text in released.left if released.parts[text.id] == part],
         gold=[pair for pair in released.gold if released.parts[pair.id1] == part],
+    )
+
+
+def _small_wikiqa(wikiqa: Released) -> Released:
+    """The questions of dev, as train, and of test, and the sentences that were judged for them."""
+    parts = {name: "train" if part == "dev" else part for name, part in wikiqa.parts.items() if part != "train"}
+    judged = {pair.id2 for pair in wikiqa.gold if pair.id1 in parts}
+    return replace(
+        wikiqa,
+        name="wikiqa_small",
+        left=[text for text in wikiqa.left if text.id in parts],
+        right=[text for text in wikiqa.right or [] if text.id in judged],
+        gold=[pair for pair in wikiqa.gold if pair.id1 in parts and pair.label],
+        parts=parts,
+    )
+
+
+def _small_qqp(qqp: Released) -> Released:
+    """The first 5,000 questions or so, each with all its duplicates."""
+    row = {text.id: at for at, text in enumerate(qqp.left)}
+    group = graph.components(len(qqp.left), ((row[pair.id1], row[pair.id2]) for pair in qqp.gold if pair.label))
+    few = np.cumsum(np.bincount(group))[group] <= SMALL
+    kept = {text.id for text, is_kept in zip(qqp.left, few.tolist(), strict=True) if is_kept}
+    return replace(
+        qqp,
+        name="qqp_small",
+        left=[text for text in qqp.left if text.id in kept],
+        gold=[pair for pair in qqp.gold if pair.id1 in kept and pair.id2 in kept],
+        parts={name: part for name, part in qqp.parts.items() if name in kept},
     )
 
 

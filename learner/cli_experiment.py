@@ -29,7 +29,7 @@ def experiment(
 
     A stopped experiment goes on where it was left; runs whose data or settings changed are done again.
 
-    Example: python -m learner experiment docs/examples/amazon-google.toml --out out/experiment --workers 2
+    Example: python -m learner experiment docs/examples/strategies.toml --out out/experiment --workers 2
     """
     wanted = read_experiment(file)
     slots = checked_devices([name.strip() for name in devices.split(",")] if devices else [], workers)

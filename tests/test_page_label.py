@@ -294,7 +294,7 @@ def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
         monkeypatch.setattr(card, "outbox", lambda key, events=events: (1, events))
         page.run()
     assert [words for data in sent for words in data["why"].values()] == [
-        "cosine 0.95 · uncertainty",
+        "score 0.95 · uncertainty",
         "audit: it measures, and never trains",
     ]
     assert sent[-1]["progress"] == {"size": 4, "answered": 2, "positives": 2, "all_positives": 2}

@@ -79,7 +79,7 @@ def _words(why: Why) -> str:
     if why.score is None:
         return f"{why.strategy}: it measures, and never trains"
     p = "" if why.p is None else f" · p {why.p:.2f}"
-    return f"cosine {why.score:.2f}{p} · {why.strategy}"
+    return f"score {why.score:.2f}{p} · {why.strategy}"
 
 
 def _pair(pair: Pair, round_id: int | None) -> dict[str, Any]:

@@ -175,7 +175,7 @@ def test_the_score_is_hidden_until_the_answer(page: Page, make_desk: MakeDesk) -
     open_card(page, desk.url)
     assert "cosine" not in page.locator(".card").inner_text()
     page.keyboard.press("1")
-    expect(page.locator(".last")).to_have_text("last pair: positive · cosine 0.95 · uncertainty")
+    expect(page.locator(".last")).to_have_text("last pair: positive · score 0.95 · uncertainty")
     assert "cosine" not in page.locator(".pair").inner_text()
 
 
@@ -201,7 +201,7 @@ def test_audit_pairs_of_a_batch_are_answered_like_the_others(page: Page, make_de
     open_card(page, desk.url)
     expect(page.get_by_text("Audit sitting")).to_have_count(0)
     page.keyboard.press("1")
-    expect(page.locator(".last")).to_have_text("last pair: positive · cosine 0.95 · uncertainty")
+    expect(page.locator(".last")).to_have_text("last pair: positive · score 0.95 · uncertainty")
     assert "audit" not in page.content()
     page.keyboard.press("1")
     expect(page.locator(".last")).to_have_text("last pair: positive · audit: it measures, and never trains")
