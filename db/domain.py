@@ -119,9 +119,9 @@ class Settings(BaseModel):
     crowding: float = Field(
         0.25,
         ge=0,
-        le=0.5,
+        le=0.33,
         description="How much a crowded neighbourhood counts against a text: this times the mean score of its three "
-        "nearest texts is taken off all its scores (0: the plain score).",
+        "nearest texts is taken off all its scores, twice this in the shorter of two lists (0: the plain score).",
     )
     lexical: bool = Field(
         True,

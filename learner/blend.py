@@ -63,5 +63,5 @@ def blended(
         offset[:, 0] = lacking / weight
     whole: np.ndarray = np.hstack([vectors, offset])
     if blend.crowding:
-        whole[:, -1] += blend.crowding * crowd_of(dataset, whole, distance, progress)
+        whole[:, -1] += crowd_of(dataset, whole, blend.crowding, distance, progress)
     return whole

@@ -44,7 +44,7 @@ def test_the_offset_is_the_weighted_mean_of_the_three_nearest_of_the_other_list(
     left, right = np.arange(LEFT), LEFT + np.arange(RIGHT)
     found = blended(bipartite(), vectors, Blend(0.25))
     assert found[:, :-1] == pytest.approx(vectors)
-    assert found[left, -1] == pytest.approx(0.25 * expected(vectors, left, right), abs=1e-6)
+    assert found[left, -1] == pytest.approx(0.5 * expected(vectors, left, right), abs=1e-6)  # the shorter list
     assert found[right, -1] == pytest.approx(0.25 * expected(vectors, right, left), abs=1e-6)
 
 

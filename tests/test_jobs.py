@@ -332,13 +332,13 @@ def test_when_every_pair_is_labelled_the_batch_is_empty_and_says_so(engine: Engi
 
 
 def test_crowded_neighbourhoods_count_against_a_pair(engine: Engine, encoder: Path) -> None:
-    settings: dict[str, Any] = {"encoder": str(encoder), "first": 6, "neighbours": 20, "crowding": 0.5}
+    settings: dict[str, Any] = {"encoder": str(encoder), "first": 6, "neighbours": 20, "crowding": 0.3}
     project_id = make_project(engine, texts(20), name="Crowded", **settings)
     run(engine, project_id)
     _, tasks = newest(engine, project_id)
     vectors = load_encoder(str(encoder)).encode(texts(20))
     cosines = vectors @ vectors.T - 9 * np.eye(20)
-    offset = 0.5 * np.sort(cosines, axis=1)[:, -3:].mean(1)
+    offset = 0.3 * np.sort(cosines, axis=1)[:, -3:].mean(1)
     with reading(engine) as session:
         items = session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)).all()
         matcher = session.scalars(select(Matcher).where(Matcher.project_id == project_id)).one()
@@ -348,7 +348,7 @@ def test_crowded_neighbourhoods_count_against_a_pair(engine: Engine, encoder: Pa
     best = sorted(scores, key=lambda pair: -scores[pair])[:12]
     assert [(task.left_id, task.right_id) for task in tasks] == best
     assert [task.score for task in tasks] == pytest.approx([scores[pair] for pair in best], abs=1e-5)
-    assert matcher.details["crowding"] == 0.5
+    assert matcher.details["crowding"] == 0.3
 
 
 def test_spelling_counts_as_far_as_the_labels_say(engine: Engine, encoder: Path) -> None:

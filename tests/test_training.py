@@ -96,7 +96,7 @@ def test_each_distinct_text_is_embedded_once(encoder: Encoder, toy: Toy, monkeyp
     left, right = pairs.left[:40], pairs.right[:40]
     rows, inverse = np.unique(np.r_[left, right], return_inverse=True)
     tokens = encoder.tokenize([texts[row] for row in rows])
-    together = training._batch_cosines(encoder, tokens, inverse[:40], inverse[40:])
+    together = training._batch_scores(encoder, tokens, inverse[:40], inverse[40:])
     assert embedded == [len(rows)]
     assert len(rows) < 80
     each = [embed(encoder, encoder.tokenize([texts[i], texts[j]])) for i, j in zip(left, right, strict=True)]
