@@ -101,7 +101,7 @@ def test_each_distinct_text_is_embedded_once(encoder: Encoder, toy: Toy, monkeyp
     assert len(rows) < 80
     each = [embed(encoder, encoder.tokenize([texts[i], texts[j]])) for i, j in zip(left, right, strict=True)]
     apart = [torch.dot(one, other).item() for one, other in each]
-    assert together.detach().numpy() == pytest.approx(apart, abs=1e-5)
+    assert together.detach().numpy() == pytest.approx(apart, abs=2e-3)  # bfloat16 where the processor has it
     assert cosines(encoder, texts, Labelled(left, right, pairs.label[:40])) == pytest.approx(apart, abs=1e-5)
 
 
