@@ -202,12 +202,18 @@ def card(matcher: Matcher) -> list[tuple[str, str]]:
         ("w", _number(matcher.w)),
         ("b", _number(matcher.b)),
         ("Threshold (score where p = ½)", _number(threshold(matcher))),
+        ("Spelling (weights beside the cosine's 1)", _weights(details.get("lexical", {}))),
+        ("Crowded neighbourhoods (weight)", _number(details.get("crowding", 0.0))),
         ("Cutoff (last answer seen)", f"{matcher.cutoff:,}"),
         ("Seed", str(details.get("seed", "–"))),
         ("Loss", _number(details.get("loss"))),
         ("Made", f"{matcher.created_at:%Y-%m-%d %H:%M} UTC"),
     ]
     return rows + [(f"Seconds: {stage}", f"{spent:.1f}") for stage, spent in details.get("seconds", {}).items()]
+
+
+def _weights(lexical: dict[str, float]) -> str:
+    return ", ".join(f"{kind} {weight:.2f}" for kind, weight in lexical.items()) or "none"
 
 
 def _number(value: float | None) -> str:

@@ -192,6 +192,8 @@ def test_the_card_names_what_made_the_matcher(report: Report) -> None:
     assert (facts["Labels"], facts["w"], facts["b"], facts["Seed"]) == ("100", "16", "-10", "7")
     assert facts["Threshold (score where p = ½)"] == "0.625"
     assert facts["Seconds: train"] == "14.2"
+    assert facts["Spelling (weights beside the cosine's 1)"] == "ngrams 0.42, words 0.10"
+    assert facts["Crowded neighbourhoods (weight)"] == "0.25"
     assert dict(card(report.matchers[0][0]))["w"] == "–"
 
 
