@@ -1,6 +1,6 @@
 """One training round on pairs that active learning collects: against the plain loop.
 
-    python -m benchmarks.training [--pairs 512] [--batch-size 16]
+    python -m benchmarks.training [--pairs 512] [--batch-size 16] [--group-pairs] [--plain-batch-size 16]
 
 The pairs are the most similar ones of a corpus, so texts repeat as they do in real batches.
 """
@@ -12,9 +12,8 @@ import torch
 
 from benchmarks.common import compare, questions
 from db.domain import Settings
-from learner.acquisition import most_similar
 from learner.encoder import Encoder, load_encoder
-from learner.search import nearest
+from learner.search import best_pairs
 from learner.training import MAX_LENGTH, Head, Labelled, train
 
 
@@ -52,20 +51,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=512)
     parser.add_argument("--batch-size", type=int, default=16)
+    parser.add_argument("--group-pairs", action="store_true", help="pairs that share a text in one step")
+    parser.add_argument("--plain-batch-size", type=int, default=16, help="of the plain loop")
     options = parser.parse_args()
     texts, encoder = questions(4000), load_encoder()
     vectors = encoder.encode(texts)
-    pairs = most_similar(nearest(vectors, vectors, 50, True), options.pairs)
+    pairs = best_pairs(vectors, vectors, True, top=options.pairs)
     labels = (pairs.score > np.median(pairs.score)).astype(np.int64)
     labelled = Labelled(pairs.left, pairs.right, labels)
-    settings = Settings(epochs=1, batch_size=options.batch_size)
+    settings = Settings(epochs=1, batch_size=options.batch_size, group_pairs=options.group_pairs)
+    plain = Settings(epochs=1, batch_size=options.plain_batch_size)
     distinct = len(np.unique(np.r_[pairs.left, pairs.right])) / (2 * len(pairs))
     calls = {
-        "plain loop": lambda: plain_loop(encoder, texts, labelled, settings),
-        "allpairs train": lambda: train(encoder, texts, labelled, settings),
+        f"plain loop, batch {plain.batch_size}": lambda: plain_loop(encoder, texts, labelled, plain),
+        f"allpairs train, batch {settings.batch_size}": lambda: train(encoder, texts, labelled, settings),
     }
-    title = f"train one epoch, {len(pairs)} pairs, {distinct:.0%} of the slots distinct, batch {options.batch_size}"
-    compare(title, calls, len(pairs), "pairs")
+    compare(f"train one epoch, {len(pairs)} pairs, {distinct:.0%} of the slots distinct", calls, len(pairs), "pairs")
 
 
 if __name__ == "__main__":
