@@ -1,6 +1,7 @@
-"""Monitor, jobs and settings in a real browser, with the pictures that the documents show."""
+"""Monitor, jobs, settings and experiments in a real browser, with the pictures that the documents show."""
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -15,6 +16,7 @@ from annotate.projects import delete_project
 from db.models import now
 from tests.browser.conftest import App
 from tests.conftest import ROOT
+from tests.experiments import finished_experiment
 from tests.measured import add_job, make_audited_project, make_measured_project, write_model_folder
 
 NAME = "Example (made-up figures)"  # the figures are drawn at random: the pictures must not pass for a result
@@ -37,7 +39,8 @@ SHOWN = {
     "monitor": Shown("monitor", NAME, "Round 4, after 325 labels", 6, 1500),
     "monitor-audit": Shown("monitor", AUDITED, "Strata of the audit", 7, 3450),
     "jobs": Shown("jobs", NAME, "training, 43%, about 2 min left", 0, 1000),
-    "settings": Shown("settings", NAME, "Everything is saved.", 0, 1500),
+    "settings": Shown("settings", NAME, "Everything is saved.", 0, 2600),
+    "experiments": Shown("experiments", NAME, "Table 3: Strategies", 4, 2600),
 }
 OpenPage = Callable[[str], None]
 
@@ -59,7 +62,15 @@ def audited(database: Engine) -> int:
 
 
 @pytest.fixture
-def open_page(page: Page, app: App, database: Engine, project: int, audited: int) -> OpenPage:
+def experiment(app: App) -> Iterator[None]:
+    folder = app.home / "artifacts" / "experiments" / "example"
+    finished_experiment(folder, name=NAME)
+    yield
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def open_page(page: Page, app: App, database: Engine, project: int, audited: int, experiment: None) -> OpenPage:
     page.goto(app.url)
     expect(page.locator("[data-testid=stMain] :is(h1, h2)").first).to_be_visible(timeout=30_000)
 
