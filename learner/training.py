@@ -20,6 +20,7 @@ MAX_LENGTH = 128  # tokens of a text in training
 HEAD_RATE = 1e4  # w and b learn this many times as fast as the encoder
 WARM_UP = 0.1  # share of the steps over which the rate rises
 ATTEMPTS, WORST_LOSS = 3, 0.6  # a refit loss above this means that training failed
+CHECKED = 1_000  # pairs are enough to tell; whoever encodes all texts afterwards refits to all pairs
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,11 @@ class Labelled:
     @property
     def has_both_classes(self) -> bool:
         return 0 < self.positives < len(self)
+
+    def sample(self, n: int, rng: np.random.Generator) -> "Labelled":
+        """n of the pairs at random, in their order, or all where there are no more."""
+        chosen = np.sort(rng.permutation(len(self))[:n])
+        return Labelled(self.left[chosen], self.right[chosen], self.label[chosen])
 
 
 class Head(nn.Module):
@@ -62,17 +68,18 @@ class Head(nn.Module):
 def train(
     encoder: Encoder, texts: Sequence[str], labelled: Labelled, settings: Settings, progress: Progress = no_progress
 ) -> OutputLayer:
-    """The refitted output layer; the encoder is trained in place.
+    """The output layer refitted to 1,000 of the pairs, or all; the encoder is trained in place.
 
     A training whose refitted loss stays above 0.6 is repeated from the start with another order, three times at most.
     """
+    few = labelled.sample(CHECKED, np.random.default_rng(settings.seed))
     start = {name: value.clone() for name, value in encoder.model.state_dict().items()}
     for attempt in range(ATTEMPTS):
         encoder.model.load_state_dict(start)
         _descend(encoder, texts, labelled, settings, np.random.default_rng([settings.seed, attempt]), progress)
         # Encoding again takes a while: the progress stands still, but a cancel is seen.
-        found = cosines(encoder, texts, labelled, lambda stage, done: progress("train", 1.0))
-        layer = fit_output_layer(found, labelled.label)
+        found = cosines(encoder, texts, few, lambda stage, done: progress("train", 1.0))
+        layer = fit_output_layer(found, few.label)
         if layer.loss <= WORST_LOSS:
             break
     return layer

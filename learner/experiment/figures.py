@@ -13,7 +13,7 @@ from learner.experiment.comparison import SHARE, Point
 from learner.experiment.paper import AP
 from learner.experiment.results import Mean, Results
 
-PANELS = {AP: ("Average precision", ".2f"), SHARE: ("Share of positive labels", ".0%")}
+PANELS = {AP: ("Average precision", ".2f"), SHARE: ("Share of positive labels", ".3~%")}
 # Told apart by every kind of colour vision, on light and dark ground; what the colours repeat, the shapes do not.
 COLOURS = ("#2f7fd6", "#d9730d", "#1b9e77", "#a767c9", "#d4567a", "#8c8f2b")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
