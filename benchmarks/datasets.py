@@ -67,10 +67,12 @@ def _small_wikiqa(wikiqa: Released) -> Released:
 
 
 def _small_qqp(qqp: Released) -> Released:
-    """The first 5,000 questions or so, each with all its duplicates."""
+    """5,000 questions or so: groups of duplicates drawn at random, each whole."""
     row = {text.id: at for at, text in enumerate(qqp.left)}
     group = graph.components(len(qqp.left), ((row[pair.id1], row[pair.id2]) for pair in qqp.gold if pair.label))
-    few = np.cumsum(np.bincount(group))[group] <= SMALL
+    names, which, sizes = np.unique(group, return_inverse=True, return_counts=True)
+    drawn = np.random.default_rng(0).permutation(len(names))
+    few = np.isin(which, drawn[np.cumsum(sizes[drawn]) <= SMALL])
     kept = {text.id for text, is_kept in zip(qqp.left, few.tolist(), strict=True) if is_kept}
     return replace(
         qqp,
