@@ -14,7 +14,6 @@ import numpy as np
 from db.domain import Distance, Progress, no_progress
 from learner.crowd import crowd_of
 from learner.dataset import Dataset
-from learner.lexical.lexicon import lexicon_of
 from learner.lexical.weights import total
 
 
@@ -57,7 +56,7 @@ def blended(
     """
     offset = np.zeros((len(vectors), 1), dtype=np.float32)
     if blend.lexical:
-        spelled, lacking = lexicon_of(dataset.texts).vectors(blend.lexical)
+        spelled, lacking = dataset.lexicon.vectors(blend.lexical)
         weight = np.float32(total(blend.lexical))
         vectors = np.hstack([vectors, spelled]) / np.sqrt(weight)
         offset[:, 0] = lacking / weight

@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from db.domain import Side, Split
+from learner.lexical.lexicon import Lexicon, lexicon_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ class Dataset:
         """(k, 3) rows of the dataset and label of the stated pairs of evaluation items."""
         left, right, _ = self.stated.T
         return self.stated[np.isin(left, self.evaluation_left) & np.isin(right, self.evaluation_right)]
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """How the texts are spelled; made when it is first asked for."""
+        return lexicon_of(self.texts)
 
     def keys(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """One int64 for each pair of rows, equal for equal pairs."""

@@ -1,6 +1,5 @@
 """Exact evaluation over all pairs: every pair is scored once, block by block, and none is kept."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,7 @@ from db.domain import Estimate, Progress, no_progress
 from learner.calibration import BINS, Reliability, cuts, reliability
 from learner.metrics import Confusion, Curve, curve_from_counts, figures
 from learner.output_layer import OutputLayer
-from learner.search import ROWS, Block, as_tensor, blocks, count_pairs, without
+from learner.search import as_tensor, blocks, count_pairs, without
 
 BARS = 60  # of the histogram
 TIE = 1e-6  # float32 products of the same two texts differ by less than this, with their place in a block
@@ -45,39 +44,20 @@ def evaluate_exact(
 
     left, right: (n, d) and (m, d) vectors whose inner product is the score; positives: (k, 2) rows of left and right,
     each pair once, in a symmetric corpus (left and right are the same items) with the first row below the second; tie:
-    as in `evaluate_blocks`. With an output layer that has a threshold come the figures at it and the calibration error.
+    the score of a pair may differ by less than this from one computation to another. With an output layer that has a
+    threshold come the figures at it and the calibration error.
     `progress` is called after each block: raising there stops it.
     """
     if not len(positives):
         return None
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
-    scores = (queries[positives[:, 0]] * corpus[positives[:, 1]]).sum(1)
-    negatives = without(blocks(queries, corpus, symmetric), positives)
-    pairs = count_pairs(len(left), len(right), symmetric)
-    return evaluate_blocks(negatives, scores, len(left), pairs, layer, progress, tie)
-
-
-def evaluate_blocks(
-    negatives: Iterable[Block],
-    scores: Tensor,
-    rows: int,
-    pairs: int,
-    layer: OutputLayer | None,
-    progress: Progress = no_progress,
-    tie: float = TIE,
-) -> AllPairs:
-    """Exact figures from blocks of all pairs in which the positives are at minus infinity; the blocks are used up.
-
-    scores: (k,) of the positives, at least one, in any order; rows: of all blocks; pairs: the number of all pairs;
-    tie: the score of a pair may differ by less than this from one computation to another.
-    """
-    scores = torch.sort(scores).values
+    scores = torch.sort((queries[positives[:, 0]] * corpus[positives[:, 1]]).sum(1)).values
     layer = None if layer is None or layer.threshold is None else layer
     counts = _Negatives(scores, tie, layer)
-    for block in negatives:
+    for block in without(blocks(queries, corpus, symmetric), positives):
         counts.count(block.scores)
-        progress("evaluate", min(1.0, (block.row + ROWS) / rows))
-    return _measured(scores.cpu().numpy(), counts, pairs, layer)
+        progress("evaluate", min(1.0, block.end / len(left)))
+    return _measured(scores.cpu().numpy(), counts, count_pairs(len(left), len(right), symmetric), layer)
 
 
 class _Negatives:

@@ -1,7 +1,7 @@
 """The matching pairs of a file, or of two."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,9 @@ import pandas as pd
 from db.corpus.corpus import Corpus
 from db.domain import InputError, Progress, no_progress
 from learner.blend import Blend, blended
+from learner.dataset import Dataset
 from learner.evaluate import all_evaluation
 from learner.explain import parts_of
-from learner.lexical.lexicon import lexicon_of
 from learner.matcher import load_matcher, read_details
 from learner.search import LOWEST, Pairs, best_pairs
 from learner.simulate import dataset_of
@@ -53,7 +53,7 @@ def match_corpus(
     if matcher.layer is not None:
         table.insert(3, "p", matcher.layer.probability(found.score))
     if why:
-        table["why"] = _reasons(dataset.texts, matcher.blend, encoded, found, Space(distance))
+        table["why"] = _reasons(dataset, matcher.blend, encoded, found, Space(distance))
     _write(table, out)
     return {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
 
@@ -94,11 +94,11 @@ def _table(corpus: Corpus, pairs: Pairs) -> pd.DataFrame:
     )
 
 
-def _reasons(texts: Sequence[str], blend: Blend, encoded: np.ndarray, pairs: Pairs, space: Space) -> list[str]:
+def _reasons(dataset: Dataset, blend: Blend, encoded: np.ndarray, pairs: Pairs, space: Space) -> list[str]:
     """Of each pair, what each part adds to its score, the weightiest first."""
-    lexicon, similarities = lexicon_of(texts), scores(encoded, pairs.left, pairs.right, space)
+    similarities = scores(encoded, pairs.left, pairs.right, space)
     rows = zip(pairs.score.tolist(), similarities.tolist(), pairs.left.tolist(), pairs.right.tolist(), strict=True)
-    return [", ".join(map(str, parts_of(blend, lexicon, *row))) for row in rows]
+    return [", ".join(map(str, parts_of(blend, dataset.lexicon, *row))) for row in rows]
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {

@@ -138,7 +138,7 @@ def simulate(
                 with watch.stage("encode"):
                     encoded = encoder.encode(dataset.texts, progress)
                     if settings.lexical:
-                        blend = Blend(settings.crowding, fit_lexical(dataset.texts, labelled, pretrained))
+                        blend = Blend(settings.crowding, fit_lexical(dataset, labelled, pretrained))
                     vectors = blended(dataset, encoded, blend, settings.distance, progress)
                     layer = refit(vectors, labelled, space)
             measured = _measure(dataset, vectors, layer, settings, watch, progress)

@@ -25,7 +25,7 @@ class Space:
 
 
 COSINE = Space()
-CROWDED = Space(offset=True)  # what `learner.crowd` makes of unit vectors
+BLENDED = Space(offset=True)  # what `learner.blend` makes of unit vectors
 
 
 def as_left(vectors: np.ndarray, space: Space) -> np.ndarray:

@@ -1,13 +1,15 @@
 """Fixtures shared by all tests: a temporary home, a migrated database, the real data where there is some."""
 
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
 from db.engine import make_engine, migrate
+from tests.commands import Run
 
 ROOT = Path(__file__).parent.parent
 
@@ -36,3 +38,19 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data in {folder}: set ALLPAIRS_DATA")
     return folder
+
+
+@pytest.fixture
+def learner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
+    """Runs the learner's command line in this process."""
+    from learner.cli import main  # takes a second, which most tests need not wait for
+
+    def run(*arguments: object) -> Run:
+        monkeypatch.setattr(sys, "argv", ["learner", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stopped:
+            main()
+        printed = capsys.readouterr()
+        return Run(int(stopped.value.code or 0), printed.out, printed.err)
+
+    return run

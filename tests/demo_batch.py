@@ -16,7 +16,7 @@ from learner.blend import Blend, blended
 from learner.encoder import load_encoder
 from learner.jobs.rows import read_project
 from learner.rounds import choose
-from learner.space import CROWDED
+from learner.space import BLENDED
 
 
 def first_batch() -> Iterator[tuple[str, str, float]]:
@@ -32,7 +32,7 @@ def first_batch() -> Iterator[tuple[str, str, float]]:
     nothing = np.empty(0, dtype=np.int64)
     size = 2 * demo.SETTINGS.first  # as many again in reserve
     rng = np.random.default_rng(0)
-    pairs = choose(data.dataset, vectors, None, nothing, size, data.settings, rng, space=CROWDED).pairs
+    pairs = choose(data.dataset, vectors, None, nothing, size, data.settings, rng, space=BLENDED).pairs
     for left, right, score in zip(data.item_ids[pairs.left], data.item_ids[pairs.right], pairs.score, strict=True):
         yield ids[int(left)], ids[int(right)], float(score)
 

@@ -8,7 +8,7 @@ from learner.blend import Blend, blended
 from learner.dataset import Dataset, make_dataset
 from learner.lexical.lexicon import KINDS, lexicon_of
 from learner.lexical.weights import fit_weights
-from learner.space import CROWDED, scores
+from learner.space import BLENDED, scores
 
 TEXTS = ["Acme printer 900", "printer 900 by Acme", "garden chair", "chair for a garden", "ink 12", "a map of Mars"]
 
@@ -27,7 +27,7 @@ def test_a_score_is_the_weighted_mean_of_its_parts() -> None:
     weights = {"numbers": 0.7, "length": 0.3}  # exact: few terms, none hashed into another's place
     left, right = np.array([0, 0, 2]), np.array([1, 4, 3])
     vectors = unit()
-    found = scores(blended(dataset(), vectors, Blend(0, weights)), left, right, CROWDED)
+    found = scores(blended(dataset(), vectors, Blend(0, weights)), left, right, BLENDED)
     values = lexicon_of(TEXTS).values(left, right)
     parts = sum(weight * values[:, KINDS.index(kind)] for kind, weight in weights.items())
     assert found == pytest.approx((scores(vectors, left, right) + parts) / 2, abs=1e-5)
@@ -39,7 +39,7 @@ def test_the_crowd_is_that_of_the_whole_score() -> None:
     rows = np.arange(len(TEXTS))
     for row in rows:
         others = np.delete(rows, row)
-        nearest = np.sort(scores(bare, np.full(len(others), row), others, CROWDED))[-3:]
+        nearest = np.sort(scores(bare, np.full(len(others), row), others, BLENDED))[-3:]
         assert crowded[row, -1] - bare[row, -1] == pytest.approx(0.25 * nearest.mean(), abs=1e-5)
 
 

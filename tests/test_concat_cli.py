@@ -1,10 +1,8 @@
 """`python -m learner concat` and `dataset` on files: what they write, what they print, and how they refuse."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -12,43 +10,15 @@ from sklearn.metrics import average_precision_score
 
 from db.corpus.corpus import load_corpus
 from db.domain import InputError
-from learner.cli import main
 from learner.labels_file import read_labels
 from learner.scorer import load_cross_encoder
+from tests.commands import Run
 from tests.released_files import write_quora, write_wikiqa
 from tests.tiny import tiny_encoder
 from tests.tiny_backbones import tiny_backbone
 
 TEXTS = [f"{('red', 'blue')[i % 2]} word{i % 5} thing{i}" for i in range(24)]
 FAST = ["--epochs", "15", "--learning-rate", "0.003", "--batch-size", "8"]
-
-
-class Run(NamedTuple):
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-    def refused(self) -> str:
-        assert (self.code, self.out) == (2, "")
-        assert self.err.startswith("error: ") and self.err.count("\n") == 1, self.err
-        return self.err
-
-
-@pytest.fixture
-def learner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
-    """Runs the command line in this process."""
-
-    def run(*arguments: object) -> Run:
-        monkeypatch.setattr(sys, "argv", ["learner", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return Run(int(stopped.value.code or 0), printed.out, printed.err)
-
-    return run
 
 
 @pytest.fixture

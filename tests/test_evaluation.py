@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, f1_score
 
 from db.domain import Cancelled
-from learner import evaluation, search
+from learner import search
 from learner.calibration import reliability
 from learner.evaluation import TIE, AllPairs, evaluate_exact
 from learner.metrics import curve_from_scores, precision_at_recall
@@ -20,8 +20,7 @@ BINS = ("edges", "positives", "negatives", "below")
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (search, evaluation):
-        monkeypatch.setattr(module, "ROWS", 3)
+    monkeypatch.setattr(search, "ROWS", 3)
     monkeypatch.setattr(search, "COLUMNS", 5)
 
 

@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 from pathlib import Path
@@ -18,8 +18,8 @@ from sentence_transformers import SentenceTransformer
 from sklearn.metrics import average_precision_score
 
 from learner.catalog import STRATEGIES
-from learner.cli import main
 from learner.simulate import composition_of
+from tests.commands import Run
 from tests.tiny import tiny_encoder
 
 ROOT = Path(__file__).parent.parent
@@ -29,40 +29,6 @@ ROUND = {
     "evaluation_positives", "seconds",
 }  # fmt: skip
 AT_THRESHOLD = {"precision", "recall", "f1", "calibration_error"}
-
-
-@dataclass(frozen=True)
-class Run:
-    """What a command did."""
-
-    code: int
-    out: str
-    err: str
-
-    def json(self) -> Any:
-        assert self.code == 0, self.err
-        return json.loads(self.out)
-
-    def refused(self) -> str:
-        """The message of bad input: one line, and nothing else anywhere."""
-        assert (self.code, self.out) == (2, "")
-        assert self.err.startswith("error: ") and self.err.count("\n") == 1, self.err
-        return self.err
-
-
-@pytest.fixture
-def learner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
-    """Runs the command line in this process."""
-
-    def run(*arguments: object) -> Run:
-        monkeypatch.setattr(sys, "argv", ["learner", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return Run(int(stopped.value.code or 0), printed.out, printed.err)
-
-    return run
 
 
 def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:

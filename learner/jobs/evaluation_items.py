@@ -15,7 +15,7 @@ from learner.audit.ranking import Ranking, rank_all
 from learner.blend import Blend, blended
 from learner.encoder import Encoder, load_encoder
 from learner.jobs.rows import ProjectData
-from learner.space import CROWDED, as_left, as_right, scores
+from learner.space import BLENDED, as_left, as_right, scores
 
 BASE = "base"  # begins the name of a folder of what is known about a pre-trained encoder
 
@@ -54,7 +54,7 @@ def sides(data: ProjectData, vectors: np.ndarray) -> Sides:
     rows, dataset = rows_of(data), data.dataset
     left, right = (np.searchsorted(rows, side) for side in (dataset.evaluation_left, dataset.evaluation_right))
     return Sides(
-        as_left(vectors[left], CROWDED), as_right(vectors[right], CROWDED),
+        as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED),
         data.item_ids[rows[left]], data.item_ids[rows[right]], dataset.symmetric,
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ def scores_of(data: ProjectData, vectors: np.ndarray, left_ids: np.ndarray, righ
     """The score of each pair of items, (n,) float64. vectors: (k, d), blended, in the order of `rows_of`."""
     ids = data.item_ids[rows_of(data)]
     left, right = np.searchsorted(ids, left_ids), np.searchsorted(ids, right_ids)
-    return scores(vectors, left, right, CROWDED).astype(np.float64)
+    return scores(vectors, left, right, BLENDED).astype(np.float64)
 
 
 def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:

@@ -38,7 +38,7 @@ from learner.matcher import Matcher as TrainedMatcher
 from learner.matcher import add_details, save_matcher
 from learner.output_layer import OutputLayer
 from learner.rounds import choose, evaluate, refit
-from learner.space import CROWDED
+from learner.space import BLENDED
 from learner.training import train
 
 NAME = "next_round"
@@ -126,9 +126,9 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
             vectors = pretrained = pretrained_vectors(project_id, data, settings, progress)
         if plan["trains"]:
             if settings.lexical:
-                blend = Blend(settings.crowding, fit_lexical(texts, labelled, pretrained))
+                blend = Blend(settings.crowding, fit_lexical(data.dataset, labelled, pretrained))
             vectors = blended(data.dataset, load_encoder(str(model)).encode(texts, progress), blend, progress=progress)
-            layer = refit(vectors, labelled, CROWDED)
+            layer = refit(vectors, labelled, BLENDED)
             fitted = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
             add_details(model, **fitted, **blend.as_dict())
     save_vectors(_vectors(project_id, job_id), vectors)
@@ -147,7 +147,7 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
         if stored is not None and stored.folder == _model_name(project_id, job_id, plan):
             return stored.id
         started = time.monotonic()
-        measured = evaluate(data.dataset, np.load(_vectors(project_id, job_id)), progress, _layer(plan), CROWDED)
+        measured = evaluate(data.dataset, np.load(_vectors(project_id, job_id)), progress, _layer(plan), BLENDED)
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:
             add_details(_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())
@@ -182,7 +182,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         background = background_of(engine, project_id, data, settings, progress)
         batch = choose(
             data.dataset, np.load(_vectors(project_id, job_id)), layer, known, size + min(size, MOST_RESERVE),
-            settings, np.random.default_rng([settings.seed, number]), progress, background, CROWDED,
+            settings, np.random.default_rng([settings.seed, number]), progress, background, BLENDED,
         )  # fmt: skip
         size = min(size, len(batch.pairs))
         audits = audits_in(size, data.settings.audit_every) if is_audited(data) else 0

@@ -18,7 +18,7 @@ from learner.jobs.takeover import MOST_ATTEMPTS
 from learner.jobs.vectors import newest_vectors
 from learner.output_layer import OutputLayer
 from learner.rounds import Batch, choose
-from learner.space import CROWDED
+from learner.space import BLENDED
 
 PAIRS = 10
 ENCODE_SHARE = 0.8  # of the job, where the vectors have to be made
@@ -48,7 +48,7 @@ def choose_pairs(job_id: str, project_id: int, entered: dict[str, Any]) -> str:
         layer = None if matcher is None or matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
         with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
             rng = np.random.default_rng([settings.seed, (number or 0) + 1])
-            batch = choose(data.dataset, vectors, layer, known, PAIRS, settings, rng, progress, background, CROWDED)
+            batch = choose(data.dataset, vectors, layer, known, PAIRS, settings, rng, progress, background, BLENDED)
     write_preview(project_id, Preview(job_id, entered, batch.strategy, number, _pairs(batch, data, layer)))
     return f"{len(batch.pairs)} pairs by {batch.strategy}"
 

@@ -6,12 +6,13 @@ pairs were chosen by a score with the crowd taken off: without it, spelling is c
 Both are measured in docs/log.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from scipy.optimize import minimize
 
-from learner.lexical.lexicon import KINDS, lexicon_of
+from learner.dataset import Dataset
+from learner.lexical.lexicon import KINDS
 from learner.output_layer import sigmoid
 from learner.space import COSINE, scores
 from learner.training import Labelled
@@ -24,14 +25,14 @@ BOUNDS = [(1.0, None), (None, 0.0), *[(0.0, None)] * len(KINDS), (None, None)]
 LEAST = 0.02  # a smaller share changes no ranking that anyone would notice, and costs 512 columns
 
 
-def fit_lexical(texts: Sequence[str], labelled: Labelled, pretrained: np.ndarray) -> dict[str, float]:
+def fit_lexical(dataset: Dataset, labelled: Labelled, pretrained: np.ndarray) -> dict[str, float]:
     """The weight of each kind where the cosine's is 1; empty where the cosine alone does as well.
 
     pretrained: (texts, d + 1) under the pre-trained encoder, the last column what the crowd takes off.
     """
     left, right = labelled.left, labelled.right
     cosines, crowds = scores(pretrained[:, :-1], left, right, COSINE), pretrained[left, -1] + pretrained[right, -1]
-    return fit_weights(cosines, crowds, lexicon_of(texts).values(left, right), labelled.label)
+    return fit_weights(cosines, crowds, dataset.lexicon.values(left, right), labelled.label)
 
 
 def fit_weights(cosines: np.ndarray, crowds: np.ndarray, values: np.ndarray, labels: np.ndarray) -> dict[str, float]:
