@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 SEED_STRATEGY = "most-similar"  # of batches chosen before there is a trained model
+SPREAD_STRATEGY = "spread"  # in its place where all answers so far are positive: a model needs negatives
 
 GrowthKind = Literal["exponential", "linear", "constant"]
 Distance = Literal["cosine", "dot", "l2"]

@@ -34,6 +34,7 @@ STRATEGIES: dict[str, StrategyEntry] = {
         title="Adaptive retrieval",
         description="The pairs that the newest model finds most similar.",
         function="learner.acquisition:most_similar",
+        seed="adaptive-retrieval",
     ),
     "static-retrieval": StrategyEntry(
         title="Static retrieval",

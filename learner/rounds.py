@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from db.domain import InputError, Progress, Settings, no_progress
+from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, InputError, Progress, Settings, no_progress
 from learner.acquisition import strategy
 from learner.catalog import STRATEGIES
 from learner.dataset import Dataset
@@ -45,10 +45,11 @@ def choose(
     """At most n unlabelled training pairs, each unordered pair once, with their score under the newest model.
 
     vectors: (len(texts), d) in the space, under the model that chooses; layer: its output layer, or None where there is
-    no trained one yet: then the strategy's seed chooses, mostly the most similar pairs (paper 004, section 4.2); known:
-    keys of the labelled pairs; background: what some strategies ask for beside. Raises InputError where they miss it.
+    no trained one yet: then the strategy's seed chooses, mostly the most similar pairs (paper 004, section 4.2), and
+    while all answers are positive pairs from further down; known: keys of the labelled pairs; background: their
+    answers, and what some strategies ask for beside. Raises InputError where they miss it.
     """
-    name = settings.strategy if _can_rank(layer) else STRATEGIES[settings.strategy].seed
+    name = settings.strategy if _can_rank(layer) else _seed(settings.strategy, background.labelled)
     if not len(dataset.train_left) or not len(dataset.train_right):
         return Batch(unscored(*np.empty((2, 0), dtype=np.int64)), name)
     seen = _seen(settings.strategy, vectors, background)
@@ -67,6 +68,13 @@ def choose(
 def _can_rank(layer: OutputLayer | None) -> bool:
     """Whether there is a trained layer under which one score is more uncertain than another."""
     return layer is not None and layer.threshold is not None
+
+
+def _seed(strategy_name: str, labelled: Labelled) -> str:
+    """The strategy that chooses while there is no trained layer."""
+    seed = STRATEGIES[strategy_name].seed
+    only_positives = 0 < labelled.positives == len(labelled)
+    return SPREAD_STRATEGY if seed == SEED_STRATEGY and only_positives else seed
 
 
 def _seen(strategy_name: str, vectors: np.ndarray, background: Background) -> np.ndarray:

@@ -4,9 +4,11 @@ from inspect import signature
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from db.domain import SEED_STRATEGY, InputError, Settings
-from learner.acquisition import Strategy, most_similar, smallest, strategy, uncertainty
+from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, InputError, Settings
+from learner.acquisition import Strategy, most_similar, smallest, spread, strategy, uncertainty
 from learner.catalog import STRATEGIES
 from learner.dataset import Dataset, make_dataset
 from learner.output_layer import OutputLayer
@@ -35,6 +37,22 @@ def test_the_worked_selection(function: Strategy, chosen: list[int]) -> None:
 def test_uncertainty_follows_the_output_layer() -> None:
     pool = pool_of(np.array([0.1, 0.5, 0.9]), OutputLayer(20.0, -18.0))
     assert uncertainty(pool, 3, np.random.default_rng(0)).left.tolist() == [2, 1, 0]
+
+
+@given(st.integers(0, 3_000), st.integers(0, 200), st.integers(0, 200))
+def test_spread_pairs_are_a_prefix_of_more(candidates: int, n: int, more: int) -> None:
+    pool = pool_of(np.linspace(1, -1, candidates), TRAINED)
+    few, many = (spread(pool, count, np.random.default_rng(0)).left for count in (n, n + more))
+    assert len(few) == min(n, candidates)
+    assert len(np.unique(many)) == min(n + more, candidates)
+    if n + more < candidates / 20:
+        assert many[:n].tolist() == few.tolist()
+
+
+def test_spread_reaches_every_depth_of_the_ranking() -> None:
+    depth = spread(pool_of(np.linspace(1, -1, 10**6), TRAINED), 40, np.random.default_rng(0)).left
+    decades = np.histogram(np.log10(depth + 1), bins=[0, 1, 2, 3, 4, 5, 6])[0]
+    assert decades.min() >= 3
 
 
 def test_smallest_breaks_ties_by_position() -> None:
@@ -70,36 +88,45 @@ def corpus(symmetric: bool, n: int = 30) -> tuple[Dataset, np.ndarray]:
     return dataset, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def background_of(dataset: Dataset, vectors: np.ndarray, known: np.ndarray, n: int) -> Background:
+def background_of(
+    dataset: Dataset, vectors: np.ndarray, known: np.ndarray, n: int, answers: tuple[int, int] = (1, 0)
+) -> Background:
     """All that a strategy may ask for: two labels, other pre-trained vectors, gold with a third of positives."""
-    labelled = Labelled(np.resize(dataset.train_left, 2), np.resize(dataset.train_right[::-1], 2), np.array([1, 0]))
+    labelled = Labelled(np.resize(dataset.train_left, 2), np.resize(dataset.train_right[::-1], 2), np.array(answers))
     return Background(labelled, np.roll(vectors, 1, axis=0), gold_of(dataset, known, (n // 3, n - n // 3)))
 
 
 TRAINED = OutputLayer(5.0, -2.0)
+# The output layer, two answers so far, and what chooses in place of the seed strategy.
+STATES: dict[str, tuple[OutputLayer | None, tuple[int, int], str]] = {
+    "trained": (TRAINED, (1, 0), ""),
+    "only negatives": (None, (0, 0), SEED_STRATEGY),
+    "only positives": (None, (1, 1), SPREAD_STRATEGY),
+}
 
 
-@pytest.mark.parametrize("layer", [TRAINED, None], ids=["trained", "untrained"])
+@pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("symmetric", [True, False], ids=["symmetric", "bipartite"])
 @pytest.mark.parametrize("name", STRATEGIES)
 class TestContract:
     """What `choose` promises, whatever the strategy."""
 
     def ask(
-        self, name: str, symmetric: bool, layer: OutputLayer | None, n: int,
+        self, name: str, symmetric: bool, state: str, n: int,
         known: np.ndarray | None = None, items: int = 30, seed: int = 0, **settings: object,
     ) -> tuple[Dataset, np.ndarray, Pairs]:  # fmt: skip
         dataset, vectors = corpus(symmetric, items)
         known = np.empty(0, dtype=np.int64) if known is None else known
         asked = Settings.model_validate({"strategy": name, "neighbours": 6} | settings)
-        background = background_of(dataset, vectors, known, n)
+        layer, answers, chooser = STATES[state]
+        background = background_of(dataset, vectors, known, n, answers)
         rng = np.random.default_rng(seed)
         batch = choose(dataset, vectors, layer, known, n, asked, rng, background=background)
-        assert batch.strategy == (name if layer else STRATEGIES[name].seed)
+        assert batch.strategy == (name if layer else STRATEGIES[name].seed.replace(SEED_STRATEGY, chooser))
         return dataset, vectors, batch.pairs
 
-    def test_n_pairs_each_once_of_training_items(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
-        dataset, vectors, pairs = self.ask(name, symmetric, layer, 25)
+    def test_n_pairs_each_once_of_training_items(self, name: str, symmetric: bool, state: str) -> None:
+        dataset, vectors, pairs = self.ask(name, symmetric, state, 25)
         assert len(pairs) == 25
         assert len(np.unique(dataset.keys(pairs.left, pairs.right))) == 25
         assert np.isin(pairs.left, dataset.train_left).all()
@@ -109,38 +136,36 @@ class TestContract:
         expected = np.einsum("nd,nd->n", vectors[pairs.left], vectors[pairs.right])
         assert pairs.score == pytest.approx(expected, abs=1e-5)
 
-    def test_known_pairs_are_left_out(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
-        dataset, _, first = self.ask(name, symmetric, layer, 12)
+    def test_known_pairs_are_left_out(self, name: str, symmetric: bool, state: str) -> None:
+        dataset, _, first = self.ask(name, symmetric, state, 12)
         known = dataset.keys(first.left, first.right)
-        _, _, second = self.ask(name, symmetric, layer, 12, known)
+        _, _, second = self.ask(name, symmetric, state, 12, known)
         assert len(second) == 12
         assert not np.isin(dataset.keys(second.left, second.right), known).any()
 
-    def test_the_same_generator_gives_the_same_batch(
-        self, name: str, symmetric: bool, layer: OutputLayer | None
-    ) -> None:
+    def test_the_same_generator_gives_the_same_batch(self, name: str, symmetric: bool, state: str) -> None:
         varied = {"per_text": 2, "per_neighbourhood": 3, "control_share": 0.2}
-        one, other = (self.ask(name, symmetric, layer, 25, seed=3, **varied)[2] for _ in range(2))
+        one, other = (self.ask(name, symmetric, state, 25, seed=3, **varied)[2] for _ in range(2))
         assert (one.left.tolist(), one.right.tolist()) == (other.left.tolist(), other.right.tolist())
         assert len(one) == 25
 
-    def test_more_than_there_is(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
+    def test_more_than_there_is(self, name: str, symmetric: bool, state: str) -> None:
         for settings in ({}, {"per_text": 1, "control_share": 0.5}):
-            dataset, _, pairs = self.ask(name, symmetric, layer, 10_000, **settings)
+            dataset, _, pairs = self.ask(name, symmetric, state, 10_000, **settings)
             assert 0 < len(pairs) <= (190 if symmetric else 300)
             assert len(np.unique(dataset.keys(pairs.left, pairs.right))) == len(pairs)
 
-    def test_nothing_is_left(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
+    def test_nothing_is_left(self, name: str, symmetric: bool, state: str) -> None:
         dataset, _ = corpus(symmetric)
         grid = np.meshgrid(dataset.train_left, dataset.train_right, indexing="ij")
         known = dataset.keys(*(rows.ravel() for rows in grid))
-        assert len(self.ask(name, symmetric, layer, 25, known, per_text=2, control_share=0.3)[2]) == 0
+        assert len(self.ask(name, symmetric, state, 25, known, per_text=2, control_share=0.3)[2]) == 0
 
-    def test_no_pair_exists(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
-        assert len(self.ask(name, symmetric, layer, 5, items=1)[2]) == 0
+    def test_no_pair_exists(self, name: str, symmetric: bool, state: str) -> None:
+        assert len(self.ask(name, symmetric, state, 5, items=1)[2]) == 0
 
-    def test_none_are_wanted(self, name: str, symmetric: bool, layer: OutputLayer | None) -> None:
-        assert len(self.ask(name, symmetric, layer, 0, per_text=1)[2]) == 0
+    def test_none_are_wanted(self, name: str, symmetric: bool, state: str) -> None:
+        assert len(self.ask(name, symmetric, state, 0, per_text=1)[2]) == 0
 
 
 @pytest.mark.parametrize("name", [name for name in STRATEGIES if name != "stratified-match"])

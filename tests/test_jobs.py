@@ -13,7 +13,7 @@ from sqlalchemy import Engine, func, select
 
 from annotate.jobs import cancel as cancel_job
 from annotate.jobs import list_jobs, request_round
-from db.domain import SEED_STRATEGY, AnswerKind, Cancelled, InputError, Purpose, Split
+from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Cancelled, InputError, Purpose, Split
 from db.engine import artifacts, reading, writing
 from db.jobs import add_job
 from db.models import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
@@ -176,10 +176,14 @@ def test_the_second_round_trains(engine: Engine, project: int) -> None:
     assert count(engine, Evaluation) == 2
 
 
-@pytest.mark.parametrize(("given", "missing"), [(POSITIVE, "negative"), (NEGATIVE, "positive")])
-def test_answers_of_one_class_serve_the_next_most_similar_pairs(
-    engine: Engine, project: int, given: AnswerKind, missing: str
+@pytest.mark.parametrize(
+    ("given", "missing", "chooser"),
+    [(POSITIVE, "negative", SPREAD_STRATEGY), (NEGATIVE, "positive", SEED_STRATEGY)],
+)
+def test_answers_of_one_class_train_nothing(
+    engine: Engine, project: int, given: AnswerKind, missing: str, chooser: str
 ) -> None:
+    """After negatives the next most similar pairs follow, after positives less similar ones."""
     run(engine, project)
     _, first = newest(engine, project)
     answer_batch(engine, project, lambda position: given)
@@ -187,8 +191,8 @@ def test_answers_of_one_class_serve_the_next_most_similar_pairs(
     batch, tasks = newest(engine, project)
     assert f"All 6 answers so far are {given}: a model needs both" in batch.note
     assert f"training starts with the first {missing}" in batch.note
-    assert (batch.number, batch.strategy) == (2, SEED_STRATEGY)
-    assert pairs(tasks[:6]) == pairs(first[6:])
+    assert (batch.number, batch.strategy) == (2, chooser)
+    assert (pairs(tasks[:6]) == pairs(first[6:])) == (chooser == SEED_STRATEGY)
     assert count(engine, Matcher) == 1
     assert batch.matcher_id == matcher_of(engine, 0).id
     answer(engine, tasks[0], NEGATIVE if given == POSITIVE else POSITIVE)

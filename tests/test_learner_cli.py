@@ -414,7 +414,8 @@ def test_labels_of_one_class_do_not_pass_for_training(twins: Files, tmp_path: Pa
     assert first["average_precision"] == base["average_precision"]
     assert "train" not in first["seconds"]
     assert (second["labels"], second["positives"], second["trained"]) == (15, 6, True)
-    assert pd.read_csv(tmp_path / "out" / "labels.csv")["score"][6:15].is_monotonic_decreasing
+    scores = pd.read_csv(tmp_path / "out" / "labels.csv")["score"][6:15]
+    assert not scores.is_monotonic_decreasing  # they come from all over the ranking
 
 
 def test_a_simulation_that_never_trains_says_so(twins: Files, tmp_path: Path, learner: Any) -> None:

@@ -14,7 +14,7 @@ from dbos import DBOS
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from db.domain import Settings, batch_size_of
+from db.domain import SPREAD_STRATEGY, Settings, batch_size_of
 from db.engine import artifacts, reading, writing
 from db.matchers import matcher_of, newest_matcher
 from db.models import Answer, Evaluation, Matcher, Round
@@ -193,7 +193,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
             if newest is None or newest.number is None or newest.number < number:
                 row = Round(
                     project_id=project_id, number=number, strategy=batch.strategy, size=size,
-                    matcher_id=matcher_id, note=_note(plan, size),
+                    matcher_id=matcher_id, note=_note(plan, batch.strategy, size),
                 )  # fmt: skip
                 p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])
@@ -245,7 +245,7 @@ def _store_matcher(
     return row.id
 
 
-def _note(plan: Plan, found: int) -> str:
+def _note(plan: Plan, strategy: str, found: int) -> str:
     """What a person should know about a batch that is not as usual."""
     if found == 0:
         return "Every pair that the search finds has been labelled: raise the number of neighbours, or stop here."
@@ -254,7 +254,8 @@ def _note(plan: Plan, found: int) -> str:
     missing = "negative" if plan["positives"] else "positive"
     seen = "positive" if plan["positives"] else "negative"
     what = f"All {plan['labels']} answers so far are {seen}" if plan["labels"] else "No answer so far can train a model"
-    return f"{what}: a model needs both. The next most similar pairs follow; training starts with the first {missing}."
+    next_pairs = "Less similar pairs" if strategy == SPREAD_STRATEGY else "The next most similar pairs"
+    return f"{what}: a model needs both. {next_pairs} follow; training starts with the first {missing}."
 
 
 def _layer(plan: Plan) -> OutputLayer | None:
