@@ -22,12 +22,13 @@ _WORD = re.compile(rf"\s+|[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+|[^\w\s]+")
 @lru_cache(maxsize=512)  # the page asks again for the same 40 pairs after every answer
 def highlight(left: str, right: str) -> tuple[list[Segment], list[Segment]]:
     """Both texts as runs of equal and different words; case and white space do not count as differences."""
-    a, b = _words(_shorten(left)), _words(_shorten(right))
+    a, b = _words(shortened(left)), _words(shortened(right))
     same_a, same_b = _common(_keys(a), _keys(b))
     return _segments(a, same_a), _segments(b, same_b)
 
 
-def _shorten(text: str) -> str:
+def shortened(text: str) -> str:
+    """The text, or as much of it as is shown."""
     rest = len(text) - LONGEST
     return text if rest <= 0 else f"{text[:LONGEST]} … ({rest:,} more characters are not shown)"
 

@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate.jobs import NEXT_ROUND, request_audit, request_correction, request_round
-from db.answers import answered_since, known_keys, store_answers
+from db.answers import answered_since, known_keys, own_answers, store_answers
 from db.audits import design_of
 from db.domain import LABELS, AnswerKind, DesignKind, InputError, Purpose, Settings
 from db.engine import reading, writing
@@ -36,6 +36,8 @@ from db.tasks import (
 
 log = logging.getLogger(__name__)
 
+LONGEST_NOTE = 2_000  # characters
+RECENT = 50  # answers that can be undone after a reload; older ones are on the page “Answers”
 BUFFER = 40  # pairs that a browser holds, so that neither speed nor a lost connection interrupts
 
 
@@ -46,6 +48,7 @@ class Event(BaseModel):
     task_id: Annotated[int, Field(ge=1, lt=2**53)]
     answer: AnswerKind
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    note: Annotated[str, Field(max_length=LONGEST_NOTE)] = ""
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,16 @@ class Pair:
     in_batch: bool
     left: str
     right: str
+    likely: tuple[int, int] | None = None  # characters of the right text: the sentence that is likely to answer
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A pair and what its annotator said about it."""
+
+    pair: Pair
+    answer: AnswerKind
+    note: str
 
 
 @dataclass(frozen=True)
@@ -110,14 +123,14 @@ class Standing:
 
 
 def serve(
-    engine: Engine, project_id: int, annotator: str, n: int = BUFFER, sitting: bool = False
+    engine: Engine, project_id: int, annotator: str, n: int = BUFFER, sitting: bool = False, grouped: bool = False
 ) -> tuple[list[Pair], Standing]:
     """The next n pairs of the batch (or of the sitting), leased to this annotator for ten minutes, and how the project
-    stands for them.
+    stands for them. grouped: pairs of one left text follow each other.
     """
     at = now()
     with writing(engine) as session:
-        tasks = lease_tasks(session, project_id, annotator, n, at, sitting)
+        tasks = lease_tasks(session, project_id, annotator, n, at, sitting, grouped)
         pairs = _pairs(session, project_id, tasks, sitting)
         return pairs, _standing(session, project_id, annotator, at, bool(tasks), sitting)
 
@@ -150,10 +163,26 @@ def _sitting(session: Session, project_id: int) -> Sitting | None:
 def _pairs(session: Session, project_id: int, tasks: Sequence[Task], sitting: bool) -> list[Pair]:
     batch = queue_of(session, project_id, sitting)
     texts = texts_of(session, [item for task in tasks for item in (task.left_id, task.right_id)])
-    return [
-        Pair(task.id, batch is not None and task.position < batch.size, texts[task.left_id], texts[task.right_id])
-        for task in tasks
-    ]
+    size = batch.size if batch is not None else 0
+    return [_pair(task, size, texts) for task in tasks]
+
+
+def _pair(task: Task, size: int, texts: dict[int, str]) -> Pair:
+    likely = None if task.likely_start is None or task.likely_end is None else (task.likely_start, task.likely_end)
+    return Pair(task.id, task.position < size, texts[task.left_id], texts[task.right_id], likely)
+
+
+def recent(engine: Engine, project_id: int, annotator: str, sitting: bool = False) -> list[Answered]:
+    """The annotator's last answers in the batch (or the sitting), the newest last: what they can undo."""
+    with reading(engine) as session:
+        batch = queue_of(session, project_id, sitting)
+        if batch is None:
+            return []
+        answers = own_answers(session, project_id, annotator, RECENT, round_id=batch.id)
+        tasks = tasks_by_id(session, project_id, {answer.task_id for answer in answers if answer.task_id is not None})
+        pairs = {pair.task_id: pair for pair in _pairs(session, project_id, list(tasks.values()), sitting)}
+    found = [Answered(pairs[answer.task_id], answer.answer, answer.note) for answer in answers if answer.task_id]
+    return found[::-1]
 
 
 def _standing(
@@ -233,6 +262,7 @@ def _row(event: Event, task: Task, annotator: str) -> dict[str, Any]:
         "answer": event.answer,
         "key": event.key,
         "seconds": event.seconds,
+        "note": event.note.strip() or None,
         "created_at": now(),  # our clock: a browser's may be wrong, and jobs are compared with it
     }
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, func, select
+from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from db.domain import AnswerKind, Purpose
-from db.models import Answer, Task
+from db.models import Answer, Item, Task
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,74 @@ def answered_since(session: Session, project_id: int, moment: datetime) -> bool:
     later = select(Answer.id).where(Answer.project_id == project_id, Answer.created_at > moment)
     trains = later.outerjoin(Task, Task.id == Answer.task_id).where(Task.purpose.is_distinct_from(Purpose.AUDIT))
     return session.scalar(trains.limit(1)) is not None
+
+
+@dataclass(frozen=True)
+class OwnAnswer:
+    """What one annotator last said about a pair."""
+
+    id: int
+    left_id: int
+    right_id: int
+    task_id: int | None
+    answer: AnswerKind
+    note: str
+    seconds: float | None
+    at: datetime
+
+
+def own_answers(
+    session: Session,
+    project_id: int,
+    annotator: str,
+    limit: int,
+    offset: int = 0,
+    round_id: int | None = None,
+    answer: AnswerKind | None = None,
+    words: str = "",
+) -> list[OwnAnswer]:
+    """The annotator's answers as they stand, the newest first: of each pair the last one, unless it is retracted.
+
+    A skip is no answer. round_id: only those to tasks of this round; answer: only this one; words: only pairs with this
+    in one of their texts, whatever the case.
+    """
+    wanted = _own(project_id, annotator, round_id, answer, words).order_by(Answer.id.desc()).limit(limit).offset(offset)
+    return [
+        OwnAnswer(
+            row.id, row.left_id, row.right_id, row.task_id, row.answer, row.note or "", row.seconds, row.created_at
+        )
+        for row in session.scalars(wanted)
+    ]
+
+
+def count_own_answers(
+    session: Session, project_id: int, annotator: str, answer: AnswerKind | None = None, words: str = ""
+) -> int:
+    """How many answers `own_answers` would give without a limit."""
+    wanted = _own(project_id, annotator, None, answer, words)
+    return session.scalar(wanted.with_only_columns(func.count())) or 0
+
+
+def _own(
+    project_id: int, annotator: str, round_id: int | None, answer: AnswerKind | None, words: str
+) -> Select[Answer]:
+    mine = (Answer.project_id == project_id, Answer.annotator == annotator)
+    last = select(func.max(Answer.id)).where(*mine, Answer.answer != AnswerKind.SKIP)
+    if round_id is not None:
+        last = last.join(Task, Task.id == Answer.task_id).where(Task.round_id == round_id)
+    last = last.group_by(Answer.left_id, Answer.right_id)
+    own = select(Answer).where(Answer.id.in_(last), Answer.answer != AnswerKind.RETRACT)
+    if answer is not None:
+        own = own.where(Answer.answer == answer)
+    if words:
+        with_words = select(Item.id).where(Item.project_id == project_id, Item.text.icontains(words, autoescape=True))
+        own = own.where(or_(Answer.left_id.in_(with_words), Answer.right_id.in_(with_words)))
+    return own
+
+
+def answer_by_id(session: Session, answer_id: int) -> Answer | None:
+    """The answer with this id."""
+    return session.get(Answer, answer_id)
 
 
 def known_keys(session: Session, keys: Iterable[str]) -> set[str]:

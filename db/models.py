@@ -183,6 +183,9 @@ class Task(Base):
         ForeignKey("designs.id", ondelete="CASCADE", name="fk_tasks_design_id"), index=True
     )
     purpose: Mapped[Purpose] = mapped_column(default=Purpose.TRAIN)
+    # Characters of the right text, where it is a passage: the sentence that is most like the left text.
+    likely_start: Mapped[int | None]
+    likely_end: Mapped[int | None]
 
 
 class Lease(Base):
@@ -208,6 +211,7 @@ class Answer(Base):
     answer: Mapped[AnswerKind]
     key: Mapped[str] = mapped_column(String(80), unique=True)  # the client's own id: a replay stores nothing twice
     seconds: Mapped[float | None]  # time the pair was on screen
+    note: Mapped[str | None] = mapped_column(Text)  # what the annotator remarked on the pair
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import CTE, ColumnElement, Select, and_, delete, func, insert, or_, select
+from sqlalchemy import CTE, ColumnElement, Select, SQLColumnExpression, and_, case, delete, func, insert, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from db.answers import counting_ids, purpose_counts
@@ -71,39 +71,57 @@ def queue_of(session: Session, project_id: int, sitting: bool, lock: bool = Fals
 
 
 def lease_tasks(
-    session: Session, project_id: int, annotator: str, n: int, now: datetime, sitting: bool = False
+    session: Session,
+    project_id: int,
+    annotator: str,
+    n: int,
+    now: datetime,
+    sitting: bool = False,
+    grouped: bool = False,
 ) -> list[Task]:
     """The next n tasks of this annotator, each leased to them for ten minutes from `now`."""
     queue_of(session, project_id, sitting, lock=True)
-    tasks = free_tasks(session, project_id, annotator, n, now, sitting)
+    tasks = free_tasks(session, project_id, annotator, n, now, sitting, grouped)
     _lease(session, [task.id for task in tasks], annotator, now + LEASE)
     return tasks
 
 
 def free_tasks(
-    session: Session, project_id: int, annotator: str, n: int, now: datetime, sitting: bool = False
+    session: Session,
+    project_id: int,
+    annotator: str,
+    n: int,
+    now: datetime,
+    sitting: bool = False,
+    grouped: bool = False,
 ) -> list[Task]:
     """The next n tasks of this annotator, in order; those that nobody has labelled and nobody else holds.
 
     Only the newest batch is served, and its reserve once nothing of the batch is free for this annotator; or, where
-    asked for, the newest sitting.
+    asked for, the newest sitting. grouped: tasks of one left item follow each other.
     """
     batch = queue_of(session, project_id, sitting)
     if batch is None:
         return []
     in_batch = Task.position < batch.size
-    tasks = _free_in(session, batch, in_batch, annotator, n, now)
-    return tasks or _free_in(session, batch, ~in_batch, annotator, n, now)
+    tasks = _free_in(session, batch, in_batch, annotator, n, now, grouped)
+    return tasks or _free_in(session, batch, ~in_batch, annotator, n, now, grouped)
 
 
 def _free_in(
-    session: Session, batch: Round, part: ColumnElement[bool], annotator: str, n: int, now: datetime
+    session: Session, batch: Round, part: ColumnElement[bool], annotator: str, n: int, now: datetime, grouped: bool
 ) -> list[Task]:
     skipped = _skips(batch, annotator)
     mine = and_(Lease.annotator == annotator, Lease.expires_at > now)
     free = or_(Lease.task_id.is_(None), Lease.annotator == annotator, Lease.expires_at <= now)
     # Skipped pairs go to the very back, even those still leased, in the order of skipping.
-    order = (func.coalesce(skipped.c.skip_id, 0), mine.is_not(True), Task.position)
+    order: list[SQLColumnExpression[Any]] = [
+        func.coalesce(skipped.c.skip_id, 0),
+        case((mine, 0), else_=1),
+        Task.position,
+    ]
+    if grouped:
+        order = [*(func.min(place).over(partition_by=Task.left_id) for place in order), Task.left_id, *order]
     wanted = _open_tasks(batch, part).outerjoin(skipped, skipped.c.task_id == Task.id)
     return list(session.scalars(wanted.where(free).order_by(*order).limit(n)))
 

@@ -7,21 +7,31 @@ from typing import Any
 
 import streamlit as st
 
-from annotate.differences import highlight
+from annotate.differences import Segment, highlight, shortened
 from annotate.jobs import NEXT_ROUND
-from annotate.labelling import Pair, Reason, Receipt, Sitting, Standing, Why
+from annotate.labelling import Answered, Pair, Reason, Receipt, Sitting, Standing, Why
 from db.domain import DesignKind
 from db.jobs import OPEN
 
 SITTINGS = {DesignKind.AUDIT: "Audit sitting", DesignKind.CORRECTION: "Check"}
 LONG = 400  # characters from which a text gets a higher box
+IDLE = 60.0  # seconds above which a pair was not being read: what counts for the pace
 
 
-def _source(part: str) -> str:
-    return Path(__file__).with_name(f"card.{part}").read_text("utf-8")
+Run = tuple[str, str]  # a piece of a text, and how it is shown: same, differs, likely
+SCRIPTS = ("main", "answers", "server", "draw", "keys", "storage")
 
 
-_mount = st.components.v2.component("allpairs_card", html=_source("html"), css=_source("css"), js=_source("js"))
+def _source(*parts: str) -> str:
+    return "\n".join((Path(__file__).parent / part).read_text("utf-8") for part in parts)
+
+
+_mount = st.components.v2.component(
+    "allpairs_card",
+    html=_source("card.html"),
+    css=_source("card.css"),
+    js=_source(*(f"card_js/{name}.js" for name in SCRIPTS)),  # one module: the browser gets no other files
+)
 
 
 def outbox(key: str) -> tuple[int, list[Any]]:
@@ -41,8 +51,13 @@ def card(
     pairs: Sequence[Pair],
     standing: Standing,
     sitting: Sitting | None = None,
+    recent: Sequence[Answered] = (),
+    grouped: bool = False,
 ) -> None:
-    """Nothing; the card is on the page, with these pairs in its buffer: those of the batch, or of the sitting."""
+    """Nothing; the card is on the page, with these pairs in its buffer: those of the batch, or of the sitting.
+
+    recent: what a browser that has just opened the page can undo; grouped: one left text with all its candidates.
+    """
     progress = standing.progress
     data = {
         "project": project_id,
@@ -56,6 +71,11 @@ def card(
         "refused": receipt.refused,
         "why": {str(task_id): _words(why) for task_id, why in receipt.why.items()},
         "pairs": [_pair(pair, progress.round_id) for pair in pairs],
+        "recent": [
+            {"pair": _pair(each.pair, progress.round_id), "answer": each.answer, "note": each.note} for each in recent
+        ],
+        "grouped": grouped,
+        "idle": IDLE,
         "progress": {
             "size": progress.size,
             "answered": progress.answered,
@@ -84,7 +104,7 @@ def _words(why: Why) -> str:
 
 def _pair(pair: Pair, round_id: int | None) -> dict[str, Any]:
     """What the browser gets of a pair before the answer: nothing that tells why it was chosen, or what for."""
-    left, right = highlight(pair.left, pair.right)
+    left, right = _segments(pair)
     return {
         "id": pair.task_id,
         "round": round_id,
@@ -93,6 +113,21 @@ def _pair(pair: Pair, round_id: int | None) -> dict[str, Any]:
         "right": right,
         "long": max(len(pair.left), len(pair.right)) > LONG,
     }
+
+
+def _segments(pair: Pair) -> tuple[list[Run], list[Run]]:
+    """Both texts in runs: what differs or, in a passage, the sentence that is likely to answer."""
+    if pair.likely is None:
+        left, right = highlight(pair.left, pair.right)
+        return _kinds(left), _kinds(right)
+    start, end = pair.likely
+    text = shortened(pair.right)
+    parts = (text[:start], "same"), (text[start:end], "likely"), (text[end:], "same")
+    return [(shortened(pair.left), "same")], [part for part in parts if part[0]]
+
+
+def _kinds(segments: list[Segment]) -> list[Run]:
+    return [(text, "differs" if differs else "same") for text, differs in segments]
 
 
 def why_empty(standing: Standing, sitting: Sitting | None = None) -> str:

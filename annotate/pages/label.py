@@ -10,9 +10,21 @@ from annotate.audits import drop_sitting
 from annotate.components.card import SITTINGS, card, outbox, why_empty
 from annotate.components.job_status import failure, progress_in_words
 from annotate.jobs import NEXT_ROUND, request_round
-from annotate.labelling import Pair, Reason, Receipt, Sitting, Standing, ask_if_due, look, record, serve, sitting_of
+from annotate.labelling import (
+    Pair,
+    Reason,
+    Receipt,
+    Sitting,
+    Standing,
+    ask_if_due,
+    look,
+    recent,
+    record,
+    serve,
+    sitting_of,
+)
 from annotate.wording import literal
-from db.domain import AnswerKind, InputError, Settings
+from db.domain import AnswerKind, InputError, Kind, Settings
 from db.jobs import OPEN
 from db.models import Job
 
@@ -38,18 +50,19 @@ def main() -> None:
         st.header(literal(project.name), anchor=False)
         with st.popover("Guidelines", icon=":material/menu_book:", key="guidelines"):
             st.markdown(settings.guidelines or "This project has no guidelines. They can be written in its settings.")
-    desk(database, project.id, annotator(), settings.question)
+    desk(database, project.id, annotator(), settings.question, project.kind == Kind.BIPARTITE)
 
 
 @st.fragment
-def desk(database: Engine, project_id: int, who: str, question: str) -> None:
+def desk(database: Engine, project_id: int, who: str, question: str, bipartite: bool) -> None:
     """Nothing; answers that the browser sent are stored, and the next pairs are on the page."""
     key = f"card-{project_id}-{who}"
     attempt, events = outbox(key)
     receipt = record(database, project_id, who, events) if events else Receipt([], {})
-    sitting = choose_queue(database, project_id)
-    pairs, standing = serve(database, project_id, who, sitting=sitting is not None)
-    card(key, project_id, who, question, attempt, receipt, pairs, standing, sitting)
+    sitting, grouped = choose_queue(database, project_id), choose_view(project_id) if bipartite else False
+    pairs, standing = serve(database, project_id, who, sitting=sitting is not None, grouped=grouped)
+    before = [] if attempt else recent(database, project_id, who, sitting=sitting is not None)
+    card(key, project_id, who, question, attempt, receipt, pairs, standing, sitting, before, grouped)
     if standing.note:
         st.info(literal(standing.note))
     if sitting is not None and standing.reason is Reason.COMPLETE:
@@ -73,6 +86,17 @@ def choose_queue(database: Engine, project_id: int) -> Sitting | None:
         if chosen == SITTING and sitting.left:
             offer_to_drop(database, project_id, sitting.left)
     return sitting if chosen == SITTING else None
+
+
+def choose_view(project_id: int) -> bool:
+    """Whether all candidates of one left text are to be shown together."""
+    views = {False: "One pair at a time", True: "One question, its candidates"}
+    return bool(
+        st.segmented_control(
+            "How pairs are shown", list(views), default=False, required=True, format_func=views.__getitem__,
+            key=f"view_{project_id}", label_visibility="collapsed", persist_state="session",
+        )
+    )  # fmt: skip
 
 
 def offer_to_drop(database: Engine, project_id: int, left: int) -> None:

@@ -17,6 +17,7 @@ PAGES = Path(__file__).parent.parent / "pages"
 # file, title, icon; the first one is the start page
 NAVIGATION = (
     ("label", "Label", ":material/rule:"),
+    ("answers", "Answers", ":material/history:"),
     ("monitor", "Monitor", ":material/monitoring:"),
     ("experiments", "Experiments", ":material/science:"),
     ("jobs", "Jobs", ":material/manufacturing:"),

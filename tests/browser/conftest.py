@@ -142,10 +142,12 @@ _numbers = count(1)
 def make_desk(app: App, database: Engine) -> Callable[..., Desk]:
     """A function that makes a project with one batch; texts that are not given are made up."""
 
-    def make(n: int, reserve: int = 0, texts: Sequence[str] = (), name: str = "", **settings: Any) -> Desk:
+    def make(
+        n: int, reserve: int = 0, texts: Sequence[str] = (), right: Sequence[str] = (), name: str = "", **settings: Any
+    ) -> Desk:
         name = name or f"Project {next(_numbers)}"
         texts = texts or [f"How do I do thing number {i}?" for i in range(30)]
-        project_id = make_project(database, texts, name=name, **({"auto_train": False} | settings))
+        project_id = make_project(database, texts, right, name=name, **({"auto_train": False} | settings))
         if n:
             make_round(database, project_id, n, reserve)
         return Desk(database, project_id, f"{app.url}/?project={quote(name)}")

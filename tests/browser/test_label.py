@@ -189,6 +189,9 @@ def test_differences_help_and_guidelines(page: Page, make_desk: MakeDesk) -> Non
     assert page.locator(".text mark").first.evaluate(underlined) == "none"
     page.keyboard.press("?")
     expect(page.locator(".help")).to_be_visible()
+    page.keyboard.press("1")  # behind the overlay nothing is answered
+    page.keyboard.press("Escape")
+    expect(page.locator(".help")).to_be_hidden()
     page.keyboard.press("g")
     expect(page.get_by_text("Think twice.")).to_be_visible()
     assert desk.answers == []

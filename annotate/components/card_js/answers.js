@@ -1,0 +1,134 @@
+// ---- answers -------------------------------------------------------------------------------------------------------
+
+function act(s, name) {
+  if (name === "undo") undo(s)
+  else if (name === "differences") toggleDifferences(s)
+  else if (name === "larger") resize(s, 1.15)
+  else if (name === "smaller") resize(s, 1 / 1.15)
+  else if (name === "help") openKeys(s)
+  else if (name === "note") writeNote(s)
+  else if (name === "guidelines") document.querySelector(".st-key-guidelines button")?.click()
+  else if (!s.buffer.length || performance.now() < s.guardUntil) return
+  else if (s.view.grouped) answerGroup(s, name)
+  else answer(s, name)
+}
+
+function answer(s, name) {
+  const pair = s.buffer.shift()
+  record(s, pair, name, secondsOnScreen(s))
+  settleDown(s)
+}
+
+function record(s, pair, name, seconds, group = null) {
+  const note = s.notes.get(pair.id) ?? ""
+  s.undo.push({ pair, answer: name, note, group })
+  if (seconds !== null) s.paces.push(Math.min(seconds, s.view.idle))
+  append(s, pair, name, seconds, note)
+}
+
+// Undo takes back one answer, or all answers of one question where they were given at once.
+function undo(s) {
+  const last = s.undo.at(-1)
+  if (!last) return
+  const together = last.group ? s.undo.filter((entry) => entry.group === last.group).length : 1
+  for (const { pair, answer, note } of s.undo.splice(-together).reverse()) {
+    s.buffer.unshift({ ...pair, undone: true })
+    if (note) s.notes.set(pair.id, note)
+    if (answer === "positive" || answer === "unsure") s.marks.set(pair.id, answer)
+    append(s, pair, "retract", null, "")
+  }
+  settleDown(s)
+}
+
+function append(s, pair, name, seconds, note) {
+  const event = { key: newKey(s), task_id: pair.id, answer: name, seconds, note, at: new Date().toISOString(), n: s.serial }
+  s.pairs.set(pair.id, pair)
+  s.log.push(event)
+  keep(s.prefix + event.key, JSON.stringify(event))
+}
+
+function settleDown(s) {
+  draw(s)
+  send(s)
+}
+
+function secondsOnScreen(s) {
+  return Math.round(performance.now() - s.shownAt) / 1000
+}
+
+function newKey(s) {
+  // crypto.randomUUID is missing where the page is not served by https or localhost.
+  const random = crypto.getRandomValues(new Uint32Array(3))
+  s.serial += 1
+  return `${Date.now().toString(36)}-${s.serial}-${Array.from(random, (x) => x.toString(36)).join("")}`
+}
+
+// One message at a time is under way, always with the whole log: answers given meanwhile go with the next one.
+function send(s, evenIfEmpty = false) {
+  if ((!s.log.length && !evenIfEmpty) || Date.now() - s.sentAt < RETRY) return
+  s.sentAt = Date.now()
+  s.attempt += 1
+  s.emit({ attempt: s.attempt, events: s.log })
+}
+
+// ---- notes -----------------------------------------------------------------------------------------------------------
+
+function writeNote(s) {
+  if (!s.buffer.length || s.view.grouped) return
+  const box = s.root.querySelector(".note")
+  box.hidden = false
+  box.querySelector("textarea").focus()
+}
+
+function onNote(s, event) {
+  const id = s.buffer[0]?.id
+  if (id === undefined) return
+  s.notes.set(id, event.target.value)
+}
+
+// Enter ends the note, Escape drops it; the keys answer again.
+function onNoteKey(s, event) {
+  if (event.key !== "Escape" && !(event.key === "Enter" && !event.shiftKey)) return
+  event.preventDefault()
+  event.stopPropagation()
+  if (event.key === "Escape") s.notes.delete(s.buffer[0]?.id)
+  event.target.blur()
+  draw(s)
+}
+
+// ---- one question, several candidates ---------------------------------------------------------------------------------
+
+const MOST_CANDIDATES = 9 // as many as there are digits
+
+function candidates(s) {
+  const asked = textOf(s.buffer[0])
+  return s.buffer.filter((pair) => textOf(pair) === asked).slice(0, MOST_CANDIDATES)
+}
+
+function textOf(pair) {
+  return pair?.left.map(([text]) => text).join("")
+}
+
+function mark(s, number, name = "positive") {
+  const pair = candidates(s)[number - 1]
+  if (!pair || performance.now() < s.guardUntil) return
+  if (s.marks.get(pair.id) === name) s.marks.delete(pair.id)
+  else s.marks.set(pair.id, name)
+  draw(s)
+}
+
+// "submit": what is marked, and no for the others; "negative" and "skip": that for all of them. One key for “all of them
+// answer” would be pressed by mistake.
+function answerGroup(s, name) {
+  if (!["submit", "negative", "skip"].includes(name)) return
+  const group = candidates(s)
+  const seconds = Math.round((1000 * secondsOnScreen(s)) / group.length) / 1000
+  s.groups = (s.groups ?? 0) + 1
+  s.buffer = s.buffer.filter((pair) => !group.includes(pair))
+  for (const pair of group) {
+    const marked = s.marks.get(pair.id) ?? "negative"
+    s.marks.delete(pair.id)
+    record(s, pair, name === "submit" ? marked : name, seconds, s.groups)
+  }
+  settleDown(s)
+}

@@ -1,0 +1,132 @@
+// ---- drawing -------------------------------------------------------------------------------------------------------
+
+const SCALE = "allpairs:text-size"
+const DIFFERENCES = "allpairs:differences"
+const PACED = 20 // answers of which the median says how long a pair takes
+
+function draw(s) {
+  const find = (selector) => s.root.querySelector(selector)
+  const pair = s.buffer[0]
+  const card = find(".card")
+  card.hidden = false // hidden until now: nothing is shown before keys work
+  if (pair?.id !== s.shownId) s.shownAt = performance.now()
+  s.shownId = pair?.id
+  find(".question").textContent = s.view.question
+  find(".pair").hidden = !pair || s.view.grouped
+  find(".candidates").hidden = !pair || !s.view.grouped
+  find(".empty").hidden = Boolean(pair)
+  card.classList.toggle("plain", !s.differences || s.view.grouped) // one text differs from each candidate otherwise
+  card.classList.toggle("long", s.buffer.some((p) => p.long))
+  card.style.setProperty("--scale", s.scale)
+  if (s.view.grouped) drawCandidates(s, find)
+  else for (const side of ["left", "right"]) drawText(find(`[data-side=${side}]`), pair?.[side] ?? [], pair?.id)
+  find(".answers").hidden = s.view.grouped
+  find(".group-answers").hidden = !s.view.grouped
+  for (const button of s.root.querySelectorAll(".answers button, .group-answers button")) button.disabled = !pair
+  find("[data-act=undo]").disabled = !s.undo.length
+  find("[data-act=differences]").setAttribute("aria-pressed", String(s.differences && !s.view.grouped))
+  find("[data-act=differences]").disabled = s.view.grouped
+  find(".empty").textContent = pair ? "" : s.log.length ? "Saving your answers …" : s.view.empty
+  find(".last").textContent = last(s)
+  find(".refused").hidden = !s.refused.length
+  find(".refused").textContent = refusal(s.refused)
+  drawNote(s, find, pair)
+  drawKeys(s)
+  drawProgress(s, find)
+}
+
+function drawText(box, segments, id) {
+  const nodes = segments.map(([text, kind]) => {
+    const node = document.createElement(kind === "same" ? "span" : "mark")
+    node.className = kind
+    node.textContent = text // never HTML: texts appear as they are
+    return node
+  })
+  box.replaceChildren(...nodes)
+  if (box.dataset.shown === String(id)) return // it is being read: leave it where it was scrolled to
+  box.dataset.shown = String(id)
+  const likely = box.querySelector("mark.likely")
+  box.scrollTop = likely ? Math.max(0, likely.offsetTop - box.clientHeight / 3) : 0
+}
+
+function drawCandidates(s, find) {
+  const group = candidates(s)
+  drawText(find("[data-side=asked]"), group[0]?.left ?? [], group[0]?.id)
+  const rows = group.map((pair, at) => {
+    const chosen = s.marks.get(pair.id)
+    const row = find(".candidate-template").content.firstElementChild.cloneNode(true)
+    row.querySelector("kbd").textContent = at + 1
+    const text = row.querySelector(".candidate-text")
+    drawText(text, pair.right, pair.id)
+    for (const [name, button] of [["positive", ".candidate-text"], ["unsure", ".candidate-unsure"]]) {
+      const node = row.querySelector(button)
+      node.dataset.candidate = at + 1
+      node.dataset.mark = name
+      node.setAttribute("aria-pressed", String(chosen === name))
+    }
+    return row
+  })
+  find(".candidates ol").replaceChildren(...rows)
+  const yes = group.filter((pair) => s.marks.get(pair.id) === "positive").length
+  find("[data-act=submit] .what").textContent = yes ? `${yes} of ${group.length} answer` : `None of ${group.length} answers`
+}
+
+function drawNote(s, find, pair) {
+  const box = find(".note")
+  const field = box.querySelector("textarea")
+  const note = pair ? (s.notes.get(pair.id) ?? "") : ""
+  if (field.value !== note) field.value = note
+  const writing = field.getRootNode().activeElement === field
+  box.hidden = s.view.grouped || (!note && !writing)
+  find("[data-act=note]").disabled = !pair || s.view.grouped
+}
+
+function drawProgress(s, find) {
+  const c = counts(s)
+  find("progress").max = Math.max(c.size, 1)
+  find("progress").value = c.answered
+  const all = c.all_positives > c.positives ? ` (${c.all_positives} in all)` : ""
+  find(".counts").textContent = s.view.title
+    ? `${s.view.title}: ${c.answered} of ${c.size} answered · ${c.positives} positive${all}`
+    : "No batch yet"
+  find(".pace").textContent = pace(s, c.size - c.answered)
+  const late = s.log.length && Date.now() - Date.parse(s.log[0].at) > 2 * RETRY
+  find(".saved").textContent = `saved ${s.saved} · waiting ${s.log.length}` + (late ? " · kept in this browser" : "")
+  find(".saved").classList.toggle("late", Boolean(late))
+}
+
+// The median of the last answers, each at most as long as counts for work: a coffee is no reading time.
+function pace(s, left) {
+  if (s.paces.length < 5) return ""
+  const lately = s.paces.slice(-PACED).sort((a, b) => a - b)
+  const seconds = lately[Math.floor(lately.length / 2)]
+  const minutes = Math.max(1, Math.round((left * seconds) / 60))
+  return `${seconds.toFixed(1)} s a pair` + (left > 0 ? ` · about ${minutes} min left` : "")
+}
+
+// Why a pair was chosen comes with the receipt: before the answer, this side does not know it.
+function last(s) {
+  const entry = s.undo.at(-1)
+  if (!entry) return ""
+  if (entry.answer === "skip") return "last pair: skipped"
+  const why = s.why[entry.pair.id]
+  return `last pair: ${entry.answer}` + (why ? ` · ${why}` : "")
+}
+
+function refusal(refused) {
+  const many = refused.length === 1 ? "1 answer was" : `${refused.length} answers were`
+  return refused.length ? `${many} not stored: ${refused.at(-1)}` : ""
+}
+
+function toggleDifferences(s) {
+  s.differences = !s.differences
+  keep(DIFFERENCES, s.differences ? "on" : "off")
+  draw(s)
+}
+
+function resize(s, factor) {
+  s.scale = Math.min(2.5, Math.max(0.75, s.scale * factor))
+  if (Math.abs(s.scale - 1) < 0.05) s.scale = 1
+  keep(SCALE, s.scale)
+  draw(s)
+}

@@ -1,0 +1,134 @@
+// ---- keys, buttons, clock --------------------------------------------------------------------------------------------
+
+const DEFAULT_KEYS = {
+  positive: ["1", "y"], negative: ["2", "n"], unsure: ["3", "u"], skip: ["s"], undo: ["z", "backspace"], note: ["c"],
+  differences: ["d"], larger: ["+"], smaller: ["-"], guidelines: ["g"], help: ["?"],
+}
+const KEY_STORE = "allpairs:keys"
+const NAMES = { backspace: "⌫", enter: "↵", " ": "space", arrowleft: "←", arrowright: "→", arrowup: "↑", arrowdown: "↓" }
+const UNUSABLE = new Set(["tab", "escape", "enter", "shift", "control", "alt", "meta", "capslock", "dead", "process"])
+
+function keyMap() {
+  let own = {}
+  try {
+    own = JSON.parse(recall(KEY_STORE) ?? "{}")
+  } catch {
+    forget(KEY_STORE)
+  }
+  return { ...DEFAULT_KEYS, ...own }
+}
+
+function actionOf(s, key) {
+  return Object.keys(s.keys).find((name) => s.keys[name].includes(key))
+}
+
+function listen(s) {
+  s.close()
+  const root = s.root
+  const stop = new AbortController()
+  const on = { signal: stop.signal }
+  const note = root.querySelector(".note textarea")
+  document.addEventListener("keydown", (event) => onKey(s, event), on)
+  root.querySelector(".card").addEventListener("click", (event) => onClick(s, event), on)
+  note.addEventListener("input", (event) => onNote(s, event), on)
+  note.addEventListener("keydown", (event) => onNoteKey(s, event), on)
+  note.addEventListener("blur", () => draw(s), on)
+  root.querySelector("dialog").addEventListener("close", () => endChange(s), on)
+  document.addEventListener("visibilitychange", () => send(s, Date.now() - s.heardAt > STALE), on)
+  const clock = setInterval(() => { send(s); drawProgress(s, (selector) => root.querySelector(selector)) }, 1000)
+  s.close = () => { stop.abort(); clearInterval(clock) }
+}
+
+function onKey(s, event) {
+  const key = event.key?.toLowerCase()
+  if (!key || event.ctrlKey || event.metaKey || event.altKey || !s.root.isConnected) return
+  if (s.root.querySelector("dialog").open) return onDialogKey(s, event, key)
+  if (typing(event)) return
+  if (s.view.grouped && groupKey(s, event, key)) return event.preventDefault()
+  const name = actionOf(s, key)
+  if (!name) return
+  event.preventDefault()
+  act(s, name)
+}
+
+// Where a question has several candidates, digits mark them and Enter answers; a digit that repeats would mark and unmark.
+function groupKey(s, event, key) {
+  if (/^[1-9]$/.test(key)) {
+    if (!event.repeat) mark(s, Number(key))
+    return true
+  }
+  if (key !== "enter" || event.composedPath()[0] instanceof HTMLButtonElement) return false
+  act(s, "submit")
+  return true
+}
+
+function typing(event) {
+  const target = event.composedPath()[0]
+  return target instanceof Element && (target.isContentEditable || target.matches("input, textarea, select"))
+}
+
+function onClick(s, event) {
+  const button = event.target.closest("[data-act], [data-change], [data-candidate], [data-dialog]")
+  if (!button) return
+  const { act: name, change, candidate, mark: as, dialog } = button.dataset
+  if (name) act(s, name)
+  else if (candidate) mark(s, Number(candidate), as)
+  else if (change) askForKey(s, change)
+  else if (dialog === "reset") setKeys(s, { ...DEFAULT_KEYS })
+  else if (dialog === "close") s.root.querySelector("dialog").close()
+}
+
+// ---- the overlay that shows the keys and changes them -------------------------------------------------------------------
+
+function openKeys(s) {
+  drawKeys(s)
+  s.root.querySelector("dialog").showModal()
+}
+
+function askForKey(s, name) {
+  s.changing = name
+  drawKeys(s)
+}
+
+function endChange(s) {
+  s.changing = null
+  drawKeys(s)
+}
+
+function onDialogKey(s, event, key) {
+  if (!s.changing) return key === "?" ? s.root.querySelector("dialog").close() : undefined
+  if (key === "tab") return endChange(s)
+  event.preventDefault()
+  if (key === "escape") return endChange(s)
+  if (UNUSABLE.has(key)) return
+  const keys = Object.fromEntries(Object.entries(s.keys).map(([name, own]) => [name, own.filter((other) => other !== key)]))
+  keys[s.changing] = [key]
+  s.changing = null
+  setKeys(s, keys)
+}
+
+function setKeys(s, keys) {
+  s.keys = keys
+  s.changing = null
+  keep(KEY_STORE, JSON.stringify(keys))
+  draw(s)
+}
+
+function shownKey(key) {
+  return NAMES[key] ?? key.toUpperCase()
+}
+
+function drawKeys(s) {
+  for (const [name, keys] of Object.entries(s.keys)) {
+    const words = keys.map(shownKey).join(" or ") || "no key"
+    for (const button of s.root.querySelectorAll(`.card [data-act=${name}]`)) {
+      const label = button.querySelector("kbd")
+      if (label) label.textContent = keys.length ? shownKey(keys[0]) : ""
+      button.setAttribute("aria-label", `${button.dataset.label}: ${keys.length ? `key ${words}` : words}`)
+    }
+    const change = s.root.querySelector(`[data-change=${name}]`)
+    if (!change) continue
+    change.textContent = s.changing === name ? "press a key …" : words
+    change.setAttribute("aria-label", `Change the key of “${change.dataset.label}”, now ${words}`)
+  }
+}

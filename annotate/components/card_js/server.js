@@ -1,0 +1,57 @@
+// ---- what the server says ------------------------------------------------------------------------------------------
+
+function merge(s, data) {
+  const stored = new Set(data.stored)
+  for (const event of s.log.filter((e) => stored.has(e.key) || e.key in data.refused)) {
+    forget(s.prefix + event.key)
+    if (stored.has(event.key)) s.saved += 1
+    else s.refused.push(data.refused[event.key])
+    if (stored.has(event.key)) s.known.set(event.task_id, event.answer)
+  }
+  s.log = s.log.filter((e) => !stored.has(e.key) && !(e.key in data.refused))
+  Object.assign(s.why, data.why)
+  s.sentAt = 0
+  s.heardAt = Date.now()
+  if (s.view && s.view.queue !== data.queue) leaveQueue(s)
+  s.view = data
+  fill(s, data.pairs)
+}
+
+// Undo reaches back to the change between batch and sitting; answers of both are in one log.
+function leaveQueue(s) {
+  s.undo = []
+  for (const pair of s.buffer) pair.undone = false
+}
+
+function fill(s, served) {
+  const before = s.buffer[0]
+  const pending = lastOf(s.log)
+  const undone = s.buffer.filter((pair) => pair.undone)
+  const taken = new Set(undone.map((pair) => pair.id))
+  const open = served.filter((p) => !taken.has(p.id) && [undefined, "retract"].includes(pending.get(p.id)))
+  // The pair that is being read stays, unless somebody else answered it or a newer batch takes its place.
+  const shown = open.filter((p) => p.id === before?.id)
+  s.buffer = [...undone, ...shown, ...open.filter((p) => p.id !== before?.id)]
+  if (before && s.buffer[0]?.id !== before.id) s.guardUntil = performance.now() + UNSEEN
+}
+
+function lastOf(log) {
+  return new Map(log.map((event) => [event.task_id, event.answer]))
+}
+
+// The server's counts with what it has not heard yet.
+function counts(s) {
+  const c = { ...s.view.progress }
+  for (const [id, now] of lastOf(s.log)) {
+    const pair = s.pairs.get(id)
+    for (const [name, step] of [[s.known.get(id), -1], [now, 1]]) {
+      if (!pair || !LABELS.has(name)) continue
+      const positives = name === "positive" ? step : 0
+      c.all_positives += positives
+      if (!pair.batch || pair.round !== s.view.round) continue
+      c.positives += positives
+      c.answered += step
+    }
+  }
+  return c
+}

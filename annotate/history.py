@@ -1,0 +1,63 @@
+"""What one annotator has answered: to be looked through and corrected."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from sqlalchemy import Engine
+
+from annotate.labelling import LONGEST_NOTE, ask_if_due
+from db.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
+from db.domain import AnswerKind, InputError
+from db.engine import reading, writing
+from db.models import now
+from db.tasks import texts_of
+
+
+@dataclass(frozen=True)
+class Past:
+    """An answer with the texts of its pair."""
+
+    answer: OwnAnswer
+    left: str
+    right: str
+
+
+@dataclass(frozen=True)
+class History:
+    """Some of an annotator's answers, the newest first, and how many there are of this kind."""
+
+    shown: Sequence[Past]
+    total: int
+
+
+def history(
+    engine: Engine, project_id: int, annotator: str, limit: int, offset: int = 0,
+    answer: AnswerKind | None = None, words: str = "",
+) -> History:  # fmt: skip
+    """The annotator's answers from `offset` on; answer, words: only this answer, only pairs with this in a text."""
+    with reading(engine) as session:
+        rows = own_answers(session, project_id, annotator, limit, offset, answer=answer, words=words)
+        total = count_own_answers(session, project_id, annotator, answer, words)
+        texts = texts_of(session, [item for row in rows for item in (row.left_id, row.right_id)])
+    return History([Past(row, texts[row.left_id], texts[row.right_id]) for row in rows], total)
+
+
+def correct(
+    engine: Engine, project_id: int, annotator: str, answer_id: int, answer: AnswerKind, note: str | None = None
+) -> None:
+    """Nothing; a new answer of this annotator on the pair of an old one is stored, and counts in its place.
+
+    A retraction makes the pair unanswered again. note: in place of the old one; nothing keeps that. The next training
+    sees the correction. Raises InputError where the annotator has no such answer.
+    """
+    with writing(engine) as session:
+        old = answer_by_id(session, answer_id)
+        if old is None or (old.project_id, old.annotator) != (project_id, annotator):
+            raise InputError(f"{annotator} has no answer {answer_id} in this project: reload the page")
+        store_answers(session, [{
+            "project_id": project_id, "task_id": old.task_id, "left_id": old.left_id, "right_id": old.right_id,
+            "annotator": annotator, "answer": answer, "key": f"history-{uuid4()}", "seconds": None,
+            "note": (old.note if note is None else note.strip()[:LONGEST_NOTE]) or None, "created_at": now(),
+        }])  # fmt: skip
+    ask_if_due(engine, project_id)

@@ -1,0 +1,97 @@
+"""One's own answers, the newest first: look through them, correct them, take them back."""
+
+import streamlit as st
+from sqlalchemy import Engine
+
+from annotate.app_state import annotator, current_project, engine
+from annotate.history import Past, correct, history
+from annotate.labelling import LONGEST_NOTE
+from annotate.wording import literal
+from db.domain import LABELS, AnswerKind, InputError
+
+PAGE = 20  # answers on one page
+TITLES = {AnswerKind.POSITIVE: "Yes", AnswerKind.NEGATIVE: "No", AnswerKind.UNSURE: "Unsure"}
+SHORT = 600  # characters of a text that are shown
+
+
+def main() -> None:
+    """Nothing; the page is shown."""
+    database = engine()
+    project = current_project(database)
+    st.header("Answers", anchor=False)
+    if project is None:
+        st.info("There is no project yet. Make one from a file of texts on the page “New project”.")
+        return
+    who = annotator()
+    who_says = f"What **{literal(who)}** has answered in {literal(project.name)}."
+    st.write(f"{who_says} The next training sees what is corrected.")
+    answers(database, project.id, who)
+
+
+@st.fragment
+def answers(database: Engine, project_id: int, who: str) -> None:
+    """Nothing; a page of answers is shown, below what narrows them down."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind = st.segmented_control("Answer", LABELS, format_func=TITLES.__getitem__, key="answers_kind")
+        words = st.text_input("With these words", key="answers_words", icon=":material/search:")
+    number = st.session_state.get("answers_page", 1)
+    found = history(database, project_id, who, PAGE, (number - 1) * PAGE, kind, words.strip())
+    if number > 1 and not found.shown:  # there are fewer pages of what is asked for now
+        st.session_state["answers_page"] = 1
+        found = history(database, project_id, who, PAGE, 0, kind, words.strip())
+    if not found.total:
+        st.info("No answer is like this." if kind or words else "Nothing is answered yet under this name.")
+        return
+    st.caption(f"{found.total:,} answer{'s' if found.total > 1 else ''}")
+    for past in found.shown:
+        _show(database, project_id, who, past)
+    pages = -(-found.total // PAGE)
+    if pages > 1:
+        st.pagination(pages, key="answers_page")
+
+
+def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
+    """Nothing; one answer with what changes it."""
+    answer = past.answer
+    with st.container(border=True, key=f"past_{answer.id}"):
+        for column, text in zip(st.columns(2), (past.left, past.right), strict=True):
+            column.text(text if len(text) <= SHORT else f"{text[:SHORT]} …")
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.segmented_control(
+                "Answer to this pair", LABELS, default=answer.answer, required=True, format_func=TITLES.__getitem__,
+                key=f"change_{answer.id}", label_visibility="collapsed",
+                on_change=_change, args=(database, project_id, who, answer.id),
+            )  # fmt: skip
+            st.button(
+                "Take back", key=f"retract_{answer.id}", type="tertiary", icon=":material/undo:",
+                help="The pair is unanswered again.",
+                on_click=_store, args=(database, project_id, who, answer.id, AnswerKind.RETRACT),
+            )  # fmt: skip
+            st.text_input(
+                "Note", answer.note, key=f"note_{answer.id}", placeholder="Note", max_chars=LONGEST_NOTE,
+                label_visibility="collapsed", on_change=_annotate,
+                args=(database, project_id, who, answer.id, answer.answer),
+            )  # fmt: skip
+            seconds = "" if answer.seconds is None else f" · {answer.seconds:.1f} s"
+            st.caption(f"{answer.at:%Y-%m-%d %H:%M} UTC{seconds}")
+
+
+def _change(database: Engine, project_id: int, who: str, answer_id: int) -> None:
+    _store(database, project_id, who, answer_id, AnswerKind(st.session_state[f"change_{answer_id}"]))
+
+
+def _annotate(database: Engine, project_id: int, who: str, answer_id: int, answer: AnswerKind) -> None:
+    _store(database, project_id, who, answer_id, answer, st.session_state[f"note_{answer_id}"])
+
+
+def _store(
+    database: Engine, project_id: int, who: str, answer_id: int, answer: AnswerKind, note: str | None = None
+) -> None:
+    """Nothing; the correction is stored, or the reason why not is shown."""
+    try:
+        correct(database, project_id, who, answer_id, answer, note)
+    except InputError as error:
+        st.toast(literal(str(error)))
+
+
+main()

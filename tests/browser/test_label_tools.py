@@ -1,0 +1,190 @@
+"""What surrounds labelling in a real browser: keys of one's own, notes, text size, several candidates at once."""
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, expect
+
+from db.domain import AnswerKind
+from tests.browser.conftest import PHONE, settle
+from tests.browser.conftest import open_card as open_card
+from tests.browser.test_label import MakeDesk, shown
+
+P, N, U, S, R = AnswerKind
+RIGHT = [f"Passage {i} says something about the matter at hand." for i in range(6)]
+
+
+def answers(page: Page) -> list[str]:
+    return page.locator(".candidate-text").all_text_contents()
+
+
+def test_a_hundred_presses_ten_a_second_give_a_hundred_labels(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(100)
+    open_card(page, desk.url)
+    for i in range(100):
+        page.keyboard.press("12"[i % 2])
+        page.wait_for_timeout(100)
+    settle(page, 100)
+    assert len(desk.answers) == len({answer.task_id for answer in desk.answers}) == 100
+    assert desk.labels == [P, N] * 50
+
+
+def test_half_a_minute_offline_loses_nothing(page: Page, context: BrowserContext, make_desk: MakeDesk) -> None:
+    desk = make_desk(40)
+    open_card(page, desk.url)
+    context.set_offline(True)
+    for _ in range(30):
+        page.keyboard.press("2")
+        page.wait_for_timeout(1_000)
+    context.set_offline(False)
+    settle(page, 30)
+    assert desk.labels == [N] * 30 + [None] * 10
+    assert len(desk.answers) == 30
+
+
+def test_answers_can_be_undone_after_a_reload(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(6)
+    open_card(page, desk.url)
+    first = shown(page)
+    for key in ("1", "2", "3"):
+        page.keyboard.press(key)
+    settle(page, 3)
+    page.reload()
+    expect(page.locator("[data-act=undo]")).to_be_enabled(timeout=15_000)
+    for _ in range(3):
+        page.keyboard.press("z")
+    assert shown(page) == first
+    expect(page.locator("[data-act=undo]")).to_be_disabled()
+    page.keyboard.press("2")
+    settle(page, 4)
+    expect(page.locator(".counts")).to_have_text("Batch 1: 1 of 6 answered · 0 positive")
+    assert desk.labels == [N] + [None] * 5
+
+
+def test_a_note_is_stored_with_the_answer(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(3)
+    open_card(page, desk.url)
+    expect(page.locator(".note")).to_be_hidden()
+    page.keyboard.press("c")
+    page.keyboard.type("1 of 2: the dates differ")
+    page.keyboard.press("Enter")
+    expect(page.locator(".note")).to_be_visible()
+    page.keyboard.press("2")
+    expect(page.locator(".note")).to_be_hidden()
+    page.keyboard.press("c")
+    page.keyboard.type("dropped")
+    page.keyboard.press("Escape")
+    expect(page.locator(".note")).to_be_hidden()
+    page.keyboard.press("1")
+    settle(page, 2)
+    assert [(answer.answer, answer.note) for answer in desk.answers] == [(N, "1 of 2: the dates differ"), (P, None)]
+    page.keyboard.press("z")
+    page.keyboard.press("z")
+    expect(page.locator(".note textarea")).to_have_value("1 of 2: the dates differ")
+
+
+def test_keys_can_be_changed_and_stay_changed(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(6)
+    open_card(page, desk.url)
+    page.keyboard.press("?")
+    page.locator("[data-change=positive]").click()
+    expect(page.locator("[data-change=positive]")).to_have_text("press a key …")
+    page.keyboard.press("n")  # so far this has meant no
+    expect(page.locator("[data-change=positive]")).to_have_text("N")
+    expect(page.locator("[data-change=negative]")).to_have_text("2")
+    page.get_by_role("button", name="Close").click()
+    page.keyboard.press("n")
+    settle(page, 1)
+    page.reload()
+    expect(page.get_by_role("button", name="Yes, positive: key N")).to_be_visible(timeout=15_000)
+    page.keyboard.press("n")
+    page.keyboard.press("1")  # means nothing any more
+    page.keyboard.press("?")
+    page.get_by_role("button", name="Back to the usual keys").click()
+    page.keyboard.press("Escape")
+    page.keyboard.press("n")
+    settle(page, 2)
+    assert desk.labels == [P, P, N, None, None, None]
+
+
+def test_the_text_grows_and_stays_so(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(2)
+    open_card(page, desk.url)
+
+    def size() -> float:
+        return float(page.locator("[data-side=left]").evaluate("(box) => parseFloat(getComputedStyle(box).fontSize)"))
+
+    before = size()
+    page.keyboard.press("+")
+    page.get_by_role("button", name="Larger text").click()
+    assert size() == pytest.approx(before * 1.15**2, rel=0.01)
+    page.reload()
+    expect(page.locator(".pair")).to_be_visible(timeout=15_000)
+    assert size() == pytest.approx(before * 1.15**2, rel=0.01)
+    page.keyboard.press("-")
+    page.keyboard.press("-")
+    assert size() == before
+
+
+def test_the_pace_counts_no_idle_time(page: Page, make_desk: MakeDesk) -> None:
+    page.clock.install()
+    desk = make_desk(30)
+    open_card(page, desk.url)
+    for seconds in (2, 2, 4, 600, 600, 600):
+        page.clock.fast_forward(seconds * 1_000)
+        page.keyboard.press("2")
+    expect(page.locator(".pace")).to_have_text("60.0 s a pair · about 24 min left")
+
+
+def test_right_to_left_texts_begin_at_the_right(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(1, texts=["ما هي عاصمة فرنسا؟", "What is the capital of France?"])
+    open_card(page, desk.url)
+    direction = "(box) => getComputedStyle(box).direction"
+    sides = [page.locator(f"[data-side={side}]") for side in ("left", "right")]
+    assert [side.evaluate(direction) for side in sides] == ["rtl", "ltr"]
+
+
+def test_all_that_answer_are_marked_at_once(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(12, texts=["Who wrote it?", "When was it?"], right=RIGHT)
+    open_card(page, desk.url)
+    page.get_by_text("One question, its candidates").click()
+    expect(page.locator(".candidate-text")).to_have_count(6)
+    expect(page.locator("[data-side=asked]")).to_have_text("Who wrote it?")
+    for key in ("2", "5", "3", "3"):
+        page.keyboard.press(key)
+    page.locator(".candidate-unsure").first.click()
+    expect(page.locator("[data-act=submit]")).to_contain_text("2 of 6 answer")
+    page.keyboard.press("y")  # one key for all of them would be pressed by mistake
+    page.locator("[data-side=asked]").click()
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-side=asked]")).to_have_text("When was it?")
+    settle(page, 6)
+    assert desk.labels[:6] == [U, P, N, N, P, N]
+    page.keyboard.press("n")
+    settle(page, 12)
+    assert desk.labels[6:] == [N] * 6
+    page.keyboard.press("z")
+    page.keyboard.press("z")
+    expect(page.locator("[data-side=asked]")).to_have_text("Who wrote it?")
+    pressed = page.locator(".candidate-text[aria-pressed=true]").all_text_contents()
+    assert pressed == [RIGHT[1], RIGHT[4]]
+    page.keyboard.press("s")
+    settle(page, 30)
+    assert desk.labels == [None] * 12
+    assert [answer.answer for answer in desk.answers[-6:]] == [S] * 6
+
+
+def test_candidates_on_a_phone(page: Page, make_desk: MakeDesk) -> None:
+    page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    desk = make_desk(6, texts=["Who wrote it?"], right=RIGHT)
+    open_card(page, desk.url)
+    page.get_by_text("One question, its candidates").click()
+    page.locator(".candidate-text").nth(1).click()
+    page.locator("[data-act=submit]").click()
+    settle(page, 6)
+    assert desk.labels == [N, P, N, N, N, N]
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+def test_one_list_offers_no_candidates(page: Page, make_desk: MakeDesk) -> None:
+    desk = make_desk(2)
+    open_card(page, desk.url)
+    expect(page.get_by_text("One question, its candidates")).to_have_count(0)
