@@ -3,19 +3,14 @@
 python -m benchmarks.startup        (needs requirements-dev.txt and Chromium)
 """
 
-import os
-import socket
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.common import ROOT
+from benchmarks.app_process import start_app
 
 
 def main() -> None:
@@ -32,12 +27,9 @@ def main() -> None:
 
 def first_pair(page: Page, home: str) -> tuple[float, float]:
     """Seconds from starting the app to its first pair, and MiB of resident memory of the app process."""
-    port = _free_port()
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true"]
     started = time.perf_counter()
-    app = subprocess.Popen([*command, f"--server.port={port}"], cwd=ROOT, env={**os.environ, "ALLPAIRS_HOME": home})
+    app, port = start_app(home)
     try:
-        _wait_for(f"http://localhost:{port}/healthz")
         page.goto(f"http://localhost:{port}")
         page.get_by_role("button", name="Yes").first.wait_for()
         return time.perf_counter() - started, _resident(app.pid)
@@ -46,26 +38,9 @@ def first_pair(page: Page, home: str) -> tuple[float, float]:
         app.wait()
 
 
-def _wait_for(url: str) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(url, timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.05)
-    raise TimeoutError(f"{url} did not answer within 60 s")
-
-
 def _resident(pid: int) -> float:
     status = Path(f"/proc/{pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("localhost", 0))
-        return int(probe.getsockname()[1])
 
 
 if __name__ == "__main__":

@@ -1,11 +1,24 @@
 """Tasks: which pairs an annotator sees next, who holds them, and how far the batch is."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import CTE, ColumnElement, Select, SQLColumnExpression, and_, case, delete, func, insert, or_, select
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    Select,
+    SQLColumnExpression,
+    and_,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import Session, aliased
 
 from db.answers import counting_ids, purpose_counts
@@ -189,6 +202,18 @@ def tasks_by_id(session: Session, project_id: int, task_ids: Iterable[int]) -> d
     """Each of these tasks by its id; tasks of other projects are left out."""
     wanted = select(Task).where(Task.project_id == project_id, Task.id.in_(list(task_ids)))
     return {task.id: task for task in session.scalars(wanted)}
+
+
+def unmarked_tasks(session: Session, round_id: int) -> list[Task]:
+    """The round's tasks without a likely sentence."""
+    return list(session.scalars(select(Task).where(Task.round_id == round_id, Task.likely_start.is_(None))))
+
+
+def mark_likely(session: Session, spans: Mapping[int, tuple[int, int]]) -> None:
+    """Nothing; each of these tasks, by its id, has this likely sentence: characters of its right text."""
+    rows = [{"id": task, "likely_start": start, "likely_end": end} for task, (start, end) in spans.items()]
+    if rows:
+        session.execute(update(Task), rows)
 
 
 def texts_of(session: Session, item_ids: Iterable[int]) -> dict[int, str]:

@@ -12,6 +12,7 @@ from db.models import Round
 from db.tasks import open_sitting
 from learner.jobs.audit_draws import columns_of, draw_pairs
 from learner.jobs.auditing import is_audited, measure_models, renew_design
+from learner.jobs.passages import mark_passages
 from learner.jobs.progress import reporting
 from learner.jobs.rows import ProjectData, read_project
 from learner.jobs.state import database, job_state
@@ -26,7 +27,11 @@ def audit(project_id: int, draw: int) -> str:
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         update_figures(job_id, project_id, bool(draw))
-        return draw_sitting(project_id, draw) if draw else "the figures are up to date"
+        if not draw:
+            return "the figures are up to date"
+        made = draw_sitting(project_id, draw)
+        mark_passages(job_id, project_id, sitting=True)
+        return made
 
 
 @DBOS.step()

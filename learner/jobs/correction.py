@@ -24,6 +24,7 @@ from learner.correction import STRATA, Putative, find_putative, lowest, near
 from learner.encoder import load_encoder
 from learner.jobs.correction_figures import store_figures
 from learner.jobs.evaluation_items import blend_of, encode_rows, save_arrays, sides
+from learner.jobs.passages import mark_passages
 from learner.jobs.progress import reporting
 from learner.jobs.rows import ProjectData, read_project
 from learner.jobs.state import database, folder_of, job_state
@@ -45,6 +46,7 @@ def correction(project_id: int, number: int, recall: float, draw: int) -> str:
             for model in MODELS:
                 encode_evaluation_items(job_id, project_id, number, model)
             draw_false_positives(job_id, project_id, number, recall, draw)
+            mark_passages(job_id, project_id, sitting=True)
         return measure_corrections(job_id, project_id)
 
 

@@ -28,6 +28,7 @@ from learner.jobs.auditing import is_audited, measure_models
 from learner.jobs.background import background_of
 from learner.jobs.batches import add_batch, audits_in
 from learner.jobs.evaluation_items import BASE, rows_of
+from learner.jobs.passages import mark_passages
 from learner.jobs.progress import reporting
 from learner.jobs.rows import known_keys, read_labels, read_project
 from learner.jobs.state import database, folder_of, job_state
@@ -57,7 +58,9 @@ def next_round(project_id: int) -> str:
         plan |= encode_items(job_id, project_id, plan)
         matcher_id = evaluate_matcher(job_id, project_id, plan)
         audit_models(job_id, project_id, plan, matcher_id)
-        return make_batch(job_id, project_id, plan, matcher_id)
+        made = make_batch(job_id, project_id, plan, matcher_id)
+        mark_passages(job_id, project_id)
+        return made
 
 
 @DBOS.step()

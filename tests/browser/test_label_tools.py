@@ -4,6 +4,8 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from db.domain import AnswerKind
+from db.engine import writing
+from db.tasks import mark_likely
 from tests.browser.conftest import PHONE, settle
 from tests.browser.conftest import open_card as open_card
 from tests.browser.test_label import MakeDesk, shown
@@ -188,3 +190,20 @@ def test_one_list_offers_no_candidates(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(2)
     open_card(page, desk.url)
     expect(page.get_by_text("One question, its candidates")).to_have_count(0)
+
+
+def test_the_likely_sentence_of_a_passage_is_in_sight(page: Page, make_desk: MakeDesk) -> None:
+    sentence = "The book was written by Mary."
+    passage = " ".join(
+        [f"Sentence {i} tells of something else at some length." for i in range(60)] + [sentence] + ["End."]
+    )
+    desk = make_desk(1, texts=["Who wrote the book?"], right=[passage])
+    start = passage.index(sentence)
+    with writing(desk.engine) as session:
+        mark_likely(session, {desk.tasks[0].id: (start, start + len(sentence))})
+    open_card(page, desk.url)
+    likely = page.locator("[data-side=right] mark.likely")
+    expect(likely).to_have_text(sentence)
+    expect(likely).to_be_in_viewport()
+    assert page.locator("mark.differs").count() == 0
+    assert page.locator("[data-side=right]").text_content() == passage
