@@ -186,6 +186,8 @@ class Task(Base):
     # Characters of the right text, where it is a passage: the sentence that is most like the left text.
     likely_start: Mapped[int | None]
     likely_end: Mapped[int | None]
+    # The labelled pairs most like this one when it was chosen: [left_id, right_id, how alike (mean cosine)].
+    alike: Mapped[list[Any] | None] = mapped_column(JSON)
 
 
 class Lease(Base):

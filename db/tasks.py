@@ -192,7 +192,7 @@ def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 
     The audit tasks of a batch go in with its others: ids ascend with positions, so that they do not tell them apart.
     """
-    empty = {"p": None, "inclusion": None, "stratum": None, "design_id": None, "purpose": Purpose.TRAIN}
+    empty = {"p": None, "inclusion": None, "stratum": None, "design_id": None, "alike": None, "purpose": Purpose.TRAIN}
     tasks = [empty | row for row in sorted(rows, key=lambda row: row["position"])]
     if tasks:
         session.execute(insert(Task), tasks)

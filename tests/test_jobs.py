@@ -13,6 +13,7 @@ from sqlalchemy import Engine, func, select
 
 from annotate.jobs import cancel as cancel_job
 from annotate.jobs import list_jobs, request_round
+from annotate.why import read_score
 from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Cancelled, InputError, Purpose, Split
 from db.engine import artifacts, reading, writing
 from db.jobs import add_job
@@ -199,6 +200,21 @@ def test_answers_of_one_class_train_nothing(
     run(engine, project)
     assert newest(engine, project)[0].note == ""
     assert matcher_of(engine, 2).labels == 7
+
+
+def test_a_later_batch_knows_labelled_pairs_like_its_own_and_keeps_their_scores(engine: Engine, project: int) -> None:
+    run(engine, project)
+    assert {str(task.alike) for task in newest(engine, project)[1]} == {"[]"}
+    labelled = answer_batch(engine, project, half)
+    run(engine, project)
+    for task in newest(engine, project)[1]:
+        assert task.alike is not None
+        assert {(left, right) for left, right, _ in task.alike} <= pairs(labelled)
+        likeness = [how for *_, how in task.alike]
+        assert len(likeness) == 3
+        assert likeness == sorted(likeness, reverse=True)
+    trained = matcher_of(engine, 1)
+    assert all(read_score(trained, task.left_id, task.right_id) is not None for task in labelled)
 
 
 def test_only_unsure_answers(engine: Engine, project: int) -> None:

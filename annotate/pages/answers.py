@@ -4,8 +4,10 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from annotate.app_state import annotator, current_project, engine
+from annotate.components.why import why
 from annotate.history import Past, correct, history
 from annotate.labelling import LONGEST_NOTE
+from annotate.why import reasons
 from annotate.wording import literal
 from db.domain import LABELS, AnswerKind, InputError
 
@@ -72,8 +74,19 @@ def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
                 label_visibility="collapsed", on_change=_annotate,
                 args=(database, project_id, who, answer.id, answer.answer),
             )  # fmt: skip
+            with st.popover("Why this pair", key=f"why_{answer.id}", type="tertiary", on_change="rerun") as opened:
+                if opened.open:
+                    _why(database, project_id, answer.task_id)
             seconds = "" if answer.seconds is None else f" · {answer.seconds:.1f} s"
             st.caption(f"{answer.at:%Y-%m-%d %H:%M} UTC{seconds}")
+
+
+def _why(database: Engine, project_id: int, task_id: int | None) -> None:
+    """Nothing; draws why the pair of the task was put up."""
+    if task_id is None:
+        st.write("This label was imported: nobody put the pair up here.")
+    else:
+        why(reasons(database, project_id, task_id))
 
 
 def _change(database: Engine, project_id: int, who: str, answer_id: int) -> None:

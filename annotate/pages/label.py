@@ -9,6 +9,7 @@ from annotate.app_state import annotator, current_project, engine
 from annotate.audits import drop_sitting
 from annotate.components.card import SITTINGS, card, outbox, why_empty
 from annotate.components.job_status import failure, progress_in_words
+from annotate.components.why import why
 from annotate.jobs import NEXT_ROUND, request_round
 from annotate.labelling import (
     Pair,
@@ -23,6 +24,7 @@ from annotate.labelling import (
     serve,
     sitting_of,
 )
+from annotate.why import last_answered, reasons
 from annotate.wording import literal
 from db.domain import AnswerKind, InputError, Kind, Settings
 from db.jobs import OPEN
@@ -69,7 +71,24 @@ def desk(database: Engine, project_id: int, who: str, question: str, bipartite: 
         st.page_link("../pages/monitor.py", label="See the figures on the Monitor page", icon=":material/monitoring:")
     if not pairs or standing.progress.complete or is_open(standing.job):
         meanwhile(database, project_id, who, standing, sitting)
+    why_last(database, project_id, who)
     without_keyboard(database, project_id, who, question, pairs[0] if pairs else None, standing, sitting)
+
+
+@st.fragment
+def why_last(database: Engine, project_id: int, who: str) -> None:
+    """Nothing; why the pair that was answered last had been put up is on the page, once somebody asks."""
+    with st.expander("Why was the last pair put up?", key="why_last", on_change="rerun") as opened:
+        if not opened.open:
+            return
+        task = last_answered(database, project_id, who)
+        if task is None:
+            st.write("Nothing is answered yet. Before an answer the reasons would sway it.")
+        else:
+            found = reasons(database, project_id, task)
+            for column, text in zip(st.columns(2), (found.left, found.right), strict=True):
+                column.text(text)
+            why(found)
 
 
 def choose_queue(database: Engine, project_id: int) -> Sitting | None:

@@ -1,14 +1,21 @@
 """A batch as rows: training tasks, with audit tasks mixed in where no known positives measure the project."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 from sqlalchemy.orm import Session
 
 from db.audits import audit_rows, design_by_id
+from db.matchers import SCORES
 from db.models import Round
 from db.tasks import add_tasks
+from learner.alike import most_alike
 from learner.jobs.audit_draws import Candidate, columns_of
-from learner.jobs.rows import ProjectData, tasks_of
+from learner.jobs.rows import Alike, ProjectData, tasks_of
 from learner.rounds import Batch
+from learner.space import BLENDED, scores
+from learner.training import Labelled
 
 Audit = tuple[int, list[Candidate]]  # the design's id, and pairs of its decks
 
@@ -18,9 +25,30 @@ def audits_in(size: int, every: int) -> int:
     return size // max(every - 1, 1) if every else 0
 
 
+def alike_of(batch: Batch, data: ProjectData, vectors: np.ndarray, labelled: Labelled) -> list[Alike]:
+    """Of each pair of the batch the labelled pairs most like it under these blended vectors (items, d)."""
+    pairs, seen = (np.column_stack([each.left, each.right]) for each in (batch.pairs, labelled))
+    places, alike = most_alike(vectors[:, :-1], pairs, seen, data.dataset.symmetric)
+    ids = data.item_ids[seen]
+    return [
+        [(int(ids[place, 0]), int(ids[place, 1]), round(float(how), 3)) for place, how in zip(*row, strict=True)]
+        for row in zip(places, alike, strict=True)
+    ]
+
+
+def keep_scores(folder: Path, data: ProjectData, vectors: np.ndarray, known: np.ndarray) -> None:
+    """Nothing; the scores of the pairs with these keys, under these blended vectors (items, d), lie in the folder."""
+    left, right = np.divmod(np.sort(known), len(data.item_ids))
+    score = scores(vectors, left, right, BLENDED)
+    aside = folder / f"{SCORES}.{os.getpid()}.tmp"  # a worker taken for dead may still be writing its own
+    with aside.open("wb") as file:
+        np.savez(file, left=data.item_ids[left], right=data.item_ids[right], score=score)
+    aside.replace(folder / SCORES)
+
+
 def add_batch(
-    session: Session, row: Round, batch: Batch, p: np.ndarray | None, data: ProjectData, audit: Audit | None,
-    rng: np.random.Generator,
+    session: Session, row: Round, batch: Batch, p: np.ndarray | None, alike: list[Alike], data: ProjectData,
+    audit: Audit | None, rng: np.random.Generator,
 ) -> None:  # fmt: skip
     """Nothing; the round and its tasks are stored. `row.size` training tasks are the batch, the others its reserve.
 
@@ -28,7 +56,7 @@ def add_batch(
     """
     session.add(row)
     session.flush()
-    tasks = tasks_of(batch, data, p, row.project_id, row.id)
+    tasks = tasks_of(batch, data, p, alike, row.project_id, row.id)
     if audit is not None:
         design = design_by_id(session, audit[0])
         assert design is not None

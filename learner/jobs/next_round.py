@@ -26,7 +26,7 @@ from learner.jobs.audit_designs import FOLDER
 from learner.jobs.audit_draws import draw_pairs
 from learner.jobs.auditing import is_audited, measure_models
 from learner.jobs.background import background_of
-from learner.jobs.batches import add_batch, audits_in
+from learner.jobs.batches import add_batch, alike_of, audits_in, keep_scores
 from learner.jobs.evaluation_items import BASE, rows_of
 from learner.jobs.passages import mark_passages
 from learner.jobs.progress import reporting
@@ -183,10 +183,14 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         size = batch_size_of(plan["number"], settings.first, settings.growth, settings.growth_kind)
         layer = _layer(plan)
         background = background_of(engine, project_id, data, settings, progress)
+        vectors = np.load(_vectors(project_id, job_id))
         batch = choose(
-            data.dataset, np.load(_vectors(project_id, job_id)), layer, known, size + min(size, MOST_RESERVE),
-            settings, np.random.default_rng([settings.seed, number]), progress, background, BLENDED,
+            data.dataset, vectors, layer, known, size + min(size, MOST_RESERVE), settings,
+            np.random.default_rng([settings.seed, number]), progress, background, BLENDED,
         )  # fmt: skip
+        alike = alike_of(batch, data, vectors, background.labelled)
+        if plan["trains"]:
+            keep_scores(_folder(project_id, job_id), data, vectors, known)
         size = min(size, len(batch.pairs))
         audits = audits_in(size, data.settings.audit_every) if is_audited(data) else 0
         with reading(engine) as session:
@@ -200,7 +204,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
                 )  # fmt: skip
                 p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])
-                add_batch(session, row, batch, p, data, audit, rng)
+                add_batch(session, row, batch, p, alike, data, audit, rng)
     _tidy(project_id, job_id)
     return f"batch {number}: {size} pairs by {batch.strategy}"
 

@@ -13,6 +13,8 @@ from learner.dataset import Dataset, make_dataset
 from learner.rounds import Batch
 from learner.training import Labelled
 
+Alike = list[tuple[int, int, float]]  # left_id, right_id, how alike
+
 
 @dataclass(frozen=True)
 class ProjectData:
@@ -63,9 +65,9 @@ def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarr
 
 
 def tasks_of(
-    batch: Batch, data: ProjectData, p: np.ndarray | None, project_id: int, round_id: int
+    batch: Batch, data: ProjectData, p: np.ndarray | None, alike: list[Alike], project_id: int, round_id: int
 ) -> list[dict[str, object]]:
-    """The columns of the batch's tasks, in its order."""
+    """The columns of the batch's tasks, in its order; alike: of each the labelled pairs most like it."""
     left, right = data.item_ids[batch.pairs.left].tolist(), data.item_ids[batch.pairs.right].tolist()
     return [
         {
@@ -77,6 +79,7 @@ def tasks_of(
             "strategy": batch.strategy,
             "score": float(batch.pairs.score[at]),
             "p": None if p is None else float(p[at]),
+            "alike": alike[at],
         }
         for at in range(len(left))
     ]

@@ -1,4 +1,4 @@
-"""notes: what an annotator remarks on a pair, and the sentence of a passage that is likely to answer"""
+"""notes: what an annotator remarks on a pair, the likely sentence of a passage, and labelled pairs like a task's"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -13,3 +13,4 @@ def upgrade() -> None:
     with op.batch_alter_table("tasks") as table:
         table.add_column(sa.Column("likely_start", sa.Integer(), nullable=True))
         table.add_column(sa.Column("likely_end", sa.Integer(), nullable=True))
+        table.add_column(sa.Column("alike", sa.JSON(), nullable=True))

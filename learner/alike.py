@@ -1,0 +1,39 @@
+"""Which labelled pairs are most like a pair: what a model that is asked about it has seen."""
+
+import numpy as np
+
+BLOCK = 1_024  # pairs compared with all labelled ones at once
+
+
+def most_alike(
+    vectors: np.ndarray, pairs: np.ndarray, labelled: np.ndarray, symmetric: bool, k: int = 3
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each pair the positions of the k labelled pairs most like it, the most alike first, and how alike they are.
+
+    Two arrays (n, k), int64 and float32; fewer columns where fewer pairs are labelled. Pairs are alike by the mean
+    cosine of their left and of their right texts; in a project of one list (symmetric) whichever way round gives more.
+
+    vectors: (texts, d), of any length; pairs, labelled: (n, 2) and (m, 2) rows of vectors.
+    """
+    k = min(k, len(labelled))
+    places = np.empty((len(pairs), k), dtype=np.int64)
+    alike = np.empty((len(pairs), k), dtype=np.float32)
+    if not k:
+        return places, alike
+    seen = [_unit(vectors[labelled[:, side]]) for side in (0, 1)]
+    for at in range(0, len(pairs), BLOCK):
+        block = pairs[at : at + BLOCK]
+        asked = [_unit(vectors[block[:, side]]) for side in (0, 1)]
+        similarity = asked[0] @ seen[0].T + asked[1] @ seen[1].T
+        if symmetric:
+            similarity = np.maximum(similarity, asked[0] @ seen[1].T + asked[1] @ seen[0].T)
+        best = np.argpartition(-similarity, k - 1, axis=1)[:, :k]
+        order = np.argsort(-np.take_along_axis(similarity, best, 1), axis=1, kind="stable")
+        places[at : at + BLOCK] = np.take_along_axis(best, order, 1)
+        alike[at : at + BLOCK] = np.take_along_axis(similarity, places[at : at + BLOCK], 1) / 2
+    return places, alike
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    unit: np.ndarray = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    return unit
