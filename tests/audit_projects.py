@@ -1,7 +1,9 @@
 """Projects without known positives for tests of audit jobs, an annotator who is never wrong, and the whole truth."""
 
 import itertools
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -36,15 +38,20 @@ def make_audited(engine: Engine, encoder: Path, **settings: Any) -> int:
     return make_project(engine, texts(), evaluation=EVALUATION, encoder=str(encoder), **(quick | settings))
 
 
-def add_model(engine: Engine, project_id: int, number: int, encoder: Path) -> int:
-    """The id of a new matcher: the pre-trained encoder itself as number 0, else this one with an output layer."""
+def add_model(
+    engine: Engine, project_id: int, number: int, encoder: Path, blend: Mapping[str, Any] = MappingProxyType({})
+) -> int:
+    """The id of a new matcher: the pre-trained encoder itself as number 0, else this one with an output layer.
+
+    blend: what counts beside the cosine, as `learner.blend.Blend.as_dict` has it.
+    """
     folder = f"project-{project_id}/job-{number}/model" if number else None
     if folder is not None:
         (artifacts() / folder).parent.mkdir(parents=True)
         (artifacts() / folder).symlink_to(encoder)
-    layer = {"w": 9.0, "b": -8.0} if number else {}
+    made: dict[str, Any] = {"folder": folder, "details": dict(blend)} | ({"w": 9.0, "b": -8.0} if number else {})
     with writing(engine) as session:
-        row = Matcher(project_id=project_id, number=number, encoder=str(encoder), folder=folder, **layer)
+        row = Matcher(project_id=project_id, number=number, encoder=str(encoder), **made)
         session.add(row)
         session.flush()
         return row.id

@@ -1,6 +1,7 @@
 """The job `audit` and the audit tasks of batches, step by step: what is drawn, what it measures, what never trains."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -321,11 +322,19 @@ def test_every_model_is_measured_on_the_same_labels(engine: Engine, project: int
     assert change["low"] <= change["value"] <= change["high"]
 
 
+SPELLING = {"ngrams": 0.4, "words": 0.3, "numbers": 0.1, "length": 0.1}
+
+
+@pytest.mark.parametrize(
+    "blends", [({}, {}), ({"crowding": 0.25}, {"crowding": 0.25, "lexical": SPELLING})], ids=["cosine", "blended"]
+)
 def test_with_the_whole_pool_labelled_the_figures_are_those_of_gold(
-    engine: Engine, project: int, encoders: list[Path]
+    engine: Engine, encoders: list[Path], blends: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
+    project = make_audited(engine, encoders[0], crowding=blends[0].get("crowding", 0.0))
+    add_model(engine, project, 0, encoders[0], blends[0])
     draw_and_label(engine, project, 10_000)
-    add_model(engine, project, 1, encoders[1])
+    add_model(engine, project, 1, encoders[1], blends[1])
     run_audit(engine, project)
     known = in_pool(engine, project)
     assert sum(known.values()) > 40
@@ -333,7 +342,8 @@ def test_with_the_whole_pool_labelled_the_figures_are_those_of_gold(
         gold = exact(engine, project, number, known).estimates
         for name, (value, low, high) in figures(evaluation_of(engine, number)).items():
             if name in gold:
-                assert value == pytest.approx(gold[name].value, abs=0.03), (number, name)
+                # half precision puts pairs of nearly equal score in another order
+                assert value == pytest.approx(gold[name].value, abs=0.04), (number, name)
                 assert high - low < 0.02, (number, name)
 
 
