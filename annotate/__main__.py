@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import annotate.cli_lifecycle  # noqa: F401  (adds its commands to `project`)
 from annotate.cli_labels import labels
 from annotate.cli_output import group, run
 from annotate.cli_projects import project

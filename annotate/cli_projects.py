@@ -1,4 +1,4 @@
-"""The commands `project create|list|show|delete`."""
+"""The commands `project create|list|show`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,9 +12,7 @@ from annotate.projects import (
     Summary,
     checked_settings,
     create_project,
-    delete_project,
     list_projects,
-    project_by_name,
     project_summary,
 )
 from db.corpus.corpus import load_corpus
@@ -102,17 +100,21 @@ def _read_text(path: Path) -> str:
 
 
 @project.command("list")
-def list_all(as_json: Json = False) -> None:
+def list_all(
+    everything: Annotated[bool, typer.Option("--all", help="Archived projects too, and those in the bin.")] = False,
+    as_json: Json = False,
+) -> None:
     """List the projects, the newest first.
 
-    Example: python -m annotate project list --json
+    Example: python -m annotate project list --all --json
     """
-    projects = list_projects(database())
+    projects = list_projects(database(), everything)
     if as_json:
         print_json([_row(found) for found in projects])
     elif projects:
-        header = ("name", "kind", "batches", *LABELS, "made")
-        print_columns(header, ((p.name, p.kind, p.rounds, *_counts(p), f"{p.created_at:%Y-%m-%d}") for p in projects))
+        header = ("name", "state", "kind", "batches", *LABELS, "made")
+        rows = ((p.name, p.state, p.kind, p.rounds, *_counts(p), f"{p.created_at:%Y-%m-%d}") for p in projects)
+        print_columns(header, rows)
     else:
         remark("there is no project yet; python -m annotate project create --help says how to make one")
 
@@ -126,22 +128,6 @@ def show(name: Name, as_json: Json = False) -> None:
     _print(project_summary(database(), name), as_json, {})
 
 
-@project.command()
-def delete(
-    name: Name,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-) -> None:
-    """Delete a project with its labels and matchers.
-
-    Example: python -m annotate project delete questions --yes
-    """
-    engine = database()
-    found = project_by_name(engine, name)
-    if not yes:
-        typer.confirm(f"Delete {found.name!r} with {sum(_counts(found))} labels?", abort=True, err=True)
-    delete_project(engine, found.id)
-
-
 def _counts(found: ProjectRow) -> list[int]:
     return [found.answers.get(answer, 0) for answer in LABELS]
 
@@ -150,6 +136,7 @@ def _row(found: ProjectRow) -> dict[str, Any]:
     return {
         "id": found.id,
         "name": found.name,
+        "state": found.state,
         "kind": found.kind.value,
         "created_at": found.created_at.isoformat(),
         "batches": found.rounds,
@@ -166,7 +153,7 @@ def _print(summary: Summary, as_json: bool, more: dict[str, Any]) -> None:
             _row(found) | {"items": _nested(summary), "gold": gold, "settings": found.settings.model_dump()} | more
         )
         return
-    rows = [("name", found.name), ("kind", found.kind), ("batches", found.rounds)]
+    rows = [("name", found.name), ("state", found.state), ("kind", found.kind), ("batches", found.rounds)]
     rows += [(f"labels, {answer}", count) for answer, count in zip(LABELS, _counts(found), strict=True)]
     rows += [(f"items, {where}", count) for where, count in items.items()]
     rows += [(f"gold, {label}", count) for label, count in gold.items()]

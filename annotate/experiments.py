@@ -85,11 +85,14 @@ class FigureFile:
 
 
 def list_experiments(engine: Engine) -> list[ExperimentRow]:
-    """Every experiment, the newest first: those of jobs, and those whose folder was put among theirs."""
+    """Every experiment, the newest first: those of jobs, and those whose folder was put among theirs.
+
+    Those of projects in the bin are left out.
+    """
     with reading(engine) as session:
-        found = [(job, session.get_one(Project, job.project_id).name) for job in jobs_of_kind(session, EXPERIMENT)]
-    rows = [_of_job(job, project) for job, project in found]
-    others = [_of_folder(name) for name in experiment_names() if name not in {row.id for row in rows}]
+        found = [(job, session.get_one(Project, job.project_id)) for job in jobs_of_kind(session, EXPERIMENT)]
+    rows = [_of_job(job, project.name) for job, project in found if project.deleted_at is None]
+    others = [_of_folder(name) for name in experiment_names() if name not in {job.id for job, _ in found}]
     return sorted([*rows, *others], key=lambda row: row.at, reverse=True)
 
 

@@ -1,8 +1,9 @@
 """The figures over all pairs in words: their names, their intervals, how they were made, how they changed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import Any
 
 from db.domain import Estimate
 from db.models import Evaluation, Matcher
@@ -51,7 +52,12 @@ class Change:
 
 def estimate(evaluation: Evaluation, measure: str) -> Estimate | None:
     """A measure of an evaluation, or nothing where it could not be measured."""
-    stored = evaluation.estimates.get(measure)
+    return stored_estimate(evaluation.estimates, measure)
+
+
+def stored_estimate(estimates: Mapping[str, Any], measure: str) -> Estimate | None:
+    """A measure among an evaluation's estimates, or nothing where it could not be measured."""
+    stored = estimates.get(measure)
     if not stored or stored["value"] is None or not isfinite(stored["value"]):
         return None
     return Estimate(stored["value"], stored["low"], stored["high"], stored["method"], stored.get("labels", 0))

@@ -1,4 +1,7 @@
-"""Jobs as the app sees them: asked for, watched, cancelled. The worker does them."""
+"""Jobs as the app sees them: asked for, watched, cancelled. The worker does them.
+
+No job can be asked for on a project that is archived or in the bin: that is an InputError.
+"""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -14,6 +17,7 @@ from db.domain import InputError, Settings
 from db.engine import jobs_url, reading, writing
 from db.jobs import EXPERIMENT, PREVIEW
 from db.models import Job, Worker
+from db.projects import live_project
 from db.tasks import newest_round, open_sitting, unanswered
 
 # The worker registers the queue and the kinds of job under these names.
@@ -56,6 +60,7 @@ def request_preview(engine: Engine, project_id: int, settings: Settings) -> str:
     It waits in the queue while another job is at work. Raises InputError while another preview is being made.
     """
     with writing(engine) as session:
+        live_project(session, project_id)
         last = jobs.last_job(session, project_id, [PREVIEW])
         if last is not None and last.state in jobs.OPEN:
             raise InputError("a preview is being made: wait until it is done, or cancel it")
@@ -70,6 +75,7 @@ def request_experiment(engine: Engine, project_id: int, definition: dict[str, An
     definition: as in an experiment's file, without data sets. Raises InputError while another one of the project runs.
     """
     with writing(engine) as session:
+        live_project(session, project_id)
         last = jobs.last_job(session, project_id, [EXPERIMENT])
         if last is not None and last.state in jobs.OPEN:
             raise InputError("an experiment on this project is at work: wait until it is done, or cancel it")
@@ -83,6 +89,7 @@ def _request(
 ) -> str:
     """The id of a new job, or where it `joins` that of the open one of its kind."""
     with writing(engine) as session:
+        live_project(session, project_id)
         job = jobs.open_job(session, project_id)
         if job is None:
             check(session, project_id)

@@ -18,7 +18,16 @@ from db.domain import SIMULATED, AnswerKind, InputError, Kind, Settings, Side, S
 from db.engine import artifacts, reading, writing
 from db.items import add_corpus, gold_label_counts, item_counts
 from db.models import Project
-from db.projects import add_project, all_projects, checked_name, project_named, project_of, remove_project, round_count
+from db.projects import (
+    add_project,
+    all_projects,
+    binned_projects,
+    checked_name,
+    project_named,
+    project_of,
+    remove_project,
+    round_count,
+)
 from learner.catalog import STRATEGIES
 
 
@@ -33,6 +42,7 @@ class ProjectRow:
     created_at: datetime
     answers: dict[AnswerKind, int]
     rounds: int
+    state: str = "active"  # or archived, or binned
 
 
 @dataclass(frozen=True)
@@ -113,19 +123,20 @@ def _share(corpus: Corpus, wanted: float) -> float:
     return wanted if abs(share - wanted) < 0.01 else share
 
 
-def list_projects(engine: Engine) -> list[ProjectRow]:
-    """Every project, the newest first."""
+def list_projects(engine: Engine, everything: bool = False) -> list[ProjectRow]:
+    """Every project, the newest first: if `everything`, archived ones too, and then those in the bin."""
     with reading(engine) as session:
-        return [_row(session, project) for project in all_projects(session)]
+        binned = binned_projects(session) if everything else []
+        return [_row(session, project) for project in (*all_projects(session, archived=everything), *binned)]
 
 
-def project_by_name(engine: Engine, name: str) -> ProjectRow:
-    """The project of this name.
+def project_by_name(engine: Engine, name: str, in_bin: bool = False) -> ProjectRow:
+    """The project of this name; one in the bin only if asked for.
 
     Raises InputError where there is none.
     """
     with reading(engine) as session:
-        return _row(session, project_named(session, name))
+        return _row(session, project_named(session, name, in_bin))
 
 
 def project_contents(engine: Engine, project_id: int) -> Contents:
@@ -159,12 +170,11 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
 
 
 def delete_project(engine: Engine, project_id: int) -> None:
-    """Nothing; the project, its labels and its matchers are gone."""
+    """Nothing; the project, its labels and its matchers are gone for good (`lifecycle.bin_project` can be undone)."""
     with writing(engine) as session:
         folders = remove_project(session, project_of(session, project_id))
     for folder in folders:
         shutil.rmtree(artifacts() / folder, ignore_errors=True)
-    shutil.rmtree(artifacts() / f"project-{project_id}", ignore_errors=True)  # a later project may get the same id
 
 
 def _row(session: Session, project: Project) -> ProjectRow:
@@ -176,6 +186,7 @@ def _row(session: Session, project: Project) -> ProjectRow:
         created_at=project.created_at,
         answers=label_counts(session, project.id),
         rounds=round_count(session, project.id),
+        state="binned" if project.deleted_at else "archived" if project.archived_at else "active",
     )
 
 

@@ -17,12 +17,15 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from annotate.demo import ensure_demo
 from annotate.jobs import worker_alive
+from annotate.lifecycle import empty_bin
 from db.engine import make_engine, migrate, writing
 from db.jobs import remove_worker, report_worker
+from db.models import now
 
 ROOT = Path(__file__).parent.parent
 WORKER = [sys.executable, "-m", "learner", "worker"]
 LOOK_EVERY, LONGEST_WAIT = 2.0, 60.0  # seconds
+EMPTY_EVERY = 3600.0  # seconds between two looks into the bin
 
 log = logging.getLogger(__name__)
 
@@ -36,18 +39,31 @@ def serve(port: int = 8501, address: str = "localhost") -> None:
 
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Nothing; while the app runs the database is up to date and a worker is alive."""
+    """Nothing; while the app runs the database is up to date, a worker is alive, and the bin is emptied in time."""
     migrate()
     engine = make_engine()
     ensure_demo(engine)
-    keeper = asyncio.create_task(_keep_worker(engine))
+    tasks = [asyncio.create_task(_keep_worker(engine)), asyncio.create_task(_keep_bin(engine))]
     try:
         yield
     finally:
-        keeper.cancel()
-        with suppress(asyncio.CancelledError):
-            await keeper
+        for task in tasks:
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
         engine.dispose()
+
+
+async def _keep_bin(engine: Engine) -> None:
+    """Removes what has lain in the bin for too long, at the start and every hour."""
+    while True:
+        try:
+            removed = await asyncio.to_thread(empty_bin, engine, now())
+            for name in removed:
+                log.info("the project %r was removed from the bin for good", name)
+        except SQLAlchemyError:
+            log.exception("the bin could not be emptied")
+        await asyncio.sleep(EMPTY_EVERY)
 
 
 async def _keep_worker(engine: Engine) -> None:

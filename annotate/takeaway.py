@@ -99,6 +99,7 @@ def _found(matcher_id: int) -> tuple[str, Matcher] | None:
     try:
         with reading(engine) as session:
             matcher = session.get(Matcher, matcher_id)
-            return (session.get_one(Project, matcher.project_id).name, matcher) if matcher else None
+            project = session.get_one(Project, matcher.project_id) if matcher else None
+            return (project.name, matcher) if matcher and project and project.deleted_at is None else None
     finally:
         engine.dispose()

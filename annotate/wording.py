@@ -17,6 +17,13 @@ def duration(seconds: float) -> str:
     return f"{seconds / 3600:.1f} h"
 
 
+def megabytes(size: int) -> str:
+    """A number of bytes in its largest fitting unit: `812 kB`, `3.4 MB`, `1.2 GB`."""
+    if size < 1_000_000:
+        return f"{-(-size // 1000)} kB"
+    return f"{size / 1e6:,.1f} MB" if size < 1_000_000_000 else f"{size / 1e9:,.1f} GB"
+
+
 def ago(time: datetime) -> str:
     """How long ago the time was."""
     seconds = (now() - time).total_seconds()

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from datetime import timedelta
 from uuid import uuid4
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
 from db.models import Job, Worker, now
@@ -32,6 +32,12 @@ def add_job(session: Session, project_id: int, kind: str) -> Job:
     job = Job(id=f"{kind}-{project_id}-{uuid4().hex[:12]}", project_id=project_id, kind=kind)
     session.add(job)
     return job
+
+
+def stop_jobs(session: Session, project_id: int) -> None:
+    """Nothing; none of the project's jobs is waiting or running: a worker that is at one ends it within seconds."""
+    open_jobs = update(Job).where(Job.project_id == project_id, Job.state.in_(OPEN))
+    session.execute(open_jobs.values(cancel=True, state="cancelled", updated_at=now()))
 
 
 def list_jobs(session: Session, project_id: int) -> list[Job]:

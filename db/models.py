@@ -59,12 +59,15 @@ class Project(Base):
     kind: Mapped[Kind]
     settings: Mapped[dict[str, Any]]
     created_at: Mapped[datetime] = mapped_column(default=now)
+    archived_at: Mapped[datetime | None]  # since then it is left out of lists and selection, and no job runs for it
+    deleted_at: Mapped[datetime | None]  # since then it lies in the bin
 
 
 class Item(Base):
     """One text. Identical texts are one item with several identifiers."""
 
     __tablename__ = "items"
+    __table_args__ = (Index("ix_items_counted", "project_id", "side", "split"),)  # counting reads no texts
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     side: Mapped[Side]
@@ -203,7 +206,10 @@ class Answer(Base):
     """One act of one annotator on one pair. Append-only: undo and correction are new rows."""
 
     __tablename__ = "answers"
-    __table_args__ = (Index("ix_answers_pair", "project_id", "left_id", "right_id", "annotator"),)
+    __table_args__ = (
+        Index("ix_answers_pair", "project_id", "left_id", "right_id", "annotator"),
+        Index("ix_answers_counted", "project_id", "created_at", "answer"),
+    )
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     task_id: Mapped[int | None] = mapped_column(ForeignKey("tasks.id", ondelete="SET NULL"), index=True)

@@ -1,6 +1,7 @@
 """Projects: made, found, changed, removed."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import delete, func, select
@@ -18,15 +19,34 @@ MAX_NAME = 80
 def add_project(session: Session, name: str, kind: Kind, settings: dict[str, Any]) -> Project:
     """The new project, without items.
 
-    Raises InputError for a name that is empty, too long, unprintable or taken.
+    Raises InputError for a name that is empty, too long, unprintable or taken (see `free_name`).
     """
-    project = Project(name=checked_name(name), kind=kind, settings=settings)
+    project = Project(name=free_name(session, name), kind=kind, settings=settings)
     session.add(project)
     try:
         session.flush()
-    except IntegrityError:
-        raise InputError(f"there is a project named {project.name!r} already; choose another name") from None
+    except IntegrityError:  # somebody else has made it in this moment
+        raise InputError(_TAKEN[""].format(project.name)) from None
     return project
+
+
+_TAKEN = {
+    "": "there is a project named {!r} already; choose another name",
+    "archived": "there is an archived project named {!r}; choose another name",
+    "binned": "a project named {!r} is in the bin; choose another name, or remove that one for good",
+}
+
+
+def free_name(session: Session, name: str) -> str:
+    """The name without white space around it.
+
+    Raises InputError as `checked_name` does, and for a name that is taken, in the archive and in the bin too.
+    """
+    name = checked_name(name)
+    found = session.execute(select(Project.archived_at, Project.deleted_at).where(Project.name == name)).first()
+    if found is not None:
+        raise InputError(_TAKEN["binned" if found.deleted_at else "archived" if found.archived_at else ""].format(name))
+    return name
 
 
 def checked_name(name: str) -> str:
@@ -42,16 +62,19 @@ def checked_name(name: str) -> str:
     return name
 
 
-def project_named(session: Session, name: str) -> Project:
-    """The project of this name.
+def project_named(session: Session, name: str, in_bin: bool = False) -> Project:
+    """The project of this name, be it archived or not; one in the bin only if that is asked for.
 
     Raises InputError where there is none.
     """
     project = session.scalar(select(Project).where(Project.name == name.strip()))
     if project is None:
-        names = session.scalars(select(Project.name).order_by(Project.name).limit(10)).all()
+        kept = select(Project.name).where(Project.deleted_at.is_(None))
+        names = session.scalars(kept.order_by(Project.name).limit(10)).all()
         known = f"there are {', '.join(map(repr, names))}" if names else "there are none yet"
         raise InputError(f"there is no project named {name.strip()[:MAX_NAME]!r}; {known}")
+    if project.deleted_at is not None and not in_bin:
+        raise InputError(f"the project {project.name!r} is in the bin: restore it first")
     return project
 
 
@@ -66,9 +89,32 @@ def project_of(session: Session, project_id: int) -> Project:
     return project
 
 
-def all_projects(session: Session) -> Sequence[Project]:
-    """Every project, the newest first."""
-    return session.scalars(select(Project).order_by(Project.created_at.desc(), Project.id.desc())).all()
+def live_project(session: Session, project_id: int) -> Project:
+    """The project of this id.
+
+    Raises InputError where there is none, and where it is archived or in the bin.
+    """
+    project = project_of(session, project_id)
+    if project.deleted_at is not None or project.archived_at is not None:
+        where = "archived" if project.deleted_at is None else "in the bin"
+        raise InputError(f"the project {project.name!r} is {where}: restore it on the page “Projects” first")
+    return project
+
+
+def all_projects(session: Session, archived: bool = False) -> Sequence[Project]:
+    """Every project, the newest first: without those in the bin, and without archived ones unless asked for."""
+    kept = select(Project).where(Project.deleted_at.is_(None))
+    if not archived:
+        kept = kept.where(Project.archived_at.is_(None))
+    return session.scalars(kept.order_by(Project.created_at.desc(), Project.id.desc())).all()
+
+
+def binned_projects(session: Session, before: datetime | None = None) -> Sequence[Project]:
+    """The projects in the bin, the last one deleted first; with `before`, those deleted earlier than that."""
+    binned = select(Project).where(Project.deleted_at.is_not(None))
+    if before is not None:
+        binned = binned.where(Project.deleted_at < before)
+    return session.scalars(binned.order_by(Project.deleted_at.desc(), Project.id.desc())).all()
 
 
 def round_count(session: Session, project_id: int) -> int:
@@ -77,13 +123,19 @@ def round_count(session: Session, project_id: int) -> int:
     return session.scalar(batches) or 0
 
 
-def remove_project(session: Session, project: Project) -> list[str]:
-    """The artifact folders of the project's matchers, designs and experiments; its rows are gone."""
-    matchers = select(Matcher.folder).where(Matcher.project_id == project.id)
-    designs = select(Design.folder).where(Design.project_id == project.id)
-    experiments = select(Job.id).where(Job.project_id == project.id, Job.kind == EXPERIMENT)
+def artifact_folders(session: Session, project_id: int) -> list[str]:
+    """The folders below the artifact folder that hold the project's vectors, matchers, designs and experiments."""
+    matchers = select(Matcher.folder).where(Matcher.project_id == project_id)
+    designs = select(Design.folder).where(Design.project_id == project_id)
+    experiments = select(Job.id).where(Job.project_id == project_id, Job.kind == EXPERIMENT)
     found = [folder for folders in (matchers, designs) for folder in session.scalars(folders) if folder]
     found += [f"{FOLDER}/{job_id}" for job_id in session.scalars(experiments)]  # they hold copies of the texts
+    return [*found, f"project-{project_id}"]
+
+
+def remove_project(session: Session, project: Project) -> list[str]:
+    """The project's artifact folders, to be removed; its rows are gone."""
+    found = artifact_folders(session, project.id)
     session.execute(delete(Lease).where(Lease.task_id.in_(select(Task.id).where(Task.project_id == project.id))))
     for table in (Answer, Task, Round, Gold, Identifier, Item):  # children first: the cascade would look for each
         session.execute(delete(table).where(table.project_id == project.id))

@@ -70,8 +70,34 @@ def test_a_project_is_made_shown_listed_and_deleted(folder: Path, capsys: pytest
     assert [found["name"] for found in json.loads(capsys.readouterr().out)] == ["Q"]
     assert annotate("project", "list") == 0
     assert "symmetric" in capsys.readouterr().out
-    assert annotate("project", "delete", "Q", "--yes") == 0
+    assert annotate("project", "delete", "Q", "--yes", "--now") == 0
     assert projects() == []
+
+
+def states(capsys: pytest.CaptureFixture[str], *options: str) -> dict[str, str]:
+    capsys.readouterr()
+    assert annotate("project", "list", "--json", *options) == 0
+    return {found["name"]: found["state"] for found in json.loads(capsys.readouterr().out)}
+
+
+def test_a_project_is_copied_archived_binned_and_restored(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate("project", "create", "Q", "--left", "q.csv", "--gold", "gold.csv") == 0
+    assert annotate("labels", "import", "Q", "gold.csv") == 0
+    assert annotate("project", "duplicate", "Q", "--labels") == 0
+    assert capsys.readouterr().out.endswith("Q copy\n")
+    assert annotate("project", "duplicate", "Q", "--as", "Other") == 0
+    assert annotate("project", "archive", "Q copy") == 0
+    assert annotate("project", "delete", "Other", "--yes") == 0
+    assert states(capsys) == {"Q": "active"}
+    assert states(capsys, "--all") == {"Q copy": "archived", "Q": "active", "Other": "binned"}
+    assert "'Other' is in the bin" in failure(capsys, "project", "show", "Other")
+    assert "in the bin; choose another name" in failure(capsys, "project", "duplicate", "Q", "--as", "Other")
+    assert "neither archived nor in the bin" in failure(capsys, "project", "restore", "Q")
+    for name in ("Other", "Q copy"):
+        assert annotate("project", "restore", name) == 0
+    assert states(capsys) == {"Other": "active", "Q copy": "active", "Q": "active"}
+    assert annotate("labels", "export", "Q copy", "--out", "out.jsonl", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 4
 
 
 def test_a_bipartite_project_with_every_option(folder: Path) -> None:
@@ -138,7 +164,12 @@ def test_a_failure_that_is_nobodys_input_is_one_line_too(
 
 @pytest.mark.parametrize(
     "command",
-    ["project create", "project list", "project show", "project delete", "labels export", "labels import", "serve"],
+    [
+        *(f"project {name}" for name in ("create", "list", "show", "duplicate", "archive", "restore", "delete")),
+        "labels export",
+        "labels import",
+        "serve",
+    ],
 )
 def test_every_command_has_help_with_an_example(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert annotate(*command.split(), "--help") == 0

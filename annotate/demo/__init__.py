@@ -8,7 +8,8 @@ from sqlalchemy import Engine, insert
 from sqlalchemy.orm import Session
 
 from annotate.jobs import request_round
-from annotate.projects import create_project, list_projects
+from annotate.lifecycle import has_projects
+from annotate.projects import create_project
 from db.corpus.corpus import load_corpus
 from db.domain import SEED_STRATEGY, Settings, Side
 from db.engine import writing
@@ -30,7 +31,7 @@ SETTINGS = Settings(
 
 def ensure_demo(engine: Engine) -> None:
     """Nothing; an empty database has the demo project afterwards, unless `ALLPAIRS_DEMO` is 0."""
-    if os.environ.get("ALLPAIRS_DEMO") == "0" or list_projects(engine):
+    if os.environ.get("ALLPAIRS_DEMO") == "0" or has_projects(engine):
         return
     corpus = load_corpus(FOLDER / "questions.csv", None, FOLDER / "gold.csv")
     project_id = create_project(engine, NAME, corpus, SETTINGS)

@@ -12,12 +12,12 @@ from annotate.components.settings_form import problems as settings_problems
 from annotate.components.settings_form import settings_form
 from annotate.importing import Findings, Source, check, guess_columns, guess_gold_columns, keep_upload, load
 from annotate.jobs import request_round
-from annotate.projects import create_project, list_projects
+from annotate.lifecycle import name_problem
+from annotate.projects import create_project
 from annotate.wording import literal
 from db.corpus.corpus import Columns
 from db.corpus.files import FORMATS, preview
 from db.domain import InputError, Settings
-from db.projects import checked_name
 
 ONE, TWO = "One list: which of these texts match each other?", "Two lists: which left texts match which right ones?"
 NO_LABEL = "(none: every pair is positive)"
@@ -158,12 +158,8 @@ def report(findings: Findings) -> None:
 def _name_problems(name: str) -> list[str]:
     if not name.strip():
         return ["Give the project a name."]
-    try:
-        wanted = checked_name(name)
-    except InputError as error:
-        return [f"Name: {error}."]
-    taken = any(project.name == wanted for project in list_projects(engine()))
-    return [f"There is a project named {wanted!r} already."] if taken else []
+    problem = name_problem(engine(), name)
+    return [f"{problem[0].upper()}{problem[1:]}."] if problem else []
 
 
 def create(name: str, source: Source | None, entered: dict[str, object], wrong: list[str]) -> None:

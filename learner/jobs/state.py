@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.domain import Cancelled, InputError
 from db.engine import make_engine, writing
-from db.models import Job, now
+from db.models import Job, Project, now
 
 log = logging.getLogger(__name__)
 
@@ -27,9 +27,13 @@ def database() -> Iterator[Engine]:
 
 @contextmanager
 def job_state(job_id: str) -> Iterator[None]:
-    """Nothing; keeps the row's state: running, then done, cancelled, or failed with one sentence and the traceback."""
-    _set(job_id, state="running", error=None, traceback=None)
+    """Nothing; keeps the row's state: running, then done, cancelled, or failed with one sentence and the traceback.
+
+    Raises Cancelled before any work is done where the row is cancelled already, and where there is none, because its
+    project was deleted, archived or put into the bin while the job waited in the queue.
+    """
     try:
+        _begin(job_id)
         yield
     except (Cancelled, dbos_error.DBOSWorkflowCancelledError, dbos_error.DBOSWorkflowConflictIDError):
         _mark_cancelled(job_id)
@@ -39,6 +43,21 @@ def job_state(job_id: str) -> Iterator[None]:
         _set(job_id, state="failed", error=_sentence(error), traceback=traceback.format_exc())
         raise
     _set(job_id, state="done", stage="", fraction=1.0, seconds_left=None)
+
+
+def _begin(job_id: str) -> None:
+    """Nothing; the row says that the job is running."""
+    with database() as engine, writing(engine) as session:
+        job = session.get(Job, job_id)
+        project = session.get(Project, job.project_id) if job is not None else None
+        if job is None or project is None:
+            raise Cancelled(job_id)
+        job.cancel |= project.archived_at is not None or project.deleted_at is not None
+        wanted = not job.cancel
+        if wanted:
+            job.state, job.error, job.traceback, job.updated_at = "running", None, None, now()
+    if not wanted:
+        raise Cancelled(job_id)
 
 
 def _sentence(error: Exception) -> str:
