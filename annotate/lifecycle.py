@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from itertools import count
 
 from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
 
 from annotate.projects import delete_project
 from db.answers import label_counts
@@ -101,6 +102,12 @@ def restore_project(engine: Engine, project_id: int) -> None:
             raise InputError(f"the project {project.name!r} is neither archived nor in the bin")
 
 
+def list_archive(engine: Engine) -> list[str]:
+    """The names of the archived projects, the newest first."""
+    with reading(engine) as session:
+        return [project.name for project in all_projects(session, archived=True) if project.archived_at is not None]
+
+
 def list_bin(engine: Engine) -> list[Binned]:
     """The projects in the bin, the last one deleted first."""
     with reading(engine) as session:
@@ -141,7 +148,7 @@ def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str =
         project = project_of(session, project_id)
         if project.deleted_at is not None:
             raise InputError(f"the project {project.name!r} is in the bin: restore it first")
-        named = name or _name_of_copy(set(session.scalars(select(Project.name))), project.name)
+        named = name or _name_of_copy(session, project.name)
         copy = add_project(session, free_name(session, named), project.kind, dict(project.settings))
         copy_items(session, project_id, copy.id)
         if labels:
@@ -149,7 +156,14 @@ def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str =
         return copy.id, copy.name
 
 
-def _name_of_copy(taken: set[str], name: str) -> str:
+def name_of_copy(engine: Engine, name: str) -> str:
+    """The first free name of "… copy", "… copy 2" and so on."""
+    with reading(engine) as session:
+        return _name_of_copy(session, name)
+
+
+def _name_of_copy(session: Session, name: str) -> str:
+    taken = set(session.scalars(select(Project.name)))
     endings = (" copy" if number == 1 else f" copy {number}" for number in count(1))
     names = (name[: MAX_NAME - len(ending)].rstrip() + ending for ending in endings)
     return next(candidate for candidate in names if candidate not in taken)

@@ -53,7 +53,8 @@ def upload(page: AppTest, which: str, path: Path) -> None:
 
 def said(page: AppTest) -> str:
     kinds = (page.title, page.subheader, page.markdown, page.caption, page.error, page.success, page.warning, page.info)
-    return "\n".join(element.value for kind in kinds for element in kind)
+    bars = [bar.proto.text for bar in page.get("progress")]
+    return "\n".join([*(element.value for kind in kinds for element in kind), *bars])
 
 
 def disabled(page: AppTest) -> bool:
@@ -84,7 +85,7 @@ def test_each_project_has_a_card_with_its_counts_and_links(engine: Engine) -> No
     assert "Help \\*desk\\*" in text
     assert "one list of 6 texts" in text
     assert "two lists, 2 × 3 texts" in text
-    assert "Batch 1 · 0 labels" in text
+    assert "Batch 1 · 0 of 3 answered" in text
     assert "The first batch is not made yet." in text
     links = [(link.proto.page, link.proto.query_string) for link in page.get("page_link")]
     assert ("", "project=Products") in links  # labelling is the start page

@@ -1,66 +1,81 @@
-"""All projects: what each contains and how far it is."""
+"""All projects: how far each is, and what can be done with it as a whole."""
 
-from datetime import datetime
+from collections.abc import Sequence
 
 import streamlit as st
 
 from annotate.app_state import engine
-from annotate.projects import Contents, ProjectRow, list_projects, project_contents
+from annotate.components.project_card import TO_TOUR, project_card
+from annotate.components.project_dialogs import REMOVE, ask, open_dialog, restore, undo_bar
+from annotate.lifecycle import Binned, list_archive, list_bin
+from annotate.overview import ORDERS, Overview, arranged, read_overviews
 from annotate.wording import ago, literal
-from db.domain import AnswerKind, Kind, Side
-from db.engine import database_url
 
 NEW = "../pages/new_project.py"
+MANY = 6  # projects, from which on they can be searched and sorted
+SHOWN = 12  # cards that are drawn at first, and that each press adds
 
 
 def main() -> None:
     """Nothing; draws the page."""
-    projects = list_projects(engine())
+    if name := st.session_state.pop(TO_TOUR, None):
+        st.switch_page("../pages/label.py", query_params={"project": name})
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.title("Projects", anchor=False, width="content")
         if st.button("New project", key="new_project", type="primary", icon=":material/add:"):
             st.switch_page(NEW)
+    undo_bar()
+    archived = len(list_archive(engine()))
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        search = st.container(horizontal=True, vertical_alignment="bottom")
+        show = bool(archived) and st.toggle(f"Show archived ({archived})", key="show_archived")
+    projects = read_overviews(engine(), archived=show)
     if not projects:
         st.info("There is no project yet. Make one from a file of texts.", icon=":material/folder_open:")
-    for start in range(0, len(projects), 2):  # row by row, so that one column on a phone keeps the order
-        for column, project in zip(st.columns(2), projects[start : start + 2], strict=False):
-            with column, st.container(border=True, height="stretch"):
-                card(project)
+    if len(projects) > MANY:
+        with search:
+            projects = find(projects)
+    cards(projects)
+    binned(list_bin(engine()))
+    open_dialog()
 
 
-def card(project: ProjectRow) -> None:
-    """Nothing; draws one project."""
-    st.subheader(literal(project.name), anchor=False)
-    contents = _contents(database_url(), project.id, project.created_at)
-    st.write(" · ".join([*_size(project.kind, contents), f"made {ago(project.created_at)}"]))
-    st.caption(_progress(project))
-    with st.container(horizontal=True):
-        to = {"project": project.name}
-        st.page_link("../pages/label.py", label="Label", icon=":material/rule:", query_params=to)
-        st.page_link("../pages/monitor.py", label="Monitor", icon=":material/monitoring:", query_params=to)
+def find(projects: Sequence[Overview]) -> list[Overview]:
+    """The projects that the person looks for, in the order that was chosen."""
+    wanted = st.text_input("Search", key="search", placeholder="Part of a name", icon=":material/search:")
+    order = st.selectbox("Order", list(ORDERS), key="order")
+    return arranged(projects, wanted, order)
 
 
-@st.cache_data(show_spinner=False, max_entries=1000)
-def _contents(url: str, project_id: int, created_at: datetime) -> Contents:
-    """What was imported never changes; the time tells a project from a deleted one with the same number."""
-    return project_contents(engine(), project_id)
+def cards(projects: Sequence[Overview]) -> None:
+    """Nothing; draws the cards, two beside each other, and a button for more."""
+    shown = projects[: st.session_state.get("cards_shown", SHOWN)]
+    for start in range(0, len(shown), 2):  # row by row, so that one column on a phone keeps the order
+        for column, project in zip(st.columns(2), shown[start : start + 2], strict=False):
+            with column, st.container(border=True, height="stretch", key=f"project_{project.id}"):
+                project_card(project)
+    if more := len(projects) - len(shown):
+        st.button(f"Show more ({more} left)", key="show_more", on_click=_show_more)
 
 
-def _size(kind: Kind, contents: Contents) -> list[str]:
-    left, right = contents.count(Side.LEFT), contents.count(Side.RIGHT)
-    size = f"one list of {left:,} texts" if kind == Kind.SYMMETRIC else f"two lists, {left:,} × {right:,} texts"
-    known = [f"{contents.gold_positives:,} known positives"] if contents.gold_positives else []
-    return [size, *known]
+def _show_more() -> None:
+    st.session_state["cards_shown"] = st.session_state.get("cards_shown", SHOWN) + SHOWN
 
 
-def _progress(project: ProjectRow) -> str:
-    if not project.rounds:
-        return "The first batch is not made yet."
-    counts = {answer: project.answers.get(answer, 0) for answer in AnswerKind}
-    return (
-        f"Batch {project.rounds} · {sum(counts.values()):,} labels: {counts[AnswerKind.POSITIVE]:,} positive, "
-        f"{counts[AnswerKind.NEGATIVE]:,} negative, {counts[AnswerKind.UNSURE]:,} unsure"
-    )
+def binned(projects: Sequence[Binned]) -> None:
+    """Nothing; draws the bin, where there is something in it."""
+    if not projects:
+        return
+    with st.expander(f"Bin ({len(projects)})", icon=":material/delete:", key="bin"):
+        for project in projects:
+            with st.container(horizontal=True, vertical_alignment="center", key=f"binned_{project.id}"):
+                st.markdown(f"**{literal(project.name)}**", width="content")
+                when = f"deleted {ago(project.deleted_at)}, gone for good on {project.until:%d %B}"
+                st.caption(when, width="content")
+                st.button("Restore", key=f"unbin_{project.id}", icon=":material/undo:", on_click=restore,
+                          args=(project.id, project.name))  # fmt: skip
+                st.button("Remove for good", key=f"remove_{project.id}", type="tertiary", on_click=ask,
+                          args=(REMOVE, project.id, project.name))  # fmt: skip
 
 
 main()

@@ -6,8 +6,10 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from annotate.app_state import MAX_ANNOTATOR, annotator, current_project, engine
+from annotate.components.tour import tour
 from annotate.jobs import worker_alive
 from annotate.labelling import leave
+from annotate.lifecycle import list_archive
 from annotate.wording import literal
 from db.engine import reading
 from db.projects import all_projects
@@ -36,6 +38,7 @@ def main() -> None:
         pick_project(database)
         name_annotator(database)
     warn_without_worker(database)
+    tour(current_project(database))
     page.run()
 
 
@@ -47,7 +50,9 @@ def pick_project(database: Engine) -> None:
     if project is None:
         return
     if asked not in (None, project.name):
-        st.warning(f"There is no project named {literal(asked)}; this is {literal(project.name)}.")
+        named = f"There is no project named {literal(asked)}"
+        what = f"{literal(asked)} is archived" if asked in list_archive(database) else named
+        st.warning(f"{what}; this is {literal(project.name)}.")
     with reading(database) as session:
         names = [other.name for other in all_projects(session)]
     key = _show("project", project.name)

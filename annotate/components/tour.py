@@ -1,0 +1,57 @@
+"""The tour of the demo project: three steps, above every page, until the annotator ends it."""
+
+import streamlit as st
+
+from annotate.app_state import annotator, engine
+from annotate.demo import NAME
+from annotate.tour import Stage, Step, dismiss, is_dismissed, stage_of
+from db.models import Project
+
+EVERY = 3  # seconds between two looks at how far the demo is
+TITLES = {Step.LABEL: "Label a few pairs", Step.TRAIN: "A model is trained", Step.MEASURE: "See what it is worth"}
+
+
+def tour(project: Project | None) -> None:
+    """Nothing; draws the tour where this is the demo project and the annotator has not ended it."""
+    if project is None or project.name != NAME or is_dismissed(annotator()):
+        return
+    done = stage_of(engine(), project.id).step == Step.MEASURE
+    st.fragment(_tour, run_every=None if done else EVERY)(project.id)
+
+
+def _tour(project_id: int) -> None:
+    stage = stage_of(engine(), project_id)
+    with st.container(border=True, key="tour", gap="xsmall"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
+            st.markdown("  \u2003".join(_title(step, stage.step) for step in Step), width="content")
+            last = stage.step == Step.MEASURE
+            st.button("Finish" if last else "End the tour", key="end_tour", type="primary" if last else "tertiary",
+                      on_click=dismiss, args=(annotator(),))  # fmt: skip
+        st.write(_words(stage))
+        page, label = ("label", "Go to Label") if stage.step == Step.LABEL else ("monitor", "Go to Monitor")
+        if stage.step != Step.TRAIN:
+            st.page_link(f"../pages/{page}.py", label=label, icon=":material/arrow_forward:")
+
+
+def _title(step: Step, current: Step) -> str:
+    """The step's name: ticked when it is done, strong when it is at hand, pale when it is to come."""
+    if step < current:
+        return f":green[:material/check_circle:] {TITLES[step]}"
+    return f"**{step} {TITLES[step]}**" if step == current else f":gray[{step} {TITLES[step]}]"
+
+
+def _words(stage: Stage) -> str:
+    if stage.step == Step.LABEL:
+        return (
+            "On the page Label, say of each pair whether both questions ask for the same thing: key 1 for yes, "
+            f"2 for no, 3 for unsure; z takes an answer back. {stage.answered} of {stage.size} pairs are answered."
+        )
+    if stage.step == Step.TRAIN:
+        return (
+            "The batch is complete, and the model learns from it by itself: about a minute on two cores. You can go on "
+            "labelling meanwhile. The next batch holds the pairs that the new model finds hardest to call."
+        )
+    return (
+        "Monitor shows average precision over all pairs of the questions kept for measuring, before training and after "
+        "each round: how many of the pairs it ranks highest are right. Every batch you label adds a round."
+    )
