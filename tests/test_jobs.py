@@ -552,3 +552,69 @@ def test_there_is_nothing_to_train_on_before_the_first_answer(engine: Engine, pr
         request_round(engine, project)
     answer(engine, newest(engine, project)[1][0], POSITIVE)
     assert request_round(engine, project)
+
+
+def change_settings(engine: Engine, project_id: int, **values: object) -> None:
+    with writing(engine) as session:
+        row = session.get_one(Project, project_id)
+        row.settings = row.settings | values
+
+
+@pytest.fixture(scope="module")
+def other_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("other"), texts(), seed=1)
+
+
+def base_of(engine: Engine, project_id: int) -> tuple[int, str, float, list[float]]:
+    """Id, encoder, crowding and the scores of the measured curve of the pre-trained encoder's row."""
+    with reading(engine) as session:
+        matcher = session.scalars(select(Matcher).where(Matcher.project_id == project_id, Matcher.number == 0)).one()
+        evaluation = session.get_one(Evaluation, matcher.id)
+        crowding = matcher.details.get("crowding", 0.0)
+        return matcher.id, matcher.encoder, crowding, evaluation.curve["score"]
+
+
+@pytest.mark.parametrize("changed", ["encoder", "crowding"])
+def test_before_training_another_encoder_or_score_is_measured_in_place_of_the_old(
+    engine: Engine, project: int, encoder: Path, other_encoder: Path, changed: str
+) -> None:
+    run(engine, project)
+    answer_batch(engine, project, lambda position: POSITIVE)  # of one class: nothing trains
+    before = base_of(engine, project)
+    change_settings(engine, project, **{changed: {"encoder": str(other_encoder), "crowding": 0.3}[changed]})
+    run(engine, project)
+    after = base_of(engine, project)
+    assert after[0] == before[0]  # batch 1 names it
+    assert after[1:3] == ((str(other_encoder), 0.0) if changed == "encoder" else (str(encoder), 0.3))
+    assert after[3] != before[3]
+    fresh = make_project(engine, texts(), name="Fresh", evaluation=10, **{"encoder": after[1], "crowding": after[2],
+                         "first": 6, "neighbours": 10})  # fmt: skip
+    copy_gold(engine, project, fresh)
+    run(engine, fresh)
+    assert base_of(engine, fresh)[3] == pytest.approx(after[3])
+
+
+def copy_gold(engine: Engine, source: int, target: int) -> None:
+    with writing(engine) as session:
+        offset = min(session.scalars(select(Item.id).where(Item.project_id == target))) - min(
+            session.scalars(select(Item.id).where(Item.project_id == source))
+        )
+        for pair in session.scalars(select(Gold).where(Gold.project_id == source)).all():
+            session.add(Gold(project_id=target, left_id=pair.left_id + offset, right_id=pair.right_id + offset,
+                             positive=True))  # fmt: skip
+
+
+def test_a_round_does_not_go_on_from_a_model_of_another_encoder(
+    engine: Engine, project: int, other_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_settings(engine, project, warm_start=True)
+    run(engine, project)
+    answer_batch(engine, project, lambda position: POSITIVE if position % 2 else NEGATIVE)
+    run(engine, project)
+    change_settings(engine, project, encoder=str(other_encoder))
+    started: list[str] = []
+    real = steps.load_encoder
+    monkeypatch.setattr(steps, "load_encoder", lambda name: started.append(name) or real(name))  # type: ignore[func-returns-value]
+    answer_batch(engine, project, lambda position: POSITIVE if position % 2 else NEGATIVE)
+    run(engine, project)
+    assert started[0] == str(other_encoder)

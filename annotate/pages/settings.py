@@ -6,7 +6,10 @@ from streamlit.delta_generator import DeltaGenerator
 from annotate.app_state import current_project, engine
 from annotate.components.settings_form import problems, settings_form
 from annotate.components.strategy_preview import strategy_preview
-from annotate.projects import delete_project, update_settings
+from annotate.implications import implications
+from annotate.lifecycle import KEPT, bin_project
+from annotate.projects import update_settings
+from annotate.situation import situation_of
 from annotate.wording import literal
 from db.domain import Settings
 from db.models import Project
@@ -31,8 +34,21 @@ def main() -> None:
     wrong = problems(entered)
     with places["Batches"]:
         strategy_preview(project.id, entered, possible=not wrong)
+    implied(project, entered, wrong)
     save(project, entered, wrong)
     danger(project)
+
+
+def implied(project: Project, entered: dict[str, object], wrong: list[str]) -> None:
+    """Nothing; draws what the changes imply, where there are any and they are possible."""
+    old = Settings.model_validate(project.settings)
+    if wrong or old.model_dump() | entered == old.model_dump():
+        return
+    new = Settings.model_validate(old.model_dump() | entered)
+    lines = implications(old, new, situation_of(engine(), project.id))
+    with st.container(border=True, key="implications"):
+        st.markdown("**What the change implies**")
+        st.markdown("\n".join(f"- {line}" for line in lines) or "Nothing: it has no effect on this project.")
 
 
 def save(project: Project, entered: dict[str, object], wrong: list[str]) -> None:
@@ -53,11 +69,14 @@ def save(project: Project, entered: dict[str, object], wrong: list[str]) -> None
 def danger(project: Project) -> None:
     """Nothing; draws the deletion of the project, which its typed name confirms."""
     st.subheader("Delete the project", anchor=False)
-    st.write("Its texts, labels, rounds and models go for good. The page “Monitor” has the labels as a file.")
+    st.write(
+        f"Its texts, labels, rounds and models lie in the bin on the page “Projects” for {KEPT.days} days, and can be "
+        "restored whole. After that they are gone. The page “Monitor” has the labels as a file."
+    )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(f"To confirm, type its name: {literal(project.name)}", key=f"confirm_{project.id}")
         if st.button("Delete", key="delete", icon=":material/delete:", disabled=typed != project.name):
-            delete_project(engine(), project.id)
+            bin_project(engine(), project.id)
             st.query_params.pop("project", None)
             st.rerun()
 

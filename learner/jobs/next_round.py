@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from db.domain import SPREAD_STRATEGY, Settings, batch_size_of
 from db.engine import artifacts, reading, writing
 from db.matchers import matcher_of, newest_matcher
-from db.models import Answer, Evaluation, Matcher, Round
+from db.models import Answer, Evaluation, Matcher, Round, now
 from db.tasks import newest_round
 from learner.blend import Blend, blended
 from learner.encoder import load_encoder
@@ -27,7 +27,7 @@ from learner.jobs.audit_draws import draw_pairs
 from learner.jobs.auditing import is_audited, measure_models
 from learner.jobs.background import background_of
 from learner.jobs.batches import add_batch, alike_of, audits_in, keep_scores
-from learner.jobs.evaluation_items import BASE, rows_of
+from learner.jobs.evaluation_items import BASE, blend_of, rows_of
 from learner.jobs.passages import mark_passages
 from learner.jobs.progress import reporting
 from learner.jobs.rows import known_keys, read_labels, read_project
@@ -98,7 +98,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
             labelled = read_labels(session, project_id, data, plan["cutoff"])
             before = newest_matcher(session, project_id)
         start = data.settings.encoder
-        if data.settings.warm_start and before and before.folder:
+        if data.settings.warm_start and before and before.folder and before.encoder == start:
             start = str(artifacts() / before.folder)
         encoder = load_encoder(start)
         layer = train(encoder, data.dataset.texts, labelled, data.settings, progress)
@@ -147,7 +147,8 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
             stored = matcher_of(session, project_id, plan["number"] if plan["trains"] else 0)
             data = read_project(session, project_id)
         # A job that was cancelled after this step has left a matcher of this number: this job's own takes its place.
-        if stored is not None and stored.folder == _model_name(project_id, job_id, plan):
+        mine = stored is not None and stored.folder == _model_name(project_id, job_id, plan)
+        if stored is not None and mine and (plan["trains"] or _is_pretrained(stored, data.settings)):
             return stored.id
         started = time.monotonic()
         measured = evaluate(data.dataset, np.load(_vectors(project_id, job_id)), progress, _layer(plan), BLENDED)
@@ -209,14 +210,24 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
     return f"batch {number}: {size} pairs by {batch.strategy}"
 
 
+def _is_pretrained(matcher: Matcher, settings: Settings) -> bool:
+    """Whether the matcher is the encoder of these settings, its scores made as they say."""
+    return matcher.encoder == settings.encoder and blend_of(matcher).crowding == settings.crowding
+
+
 def _store_matcher(
     session: Session, job_id: str, project_id: int, settings: Settings, plan: Plan, measured: AllPairs | None
 ) -> int:
     trained, layer = plan.get("training", {}), _layer(plan)
     seconds = {"train": trained.get("seconds"), "encode": plan["encode_seconds"], "evaluate": plan["evaluate_seconds"]}
     number = plan["number"] if plan["trains"] else 0
-    session.execute(delete(Matcher).where(Matcher.project_id == project_id, Matcher.number == number))
+    pretrained = None if plan["trains"] else matcher_of(session, project_id, 0)
+    if pretrained is None:
+        session.execute(delete(Matcher).where(Matcher.project_id == project_id, Matcher.number == number))
+    else:  # of another encoder by now; batches name it, so the row stays
+        session.execute(delete(Evaluation).where(Evaluation.matcher_id == pretrained.id))
     row = Matcher(
+        id=pretrained.id if pretrained else None,
         project_id=project_id,
         number=number,
         folder=_model_name(project_id, job_id, plan),
@@ -232,8 +243,9 @@ def _store_matcher(
             "loss": trained.get("loss"),
             "seconds": {stage: value for stage, value in seconds.items() if value is not None},
         },
+        created_at=now(),
     )
-    session.add(row)
+    row = session.merge(row)
     session.flush()
     if measured:
         session.add(

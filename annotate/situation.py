@@ -1,0 +1,46 @@
+"""How far a project is, as far as it decides what a change of its settings implies."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Engine, func, select
+
+from db.answers import label_counts
+from db.engine import reading
+from db.evaluations import evaluation_items, gold_counts
+from db.jobs import open_job
+from db.matchers import newest_matcher
+from db.models import Item
+from db.tasks import newest_round
+
+
+@dataclass(frozen=True)
+class Situation:
+    """How far one project is."""
+
+    items: int
+    labels: int
+    batch: int  # number of the newest batch, 0 before the first one
+    matcher: int | None  # number of the newest model, 0 for the pre-trained encoder, nothing before that
+    gold: bool  # whether known pairs measure
+    measured_items: int  # items kept for measuring
+    at_work: bool  # whether a job waits or runs
+
+    @property
+    def trained(self) -> bool:
+        """Whether there is a trained model."""
+        return bool(self.matcher)
+
+
+def situation_of(engine: Engine, project_id: int) -> Situation:
+    """How far the project is."""
+    with reading(engine) as session:
+        newest, matcher = newest_round(session, project_id), newest_matcher(session, project_id)
+        return Situation(
+            items=session.scalar(select(func.count()).where(Item.project_id == project_id)) or 0,
+            labels=sum(label_counts(session, project_id).values()),
+            batch=(newest.number or 0) if newest else 0,
+            matcher=matcher.number if matcher else None,
+            gold=gold_counts(session, project_id)[1] > 0,
+            measured_items=evaluation_items(session, project_id),
+            at_work=open_job(session, project_id) is not None,
+        )
