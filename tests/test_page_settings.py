@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from annotate.components.settings_form import GROUPS, LABELS, problems
+from annotate.lifecycle import list_bin
 from annotate.projects import list_projects
 from annotate.wording import literal
 from db.domain import PAPER_SETTINGS, SIMULATED, Settings
@@ -78,6 +79,18 @@ def test_settings_are_saved(engine: Engine, project: int) -> None:
     assert page.button(key="save").disabled
 
 
+def test_what_a_change_implies_is_said_before_it_is_saved(engine: Engine, project: int) -> None:
+    page = open_page()
+    assert "What the change implies" not in "\n".join(text.value for text in page.markdown)
+    field(page, project, "encoder").set_value("bge-small").run()
+    (said,) = [text.value for text in page.markdown if text.value.startswith("- ")]
+    assert said.replace("\\", "").startswith("- All 2 texts are encoded again by bge-small")
+    field(page, project, "encoder").set_value(DEFAULTS["encoder"])
+    field(page, project, "audit_every").set_value(3).run()  # no item is kept for measuring
+    assert "Nothing: it has no effect on this project." in [text.value for text in page.markdown]
+    assert stored(engine).model_dump() == DEFAULTS
+
+
 def test_each_impossible_value_is_named_and_nothing_is_saved(engine: Engine, project: int) -> None:
     page = open_page()
     field(page, project, "first").set_value(1)
@@ -127,6 +140,7 @@ def test_a_project_is_deleted_only_by_its_name(engine: Engine, project: int) -> 
     page.button(key="delete").click().run()
     assert not page.exception
     assert [row.name for row in list_projects(engine)] == ["Old *name*"]
+    assert [binned.name for binned in list_bin(engine)] == ["With rounds"]
     assert "Old \\*name\\*" in page.text_input(key=f"confirm_{project}").label
 
 

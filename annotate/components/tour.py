@@ -1,5 +1,7 @@
 """The tour of the demo project: three steps, above every page, until the annotator ends it."""
 
+from typing import Literal
+
 import streamlit as st
 
 from annotate.app_state import annotator, engine
@@ -25,8 +27,10 @@ def _tour(project_id: int) -> None:
         with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
             st.markdown("  \u2003".join(_title(step, stage.step) for step in Step), width="content")
             last = stage.step == Step.MEASURE
-            st.button("Finish" if last else "End the tour", key="end_tour", type="primary" if last else "tertiary",
-                      on_click=dismiss, args=(annotator(),))  # fmt: skip
+            kind: Literal["primary", "tertiary"] = "primary" if last else "tertiary"
+            if st.button("Finish" if last else "End the tour", key="end_tour", type=kind):
+                dismiss(annotator())
+                st.rerun()
         st.write(_words(stage))
         page, label = ("label", "Go to Label") if stage.step == Step.LABEL else ("monitor", "Go to Monitor")
         if stage.step != Step.TRAIN:

@@ -1,0 +1,183 @@
+"""Whole projects in a real browser: duplicated, archived, deleted and brought back; the tour; with pictures."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import Engine, select
+
+from annotate.lifecycle import archive_project, bin_project
+from annotate.projects import delete_project, list_projects
+from db.domain import AnswerKind
+from db.engine import make_engine, migrate, writing
+from db.models import Answer, Matcher, Project, Round, Task, Worker, now
+from tests.browser.conftest import DESKTOP, PHONE, App, free_port
+from tests.conftest import ROOT
+from tests.factories import make_project, make_round
+from tests.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
+
+EXACT, SAMPLED = "Example (made-up figures)", "Example without gold (made-up figures)"
+NEW, OLD, GONE = "Products, two lists", "Questions of 2024", "First attempt"
+SIZES = {"desktop": DESKTOP | {"height": 1250}, "phone": PHONE | {"height": 2300}}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.fixture
+def own(home: Path) -> Iterator[tuple[App, Engine]]:
+    """An app of its own: what is listed is all there is."""
+    url = f"sqlite:///{home / 'allpairs.db'}"
+    migrate(url)
+    engine = make_engine(url)
+    with writing(engine) as session:  # the app starts a worker unless one is alive
+        session.add(Worker(executor_id="test", host="test", pid=0, device="cpu", seen_at=now() + timedelta(days=1)))
+    app = App(home, free_port(), demo=True)
+    app.start()  # an empty database: the demo is made
+    yield app, engine
+    app.stop()
+    engine.dispose()
+
+
+def spread(engine: Engine, project_id: int, days: int) -> None:
+    """Nothing; the project's labels were given over the last days, and its rounds trained between them."""
+    with writing(engine) as session:
+        answers = session.scalars(select(Answer).where(Answer.project_id == project_id).order_by(Answer.id)).all()
+        for place, answer in enumerate(answers):
+            answer.created_at = now() - timedelta(days=days * (1 - place / len(answers)) ** 1.5)
+        for matcher in session.scalars(select(Matcher).where(Matcher.project_id == project_id)):
+            matcher.created_at = now() - timedelta(hours=3 * (5 - matcher.number))
+
+
+@pytest.fixture
+def stocked(own: tuple[App, Engine]) -> tuple[App, Engine]:
+    """The app with projects in every state."""
+    app, engine = own
+    gone = make_project(engine, ["a", "b"], name=GONE)
+    old = make_project(engine, [f"text {i}" for i in range(40)], name=OLD)
+    make_round(engine, old, 10)
+    exact = make_measured_project(engine, EXACT)
+    write_model_folder(app.home, f"matchers/{exact}-4")
+    sampled = make_audited_project(engine, SAMPLED, rounds=4)
+    make_project(engine, [f"left {i}" for i in range(12)], [f"right {i}" for i in range(30)], name=NEW)
+    for project, days in ((exact, 12), (sampled, 5)):
+        make_round(engine, project, 60)
+        spread(engine, project, days)
+    with writing(engine) as session:
+        newest = select(Round.id).where(Round.project_id == exact).order_by(Round.number.desc()).limit(1)
+        tasks = session.scalars(select(Task).where(Task.round_id == newest.scalar_subquery(), Task.position < 23)).all()
+        session.add_all(answer_on(task, AnswerKind.NEGATIVE) for task in tasks)
+    archive_project(engine, old)
+    bin_project(engine, gone)
+    return app, engine
+
+
+def card(page: Page, name: str) -> object:
+    return page.locator("[class*='st-key-project_']").filter(has=page.get_by_role("heading", name=name, exact=True))
+
+
+def open_projects(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/projects")
+    expect(page.get_by_role("heading", name="Projects", exact=True)).to_be_visible(timeout=30_000)
+
+
+def choose(page: Page, name: str, act: str) -> None:
+    """Nothing; an act of the card's menu is chosen."""
+    card(page, name).get_by_role("button", name="More").click()  # type: ignore[attr-defined]
+    page.get_by_role("menuitem", name=act).click()
+
+
+def test_a_project_is_duplicated_archived_deleted_and_brought_back(stocked: tuple[App, Engine], page: Page) -> None:
+    app, engine = stocked
+    open_projects(page, app)
+    expect(card(page, OLD)).to_have_count(0)  # type: ignore[arg-type]
+
+    choose(page, EXACT, "Duplicate")
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_label("Name of the copy")).to_have_value(f"{EXACT} copy")
+    dialog.get_by_text("Copy the labels too").click()
+    dialog.get_by_role("button", name="Duplicate", exact=True).click()
+    expect(card(page, f"{EXACT} copy")).to_be_visible(timeout=15_000)  # type: ignore[arg-type]
+    labels = {row.name: sum(row.answers.values()) for row in list_projects(engine)}
+    assert labels[f"{EXACT} copy"] == labels[EXACT] == 348
+
+    choose(page, f"{EXACT} copy", "Delete")
+    expect(dialog).to_contain_text("goes with 180 texts, 348 labels, 0 models")
+    delete = dialog.get_by_role("button", name="Delete", exact=True)
+    expect(delete).to_be_disabled()
+    dialog.get_by_text(f"Delete {EXACT} copy").last.click()
+    delete.click()
+    expect(card(page, f"{EXACT} copy")).to_have_count(0, timeout=15_000)  # type: ignore[arg-type]
+    expect(page.get_by_text("Bin (2)")).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(card(page, f"{EXACT} copy")).to_be_visible(timeout=15_000)  # type: ignore[arg-type]
+
+    choose(page, f"{EXACT} copy", "Archive")
+    dialog.get_by_role("button", name="Archive", exact=True).click()
+    expect(card(page, f"{EXACT} copy")).to_have_count(0, timeout=15_000)  # type: ignore[arg-type]
+    page.get_by_text("Show archived (2)").click()
+    card(page, OLD).get_by_role("button", name="Restore").click()  # type: ignore[attr-defined]
+    expect(page.get_by_text("Show archived (1)")).to_be_visible(timeout=15_000)
+
+    page.get_by_text("Bin (1)").click()
+    page.get_by_role("button", name="Remove for good").click()
+    dialog.get_by_text(f"Remove {GONE} for good").last.click()
+    dialog.get_by_role("button", name="Remove for good").click()
+    expect(page.get_by_text("Bin (1)")).to_have_count(0, timeout=15_000)
+    assert GONE not in [row.name for row in list_projects(engine, everything=True)]
+    choose(page, OLD, "Delete")
+    page.keyboard.press("Escape")  # a question that is put aside is not asked again
+    expect(dialog).to_have_count(0)
+    page.get_by_text("Show archived (1)").click()
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_the_tour_leads_through_the_demo_and_ends(own: tuple[App, Engine], page: Page) -> None:
+    app, engine = own
+    page.goto(app.url)
+    tour = page.locator(".st-key-tour")
+    expect(tour).to_contain_text("0 of 40 pairs are answered", timeout=30_000)
+    expect(page.locator(".pair")).to_be_visible(timeout=30_000)
+    page.keyboard.press("2")
+    expect(tour).to_contain_text("1 of 40 pairs are answered", timeout=15_000)
+    with writing(engine) as session:
+        tasks = session.scalars(select(Task).where(Task.position < 40)).all()
+        session.add_all(answer_on(task, AnswerKind.NEGATIVE) for task in tasks)
+    expect(tour).to_contain_text("the model learns from it by itself", timeout=15_000)
+    with writing(engine) as session:
+        (project,) = session.scalars(select(Project.id))
+        session.add(Matcher(project_id=project, number=1, folder="m", encoder="e", w=1.0, b=0.0, labels=40))
+    expect(tour).to_contain_text("Monitor shows average precision", timeout=15_000)
+    tour.get_by_role("link", name="Go to Monitor").click()
+    expect(page.get_by_role("heading", name="Monitor", exact=True)).to_be_visible(timeout=15_000)
+    tour.get_by_role("button", name="Finish").click()
+    expect(tour).to_have_count(0)
+    page.reload()
+    expect(page.get_by_role("heading", name="Monitor", exact=True)).to_be_visible(timeout=15_000)
+    expect(tour).to_have_count(0)
+    open_projects(page, app)
+    choose(page, "Help desk (demo)", "Show the tour")
+    expect(tour).to_be_visible(timeout=15_000)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+def test_screenshots(stocked: tuple[App, Engine], page: Page, device: str, scheme: str) -> None:
+    app, engine = stocked
+    demo = next(row for row in list_projects(engine) if row.name == "Help desk (demo)")
+    delete_project(engine, demo.id)
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size(SIZES[device])  # type: ignore[arg-type]
+    open_projects(page, app)
+    page.get_by_text("Show archived (1)").click()
+    expect(card(page, OLD)).to_be_visible(timeout=15_000)  # type: ignore[arg-type]
+    page.get_by_text("Bin (1)").click()
+    expect(page.get_by_role("button", name="Remove for good")).to_be_visible()
+    page.wait_for_timeout(1000)  # the plots are drawn
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "wider than the screen"
+    page.screenshot(path=ROOT / "docs" / "screenshots" / f"projects-{device}-{scheme}.png")
