@@ -5,12 +5,17 @@ python -m benchmarks.projects [--items 1000000] [--labels 100000] [--projects 50
 
 import argparse
 import os
+import statistics
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
+from streamlit.testing.v1 import AppTest
 
+from annotate.overview import read_overviews
 from db.domain import Estimate, Settings
 from db.engine import make_engine, migrate, reading, writing
 from db.models import Evaluation, Matcher, Project
@@ -22,7 +27,7 @@ REPEATS = 15
 
 
 def main() -> None:
-    """Nothing; prints the median seconds of the queries and of a whole draw, cold and warm."""
+    """Nothing; prints how long the page takes with these projects, which are made where the folder has none."""
     arguments = _arguments()
     with tempfile.TemporaryDirectory() as temporary:
         os.environ["ALLPAIRS_HOME"] = arguments.home or temporary
@@ -32,6 +37,7 @@ def main() -> None:
             sizes = [(arguments.items, arguments.labels), *[SMALL] * (arguments.projects - 1)]
             for number, (items, labels) in enumerate(sizes):
                 make_project(engine, f"Project {number}", items, labels)
+        measure(engine)
 
 
 def _arguments() -> argparse.Namespace:
@@ -46,6 +52,26 @@ def _arguments() -> argparse.Namespace:
 def _count(engine: Engine) -> int:
     with reading(engine) as session:
         return session.query(Project).count()
+
+
+def measure(engine: Engine) -> None:
+    """Nothing; prints seconds of the queries, and of the server's part of drawing the whole page."""
+    queries = [_seconds(lambda: read_overviews(engine)) for _ in range(REPEATS)]
+    page = AppTest.from_file(str(ROOT / "annotate" / "shell" / "app.py"), default_timeout=60)
+    page.run()
+    page.switch_page("../pages/projects.py")
+    first = _seconds(page.run)
+    draws = [_seconds(page.run) for _ in range(REPEATS)]
+    assert not page.exception
+    print(f"all queries, median of {REPEATS}: {1000 * statistics.median(queries):.0f} ms")
+    print(f"first draw after the start of the app: {1000 * first:.0f} ms")
+    print(f"a draw of the page, median of {REPEATS}: {1000 * statistics.median(draws):.0f} ms")
+
+
+def _seconds(call: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
 
 
 def make_project(engine: Engine, name: str, items: int, labels: int) -> None:

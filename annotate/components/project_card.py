@@ -17,6 +17,7 @@ from db.domain import Kind, Side
 from db.engine import database_url
 
 TOUR = "Show the tour"
+HALF = 150  # pixels of the first of two figures
 TO_TOUR = "to_tour"  # in the session: the project whose tour was asked for
 
 
@@ -29,11 +30,11 @@ def project_card(project: Overview) -> None:
     contents = _contents(database_url(), project.id, project.created_at)
     st.caption(" · ".join([*_size(project.kind, contents), f"made {ago(project.created_at)}"]))
     _batch(project)
-    left, right = st.columns(2)
-    with left:
-        _precision(project.precision)
-    with right:
-        _labels(project.days)
+    with st.container(horizontal=True, gap="small", wrap=False):  # columns would be below each other on a phone
+        with st.container(width=HALF, gap="xsmall"):
+            _precision(project.precision)
+        with st.container(gap="xsmall"):
+            _labels(project.days)
     st.caption(_last_round(project))
     _actions(project)
 

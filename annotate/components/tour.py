@@ -10,21 +10,22 @@ from annotate.tour import Stage, Step, dismiss, is_dismissed, stage_of
 from db.models import Project
 
 EVERY = 3  # seconds between two looks at how far the demo is
-TITLES = {Step.LABEL: "Label a few pairs", Step.TRAIN: "A model is trained", Step.MEASURE: "See what it is worth"}
+TITLES = {Step.LABEL: "Label a few", Step.TRAIN: "Train", Step.MEASURE: "Measure"}
+PLACES = {Step.LABEL: ("label", "Go to Label"), Step.MEASURE: ("monitor", "Go to Monitor")}
 
 
-def tour(project: Project | None) -> None:
-    """Nothing; draws the tour where this is the demo project and the annotator has not ended it."""
+def tour(project: Project | None, shown: str) -> None:
+    """Nothing; draws the tour where this is the demo project and the annotator has not ended it. shown: the page."""
     if project is None or project.name != NAME or is_dismissed(annotator()):
         return
     done = stage_of(engine(), project.id).step == Step.MEASURE
-    st.fragment(_tour, run_every=None if done else EVERY)(project.id)
+    st.fragment(_tour, run_every=None if done else EVERY)(project.id, shown)
 
 
-def _tour(project_id: int) -> None:
+def _tour(project_id: int, shown: str) -> None:
     stage = stage_of(engine(), project_id)
     with st.container(border=True, key="tour", gap="xsmall"):
-        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", gap="small"):
+        with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute", wrap=False):
             st.markdown("  \u2003".join(_title(step, stage.step) for step in Step), width="content")
             last = stage.step == Step.MEASURE
             kind: Literal["primary", "tertiary"] = "primary" if last else "tertiary"
@@ -32,8 +33,8 @@ def _tour(project_id: int) -> None:
                 dismiss(annotator())
                 st.rerun()
         st.write(_words(stage))
-        page, label = ("label", "Go to Label") if stage.step == Step.LABEL else ("monitor", "Go to Monitor")
-        if stage.step != Step.TRAIN:
+        page, label = PLACES.get(stage.step, (shown, ""))
+        if page != shown:
             st.page_link(f"../pages/{page}.py", label=label, icon=":material/arrow_forward:")
 
 
@@ -47,8 +48,8 @@ def _title(step: Step, current: Step) -> str:
 def _words(stage: Stage) -> str:
     if stage.step == Step.LABEL:
         return (
-            "On the page Label, say of each pair whether both questions ask for the same thing: key 1 for yes, "
-            f"2 for no, 3 for unsure; z takes an answer back. {stage.answered} of {stage.size} pairs are answered."
+            "Say of each pair whether both questions ask for the same thing: key 1 for yes, 2 for no, 3 for unsure, z "
+            f"takes back. {stage.answered} of {stage.size} pairs are answered."
         )
     if stage.step == Step.TRAIN:
         return (
@@ -57,5 +58,5 @@ def _words(stage: Stage) -> str:
         )
     return (
         "Monitor shows average precision over all pairs of the questions kept for measuring, before training and after "
-        "each round: how many of the pairs it ranks highest are right. Every batch you label adds a round."
+        "each round. Every batch that you label adds a round."
     )

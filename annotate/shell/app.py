@@ -38,7 +38,7 @@ def main() -> None:
         pick_project(database)
         name_annotator(database)
     warn_without_worker(database)
-    tour(current_project(database))
+    tour(current_project(database), page.url_path or NAVIGATION[0][0])
     page.run()
 
 
