@@ -56,22 +56,24 @@ def _count(engine: Engine) -> int:
 
 def measure(engine: Engine) -> None:
     """Nothing; prints seconds of the queries, and of the server's part of drawing the whole page."""
-    queries = [_seconds(lambda: read_overviews(engine)) for _ in range(REPEATS)]
+    queries = [_cost(lambda: read_overviews(engine)) for _ in range(REPEATS)]
     page = AppTest.from_file(str(ROOT / "annotate" / "shell" / "app.py"), default_timeout=60)
     page.run()
     page.switch_page("../pages/projects.py")
-    first = _seconds(page.run)
-    draws = [_seconds(page.run) for _ in range(REPEATS)]
+    first = _cost(page.run)
+    draws = [_cost(page.run) for _ in range(REPEATS)]
     assert not page.exception
-    print(f"all queries, median of {REPEATS}: {1000 * statistics.median(queries):.0f} ms")
-    print(f"first draw after the start of the app: {1000 * first:.0f} ms")
-    print(f"a draw of the page, median of {REPEATS}: {1000 * statistics.median(draws):.0f} ms")
+    print("milliseconds by the clock, and of the processor")
+    for what, costs in (("all queries", queries), ("first draw after the start", [first]), ("a draw", draws)):
+        elapsed, processor = (1000 * statistics.median(column) for column in zip(*costs, strict=True))
+        print(f"  {what}, median of {len(costs)}: {elapsed:.0f}, {processor:.0f}")
 
 
-def _seconds(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
+def _cost(call: Callable[[], object]) -> tuple[float, float]:
+    """Seconds by the clock and of the processor."""
+    clock, processor = time.perf_counter(), time.process_time()
     call()
-    return time.perf_counter() - start
+    return time.perf_counter() - clock, time.process_time() - processor
 
 
 def make_project(engine: Engine, name: str, items: int, labels: int) -> None:
