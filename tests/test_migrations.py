@@ -4,12 +4,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Engine, inspect
 
-from db.engine import make_engine, migrate, writing
+from db.engine import make_engine, migrate, reading, writing
 from db.models import Base, Project
+from db.projects import all_projects
 
 ROOT = Path(__file__).parent.parent
 
@@ -37,4 +40,20 @@ def test_processes_that_migrate_at_once_all_succeed(home: Path) -> None:
     assert [code for _, code in results] == [0, 0, 0], results
     engine = make_engine()
     assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
+    engine.dispose()
+
+
+def test_projects_made_before_they_could_be_put_away_are_listed(home: Path) -> None:
+    engine = make_engine()
+    config = Config()
+    config.set_main_option("script_location", str(ROOT / "db" / "migrations"))
+    with engine.connect().execution_options(write=True) as connection, connection.begin():
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        connection.exec_driver_sql(
+            "insert into projects (name, kind, settings, created_at) values ('Old', 'symmetric', '{}', '2026-01-02')"
+        )
+    migrate()
+    with reading(engine) as session:
+        assert [(project.name, project.archived_at) for project in all_projects(session)] == [("Old", None)]
     engine.dispose()

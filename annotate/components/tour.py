@@ -11,7 +11,7 @@ from db.models import Project
 
 EVERY = 3  # seconds between two looks at how far the demo is
 TITLES = {Step.LABEL: "Label a few", Step.TRAIN: "Train", Step.MEASURE: "Measure"}
-PLACES = {Step.LABEL: ("label", "Go to Label"), Step.MEASURE: ("monitor", "Go to Monitor")}
+PLACES = {Step.LABEL: ("label", "To the pairs"), Step.MEASURE: ("monitor", "See average precision")}
 
 
 def tour(project: Project | None, shown: str) -> None:

@@ -152,7 +152,7 @@ def test_the_tour_leads_through_the_demo_and_ends(own: tuple[App, Engine], page:
         (project,) = session.scalars(select(Project.id))
         session.add(Matcher(project_id=project, number=1, folder="m", encoder="e", w=1.0, b=0.0, labels=40))
     expect(tour).to_contain_text("Monitor shows average precision", timeout=15_000)
-    tour.get_by_role("link", name="Go to Monitor").click()
+    tour.get_by_role("link", name="See average precision").click()
     expect(page.get_by_role("heading", name="Monitor", exact=True)).to_be_visible(timeout=15_000)
     tour.get_by_role("button", name="Finish").click()
     expect(tour).to_have_count(0)
