@@ -70,6 +70,12 @@ def answered_since(session: Session, project_id: int, moment: datetime) -> bool:
     return session.scalar(trains.limit(1)) is not None
 
 
+def count_after(session: Session, project_id: int, answer_id: int) -> int:
+    """How many acts of annotators on the project came after this one."""
+    later = select(func.count()).where(Answer.project_id == project_id, Answer.id > answer_id)
+    return session.scalar(later) or 0
+
+
 def known_keys(session: Session, keys: Iterable[str]) -> set[str]:
     """Those of the clients' keys whose answer is stored already."""
     return set(session.scalars(select(Answer.key).where(Answer.key.in_(list(keys)))))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import CTE, ColumnElement, Select, and_, delete, func, insert, or_, select
+from sqlalchemy import CTE, ColumnElement, Select, and_, delete, func, insert, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
 from db.answers import counting_ids, purpose_counts
@@ -165,6 +165,17 @@ def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
     tasks = [empty | row for row in sorted(rows, key=lambda row: row["position"])]
     if tasks:
         session.execute(insert(Task), tasks)
+
+
+def put_first(session: Session, batch: Round, row: dict[str, Any], annotator: str, now: datetime) -> None:
+    """Nothing; the row is the first task of the batch, which is one larger, and this annotator's for ten minutes."""
+    later = update(Task).where(Task.round_id == batch.id).values(position=Task.position + 1)
+    session.execute(later.execution_options(synchronize_session=False))
+    batch.size += 1
+    task = Task(project_id=batch.project_id, round_id=batch.id, position=0, **row)
+    session.add(task)
+    session.flush()
+    _lease(session, [task.id], annotator, now + LEASE)
 
 
 def tasks_by_id(session: Session, project_id: int, task_ids: Iterable[int]) -> dict[int, Task]:
