@@ -32,7 +32,7 @@ def threshold_chart(table: pd.DataFrame, at: float, low: float, high: float) -> 
     if "low" in table:
         band = alt.Chart(table).mark_area(interpolate="step-before", opacity=0.16, color=POSITIVE)
         layers.insert(0, band.encode(x=x, y=alt.Y("low:Q", scale=unit), y2="high:Q"))
-    return alt.layer(*layers).properties(height=HEIGHT - 60)
+    return alt.layer(*layers).properties(height=HEIGHT)
 
 
 def describe_thresholds(table: pd.DataFrame) -> str:

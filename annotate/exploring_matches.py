@@ -86,6 +86,13 @@ def start_at(found: Round, scored: Scored) -> float:
     return float(np.clip(at, scored.score[-1], scored.score[0]))
 
 
+def worth_a_look(found: Round, scored: Scored) -> tuple[float, float]:
+    """The lowest and the highest threshold to choose: below the lowest measured positive, nothing more is gained."""
+    curve = found.evaluation.curve.get("score") if found.evaluation else None
+    low, high = float(scored.score[-1]), float(scored.score[0])
+    return max(low, min(curve[-1], start_at(found, scored))) if curve else low, high
+
+
 def count_above(scored: Scored, at: float) -> int:
     """How many of the pairs, the best first, score at least `at`."""
     return int(np.searchsorted(-scored.score, -np.float32(at), side="right"))

@@ -32,13 +32,14 @@ def matches_view(project_id: int, found: Round) -> None:
     above = scored.take(slice(matches.count_above(scored, at)))
     expectation(project_id, found, above, at)
     if found.evaluation is not None:
-        _curve(found.evaluation, scored, at)
+        _curve(found, found.evaluation, scored, at)
     _table(project_id, found, above, at)
 
 
 def threshold_slider(found: Round, scored: Scored, key: str) -> float:
     """The chosen threshold, between the scores of the pairs (the best first)."""
-    low, high = floor(scored.score[-1] / STEP) * STEP, ceil(scored.score[0] / STEP) * STEP
+    low, high = matches.worth_a_look(found, scored)
+    low, high = floor(low / STEP) * STEP, ceil(high / STEP) * STEP
     start = min(high, max(low, round(matches.start_at(found, scored), 3)))
     return st.slider(
         "Threshold", low, max(high, low + STEP), start, STEP, format="%.3f", key=key, persist_state="session",
@@ -85,8 +86,8 @@ def _words(project_id: int, found: Round, above: Scored, expected: matches.Expec
     if times > 1.01:
         less = matches.over_all(expected.precision, times)
         words.append(
-            f"This list is of all items, which have {times:.1f} times as many wrong pairs for each right one: there, "
-            f"expect a precision of about {less:.1%}."
+            f"This list is of all items: it has {times:.1f} times as many pairs for each right one, so its precision "
+            f"may be lower, down to {less:.1%} if wrong matches grow like pairs do."
         )
     return [*words, own]
 
@@ -98,8 +99,8 @@ def _interval(expected: matches.Expected) -> str:
     return f" (95% interval of the precision {expected.low:.1%} to {expected.high:.1%})"
 
 
-def _curve(evaluation: Evaluation, scored: Scored, at: float) -> None:
-    low, high = float(scored.score[-1]), float(scored.score[0])
+def _curve(found: Round, evaluation: Evaluation, scored: Scored, at: float) -> None:
+    low, high = matches.worth_a_look(found, scored)
     table = matches.curve_table(evaluation, low, high)
     if len(table) > 1:
         figure(threshold_chart(table, at, low, max(high, at)), describe_thresholds(table))

@@ -1,5 +1,7 @@
 """A pair on the page Explore: both texts with their differences marked, what is known, the button that picks it."""
 
+from html import escape
+
 import streamlit as st
 
 from annotate.app_state import annotator, engine
@@ -10,6 +12,11 @@ from annotate.wording import literal
 from db.domain import AnswerKind, InputError, Split
 
 LONGEST = 600  # characters of a text that are shown
+TEXT = "white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.45"
+MARK = (
+    "color: inherit; background: color-mix(in srgb, currentColor 12%, transparent); text-decoration: underline; "
+    "text-decoration-thickness: 1px; text-underline-offset: 3px"
+)
 ANSWERS = {AnswerKind.POSITIVE: "yes", AnswerKind.NEGATIVE: "no", AnswerKind.UNSURE: "unsure"}
 
 
@@ -18,8 +25,8 @@ def pair_row(project_id: int, pair: ShownPair, note: str = "") -> None:
     left, right = highlight(shortened(pair.left), shortened(pair.right))
     with st.container(border=True, key=f"pair_{pair.left_id}_{pair.right_id}"):
         texts = st.columns(2, gap="small")
-        texts[0].markdown(marked(left))
-        texts[1].markdown(marked(right))
+        for column, segments in zip(texts, (left, right), strict=True):
+            column.html(f"<div dir='auto' style='{TEXT}'>{marked(segments)}</div>")
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.caption(" · ".join(filter(None, [note, figures(pair), *known(pair)])))
             pick_button(project_id, pair)
@@ -68,13 +75,6 @@ def shortened(text: str) -> str:
 
 
 def marked(segments: list[Segment]) -> str:
-    """The text as Markdown, with a background behind what differs."""
-    return "".join(_marked(text, differs) for text, differs in segments) or "*(empty)*"
-
-
-def _marked(text: str, differs: bool) -> str:
-    bare = literal(text)
-    if not bare:
-        return " "
-    before, after = " " * text[0].isspace(), " " * text[-1].isspace()
-    return before + (f":orange-background[{bare}]" if differs else bare) + after
+    """The text as HTML; what differs is underlined on a background, so that it does not rest on colour alone."""
+    return "".join(f"<mark style='{MARK}'>{escape(text)}</mark>" if differs else escape(text)
+                   for text, differs in segments)  # fmt: skip

@@ -16,8 +16,9 @@ from db.domain import InputError
 def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key: str = "explore_round") -> Round:
     """The round that is chosen, at first the newest one."""
     by_number = {one.matcher.number: one for one in rounds}
-    newest = max(by_number)  # in the key, so that a new round is shown when it arrives
-    number = st.selectbox(label, list(by_number), format_func=round_name, key=f"{key}_{project_id}_{newest}")
+    number = st.selectbox(
+        label, list(by_number), format_func=round_name, key=f"{key}_{project_id}", persist_state="session"
+    )
     return by_number[number]
 
 

@@ -8,11 +8,14 @@ from annotate import exploring
 from annotate.app_state import current_project, engine
 from annotate.components.explore_matches import matches_view
 from annotate.components.explore_round import choose_round, preparation
+from annotate.components.explore_search import search_view
 from annotate.exploring import Round
 from annotate.wording import literal
 
 NONE_YET = "There is no model yet. The first one is measured when the first batch is made: see the page “Jobs”."
-VIEWS: dict[str, Callable[[int, Round], None]] = {
+SEARCH = "Search"
+VIEWS: dict[str, Callable[[int, Round], None]] = {  # all but the search show what is prepared
+    SEARCH: search_view,
     "Matches": matches_view,
 }
 
@@ -34,8 +37,9 @@ def main() -> None:
         label_visibility="collapsed", persist_state="session",
     )  # fmt: skip
     chosen = choose_round(project.id, rounds)
-    preparation(project.id, chosen)
-    if chosen.exploration is not None:
+    if view != SEARCH:
+        preparation(project.id, chosen)
+    if view == SEARCH or chosen.exploration is not None:
         VIEWS[view](project.id, chosen)
 
 

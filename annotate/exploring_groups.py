@@ -1,0 +1,141 @@
+"""Groups: the connected components of the matches above a threshold, and the answer that all pairs of one match."""
+
+from dataclasses import dataclass
+from itertools import combinations, product
+from uuid import uuid4
+
+import numpy as np
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from annotate.exploring import Scored
+from annotate.labelling import ask_if_due
+from annotate.picking import why_not
+from db.answers import last_key, own_answers, store_answers
+from db.corpus.graph import components
+from db.domain import AnswerKind, InputError, Kind, Side
+from db.engine import reading, writing
+from db.models import Item, Project, now
+from db.pairs import Pair, items_of, labels_of
+
+MOST_PAIRS = 1_000  # that one act answers
+ACT, UNDO = "group-", "undo-group-"  # begin the keys of such answers, and of those that take them back
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of items; arrays with one entry for each group, in the same order.
+
+    of: (items,) the group of each of `ids` (int64, ascending). size: its items; pairs: how many pairs they make;
+    matches: how many of these are matches themselves; score: the mean score of the matches.
+    """
+
+    ids: np.ndarray
+    of: np.ndarray
+    size: np.ndarray
+    pairs: np.ndarray
+    matches: np.ndarray
+    score: np.ndarray
+
+    @property
+    def coherence(self) -> np.ndarray:
+        """The share of each group's pairs that are matches: 1 where each pair is one, low in a chain."""
+        return self.matches / self.pairs
+
+    def items(self, group: int) -> list[int]:
+        """The items of the group, ascending."""
+        found: list[int] = self.ids[self.of == group].tolist()
+        return found
+
+    def largest_first(self) -> np.ndarray:
+        """The groups by falling size, the less coherent of the same size first."""
+        return np.lexsort((self.coherence, -self.size))
+
+    def least_coherent_first(self) -> np.ndarray:
+        """The groups by rising coherence, the larger ones of the same coherence first."""
+        return np.lexsort((-self.size, self.coherence))
+
+
+def groups_of(matches: Scored, kind: Kind) -> Groups:
+    """The groups that the matches connect."""
+    ids, places = np.unique(np.concatenate([matches.left, matches.right]), return_inverse=True)
+    left, right = places[: len(matches)], places[len(matches) :]
+    component = components(len(ids), zip(left.tolist(), right.tolist(), strict=True))
+    _, of = np.unique(component, return_inverse=True)
+    size = np.bincount(of)
+    if kind == Kind.SYMMETRIC:
+        pairs = size * (size - 1) // 2
+    else:
+        lefts = np.bincount(of[np.unique(left)], minlength=len(size))
+        pairs = lefts * (size - lefts)
+    count = np.bincount(of[left], minlength=len(size))
+    score = np.bincount(of[left], weights=matches.score.astype(np.float64), minlength=len(size)) / np.maximum(count, 1)
+    return Groups(ids, of, size, pairs, count, score)
+
+
+def open_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:
+    """The pairs of these items that may train and that nobody has labelled. Raises InputError for too many."""
+    with reading(engine) as session:
+        return _open_pairs(session, project_id, items)
+
+
+def _open_pairs(session: Session, project_id: int, items: list[int]) -> list[Pair]:
+    kind = session.get_one(Project, project_id).kind
+    splits = {id_: split for id_, (_, split) in items_of(session, items).items()}
+    if kind == Kind.SYMMETRIC:
+        count, pairs = len(items) * (len(items) - 1) // 2, combinations(sorted(items), 2)
+    else:
+        left = [id_ for id_ in items if session.get_one(Item, id_).side == Side.LEFT]
+        right = sorted(set(items) - set(left))
+        count, pairs = len(left) * len(right), product(left, right)
+    if count > MOST_PAIRS:
+        raise InputError(
+            f"the group has {count:,} pairs, and one act answers {MOST_PAIRS:,} at most: raise the threshold until it "
+            "falls into smaller groups"
+        )
+    trainable = [pair for pair in pairs if not why_not(splits[pair[0]], splits[pair[1]])]
+    labelled = labels_of(session, project_id, trainable)
+    return [pair for pair in trainable if pair not in labelled]
+
+
+def answer_group(engine: Engine, project_id: int, annotator: str, items: list[int]) -> int:
+    """How many pairs of these items are positive now: all that may train and that nobody had labelled.
+
+    Raises InputError for too many, and where none is left. Asks for the next batch where this completes the one at hand.
+    """
+    act = f"{ACT}{uuid4().hex}"
+    with writing(engine) as session:
+        pairs = _open_pairs(session, project_id, items)
+        if not pairs:
+            raise InputError("every pair of this group that may train is labelled already")
+        _store(session, project_id, annotator, pairs, AnswerKind.POSITIVE, act)
+    ask_if_due(engine, project_id, news=True)
+    return len(pairs)
+
+
+def last_act(engine: Engine, project_id: int, annotator: str) -> tuple[str, int] | None:
+    """The newest such act of this annotator that is not taken back, and of how many pairs it is still the answer."""
+    with reading(engine) as session:
+        newest = last_key(session, project_id, annotator, (ACT, UNDO))
+        if newest is None or not newest.startswith(ACT):
+            return None
+        act = newest.rsplit("-", 1)[0]
+        count = len(own_answers(session, project_id, annotator, act))
+    return (act, count) if count else None
+
+
+def undo(engine: Engine, project_id: int, annotator: str, act: str) -> int:
+    """How many answers of the act are taken back: those that this annotator has not changed since."""
+    with writing(engine) as session:
+        pairs = own_answers(session, project_id, annotator, act)
+        _store(session, project_id, annotator, pairs, AnswerKind.RETRACT, act.replace(ACT, UNDO, 1))
+    return len(pairs)
+
+
+def _store(session: Session, project_id: int, annotator: str, pairs: list[Pair], answer: AnswerKind, act: str) -> None:
+    at = now()
+    store_answers(session, [
+        {"project_id": project_id, "left_id": left, "right_id": right, "annotator": annotator, "answer": answer,
+         "key": f"{act}-{place}", "created_at": at}
+        for place, (left, right) in enumerate(pairs)
+    ])  # fmt: skip
