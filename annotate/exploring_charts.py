@@ -42,3 +42,36 @@ def describe_thresholds(table: pd.DataFrame) -> str:
         f"Precision and recall by threshold: {strict.precision:.2f} and {strict.recall:.2f} at {strict.score:.3f}, "
         f"{loose.precision:.2f} and {loose.recall:.2f} at {loose.score:.3f}."
     )
+
+
+KINDS = {-1: "unknown", 0: "known: no", 1: "known: yes"}
+
+
+def change_chart(table: pd.DataFrame, before: str, after: str) -> Plot:
+    """Each pair by its two probabilities; on the diagonal nothing has changed. table: p_before, p_after, kind."""
+    unit = alt.Scale(domain=[0, 1])
+    colours = alt.Scale(domain=list(KINDS.values()), range=[NEUTRAL, NEGATIVE, POSITIVE])
+    shapes = alt.Scale(domain=list(KINDS.values()), range=["circle", "cross", "triangle-up"])
+    points = (
+        alt.Chart(table)
+        .mark_point(filled=True, size=45, opacity=0.7)
+        .encode(
+            x=alt.X("p_before:Q", title=f"p, {before}", scale=unit, axis=alt.Axis(format=".1f", tickCount=6)),
+            y=alt.Y("p_after:Q", title=f"p, {after}", scale=unit, axis=alt.Axis(format=".1f", tickCount=6)),
+            color=alt.Color("kind:N", title=None, scale=colours, legend=alt.Legend(orient="bottom")),
+            shape=alt.Shape("kind:N", title=None, scale=shapes),
+            tooltip=tooltips({"p_before": (before, ".3f"), "p_after": (after, ".3f")}),
+        )
+    )
+    same = (
+        alt.Chart(pd.DataFrame({"at": [0, 1]})).mark_line(color=NEUTRAL, strokeDash=[5, 4]).encode(x="at:Q", y="at:Q")
+    )
+    return alt.layer(same, points).properties(height=HEIGHT + 120)
+
+
+def describe_changes(table: pd.DataFrame, before: str, after: str) -> str:
+    """How many of the drawn pairs rose and fell across one half, in a sentence."""
+    rose = int(((table["p_before"] < 0.5) & (table["p_after"] >= 0.5)).sum())
+    fell = int(((table["p_before"] >= 0.5) & (table["p_after"] < 0.5)).sum())
+    turned = f"{rose:,} rose above one half, {fell:,} fell below"
+    return f"Probability of {len(table):,} pairs, {before} and {after}: {turned}."

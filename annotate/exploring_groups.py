@@ -101,13 +101,13 @@ def _open_pairs(session: Session, project_id: int, items: list[int]) -> list[Pai
 def answer_group(engine: Engine, project_id: int, annotator: str, items: list[int]) -> int:
     """How many pairs of these items are positive now: all that may train and that nobody had labelled.
 
-    Raises InputError for too many, and where none is left. Asks for the next batch where this completes the one at hand.
+    Raises InputError for too many and for none. Asks for the next batch where this completes the one at hand.
     """
     act = f"{ACT}{uuid4().hex}"
     with writing(engine) as session:
         pairs = _open_pairs(session, project_id, items)
         if not pairs:
-            raise InputError("every pair of this group that may train is labelled already")
+            raise InputError("its pairs are labelled already, or kept for measuring")
         _store(session, project_id, annotator, pairs, AnswerKind.POSITIVE, act)
     ask_if_due(engine, project_id, news=True)
     return len(pairs)

@@ -85,12 +85,9 @@ def last_key(session: Session, project_id: int, annotator: str, beginnings: Sequ
 
 def own_answers(session: Session, project_id: int, annotator: str, beginning: str) -> list[tuple[int, int]]:
     """The pairs on which this annotator's last answer is one whose key begins so; skips are no answers."""
-    act = select(Answer.left_id, Answer.right_id, Answer.id).where(
-        Answer.project_id == project_id,
-        Answer.annotator == annotator,
-        Answer.key.startswith(beginning, autoescape=True),
-    )
-    act = act.subquery()
+    begins = Answer.key.startswith(beginning, autoescape=True)
+    mine = (Answer.project_id == project_id, Answer.annotator == annotator, begins)
+    act = select(Answer.left_id, Answer.right_id, Answer.id).where(*mine).subquery()
     later = aliased(Answer)
     changed = select(later.id).where(
         later.project_id == project_id, later.left_id == act.c.left_id, later.right_id == act.c.right_id,

@@ -121,7 +121,7 @@ def _table(project_id: int, found: Round, above: Scored, at: float) -> None:
     )  # fmt: skip
 
 
-def paged(length: int, key: str, each: int = SHOWN) -> int:
+def paged(length: int, key: str, each: int = SHOWN, order: str = "the best first") -> int:
     """The chosen page of a list, from 0; nothing is drawn where there is only one."""
     pages = ceil(length / each)
     if pages < 2:
@@ -130,7 +130,7 @@ def paged(length: int, key: str, each: int = SHOWN) -> int:
         st.session_state[key] = pages  # the list has become shorter
     with st.container(horizontal=True, vertical_alignment="center"):
         page = st.number_input("Page", 1, pages, key=key, label_visibility="collapsed", width=140)
-        st.caption(f"page {page:,} of {pages:,}, the best first")
+        st.caption(f"page {page:,} of {pages:,}, {order}")
     return page - 1
 
 

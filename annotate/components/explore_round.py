@@ -39,17 +39,17 @@ def _preparation(project_id: int, chosen: Round, was_under_way: bool) -> None:
         st.rerun()  # it has ended: the page shows what is prepared
     if work.job is not None and work.job.state == "failed":
         failure(work.job)
-    _offer(project_id, chosen)
+    offer(project_id, chosen)
 
 
-def _offer(project_id: int, chosen: Round) -> None:
+def offer(project_id: int, chosen: Round) -> None:
     """Nothing; draws the button that prepares the round, and what there is to know before pressing it."""
     name = round_name(chosen.matcher.number)
     with st.container(horizontal=True, vertical_alignment="center"):
         title, kind = (f"Prepare {name[0].lower()}{name[1:]}", "primary")
         if chosen.exploration:
             title, kind = ("Prepare again", "tertiary")
-        asked = st.button(title, key="prepare", icon=":material/manage_search:", type=kind)  # type: ignore[arg-type]
+        asked = st.button(title, key=f"prepare_{chosen.matcher.number}", icon=":material/manage_search:", type=kind)  # type: ignore[arg-type]
         st.caption(_prepared(project_id, chosen) if chosen.exploration else f"Nothing is prepared yet. {cost(chosen)}")
     if not asked:
         return
@@ -69,7 +69,11 @@ def _prepared(project_id: int, chosen: Round) -> str:
     what = f"All {found.pairs:,} pairs" if whole else f"The best {found.kept:,} of {found.pairs:,} pairs"
     since = exploring.answers_since(engine(), project_id, found)
     news = f" {counted(since, 'answer')} came later: mistakes do not hold them." if since else ""
-    return f"{what} and {counted(found.known, 'known pair')} are prepared (it took {duration(found.seconds)}).{news}"
+    return f"{what} and {counted(found.known, 'known pair')} are prepared (it took {_time(found.seconds)}).{news}"
+
+
+def _time(seconds: float) -> str:
+    return duration(seconds) if seconds >= 1 else "less than a second"
 
 
 def cost(chosen: Round) -> str:
@@ -77,6 +81,6 @@ def cost(chosen: Round) -> str:
     seconds = chosen.matcher.details.get("seconds", {}).get("encode")
     if exploring.vectors_are_kept(chosen.matcher):
         return "The vectors of this round are kept: only the pairs are searched."
-    took = f", which took {duration(seconds)} when the round was made" if seconds else ""
+    took = f", which took {_time(seconds)} when the round was made" if seconds else ""
     which = "its model" if chosen.matcher.folder else "the pre-trained encoder, unless its vectors are kept"
     return f"All texts are encoded again with {which}{took}."

@@ -6,7 +6,10 @@ import streamlit as st
 
 from annotate import exploring
 from annotate.app_state import current_project, engine
+from annotate.components.explore_compare import compare_view
+from annotate.components.explore_groups import groups_view
 from annotate.components.explore_matches import matches_view
+from annotate.components.explore_mistakes import mistakes_view
 from annotate.components.explore_round import choose_round, preparation
 from annotate.components.explore_search import search_view
 from annotate.exploring import Round
@@ -17,6 +20,9 @@ SEARCH = "Search"
 VIEWS: dict[str, Callable[[int, Round], None]] = {  # all but the search show what is prepared
     SEARCH: search_view,
     "Matches": matches_view,
+    "Groups": groups_view,
+    "Mistakes": mistakes_view,
+    "Compare": compare_view,
 }
 
 
