@@ -81,7 +81,7 @@ def changes_table(compared: Compared, texts: Mapping[int, str]) -> pd.DataFrame:
             "p_before": compared.before,
             "p_after": compared.after,
             "change": compared.change,
-            "known": pd.array(np.where(compared.truth < 0, None, compared.truth), dtype="Int64"),
+            "known": pd.array([truth if truth >= 0 else None for truth in compared.truth.tolist()], dtype="Int64"),
         }
     )
 

@@ -12,11 +12,10 @@ from annotate.exploring import Scored
 from annotate.labelling import ask_if_due
 from annotate.picking import why_not
 from db.answers import last_key, own_answers, store_answers
-from db.corpus.graph import components
-from db.domain import AnswerKind, InputError, Kind, Side
+from db.domain import AnswerKind, InputError, Kind
 from db.engine import reading, writing
-from db.models import Item, Project, now
-from db.pairs import Pair, items_of, labels_of
+from db.models import Project, now
+from db.pairs import Pair, items_of, labels_of, left_items
 
 MOST_PAIRS = 1_000  # that one act answers
 ACT, UNDO = "group-", "undo-group-"  # begin the keys of such answers, and of those that take them back
@@ -60,8 +59,7 @@ def groups_of(matches: Scored, kind: Kind) -> Groups:
     """The groups that the matches connect."""
     ids, places = np.unique(np.concatenate([matches.left, matches.right]), return_inverse=True)
     left, right = places[: len(matches)], places[len(matches) :]
-    component = components(len(ids), zip(left.tolist(), right.tolist(), strict=True))
-    _, of = np.unique(component, return_inverse=True)
+    _, of = np.unique(_components(len(ids), left, right), return_inverse=True)
     size = np.bincount(of)
     if kind == Kind.SYMMETRIC:
         pairs = size * (size - 1) // 2
@@ -73,6 +71,20 @@ def groups_of(matches: Scored, kind: Kind) -> Groups:
     return Groups(ids, of, size, pairs, count, score)
 
 
+def _components(n: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The component of each of n items, named by its smallest, as `db.corpus.graph` does, for many pairs."""
+    root = np.arange(n)
+    while True:
+        smaller = np.minimum(root[left], root[right])
+        nearer = root.copy()
+        for ends in (root[left], root[right]):  # the roots are joined, and with them all below
+            np.minimum.at(nearer, ends, smaller)
+        nearer = nearer[nearer]
+        if np.array_equal(nearer, root):
+            return root
+        root = nearer
+
+
 def open_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:
     """The pairs of these items that may train and that nobody has labelled. Raises InputError for too many."""
     with reading(engine) as session:
@@ -80,22 +92,32 @@ def open_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:
 
 
 def _open_pairs(session: Session, project_id: int, items: list[int]) -> list[Pair]:
-    kind = session.get_one(Project, project_id).kind
+    pairs = _pairs_of(session, project_id, items)
     splits = {id_: split for id_, (_, split) in items_of(session, items).items()}
-    if kind == Kind.SYMMETRIC:
-        count, pairs = len(items) * (len(items) - 1) // 2, combinations(sorted(items), 2)
-    else:
-        left = [id_ for id_ in items if session.get_one(Item, id_).side == Side.LEFT]
-        right = sorted(set(items) - set(left))
-        count, pairs = len(left) * len(right), product(left, right)
-    if count > MOST_PAIRS:
-        raise InputError(
-            f"the group has {count:,} pairs, and one act answers {MOST_PAIRS:,} at most: raise the threshold until it "
-            "falls into smaller groups"
-        )
-    trainable = [pair for pair in pairs if not why_not(splits[pair[0]], splits[pair[1]])]
+    trainable = [(left, right) for left, right in pairs if not why_not(splits[left], splits[right])]
     labelled = labels_of(session, project_id, trainable)
     return [pair for pair in trainable if pair not in labelled]
+
+
+def _pairs_of(session: Session, project_id: int, items: list[int]) -> list[Pair]:
+    """All pairs of these items. Raises InputError for too many."""
+    if len(items) > MOST_PAIRS:  # which are connected, so that they make as many pairs at least
+        raise InputError(_too_many(f"{len(items):,} texts"))
+    if session.get_one(Project, project_id).kind == Kind.SYMMETRIC:
+        pairs = list(combinations(sorted(items), 2))
+    else:
+        left = left_items(session, items)
+        pairs = list(product(left, sorted(set(items) - set(left))))
+    if len(pairs) > MOST_PAIRS:
+        raise InputError(_too_many(f"{len(pairs):,} pairs"))
+    return pairs
+
+
+def _too_many(what: str) -> str:
+    return (
+        f"the group has {what}, and one act answers {MOST_PAIRS:,} pairs at most: raise the threshold until it falls "
+        "into smaller groups"
+    )
 
 
 def answer_group(engine: Engine, project_id: int, annotator: str, items: list[int]) -> int:
@@ -124,12 +146,11 @@ def last_act(engine: Engine, project_id: int, annotator: str) -> tuple[str, int]
     return (act, count) if count else None
 
 
-def undo(engine: Engine, project_id: int, annotator: str, act: str) -> int:
-    """How many answers of the act are taken back: those that this annotator has not changed since."""
+def undo(engine: Engine, project_id: int, annotator: str, act: str) -> None:
+    """Nothing; the answers of the act that this annotator has not changed since are taken back."""
     with writing(engine) as session:
         pairs = own_answers(session, project_id, annotator, act)
         _store(session, project_id, annotator, pairs, AnswerKind.RETRACT, act.replace(ACT, UNDO, 1))
-    return len(pairs)
 
 
 def _store(session: Session, project_id: int, annotator: str, pairs: list[Pair], answer: AnswerKind, act: str) -> None:

@@ -13,10 +13,9 @@ from annotate.exploring import Round, Scored, best_pairs, probability, shown_pai
 from annotate.labels import NUMBERS
 from annotate.monitoring import threshold
 from annotate.tables import write_table
-from db.domain import Kind, Side, Split
 from db.engine import reading
-from db.items import first_identifiers, item_counts
-from db.models import Evaluation, Project
+from db.items import first_identifiers
+from db.models import Evaluation
 
 COLUMNS: dict[str, type] = {
     "id1": str, "id2": str, "text1": str, "text2": str, "score": float, "p": float, "label": int, "gold": int,
@@ -53,24 +52,11 @@ def expected_at(evaluation: Evaluation, at: float) -> Expected | None:
     )  # fmt: skip
 
 
-def multiplied(engine: Engine, project_id: int) -> float:
-    """By how much more wrong matches there are for each right one among all pairs than among evaluation pairs.
-
-    The texts of one list bring right ones along, the other list multiplies wrong ones: by all texts of one list divided
-    by those that measure, and not at all where the right list is whole in both. It holds as far as the evaluation texts
-    are a random part of all.
-    """
-    with reading(engine) as session:
-        symmetric = session.get_one(Project, project_id).kind == Kind.SYMMETRIC
-        counts = item_counts(session, project_id)
-    side = Side.LEFT if symmetric else Side.RIGHT
-    everything = sum(count for (of, _), count in counts.items() if of == side)
-    measuring = sum(counts.get((side, split), 0) for split in (Split.EVALUATION, Split.BOTH))
-    return everything / measuring if measuring else 1.0
-
-
 def over_all(precision: float, times: float) -> float:
-    """The precision where there are `times` as many wrong matches for each right one."""
+    """The precision where there are `times` as many wrong matches for each right one.
+
+    As many as there are pairs, if evaluation items are a random part of all: right ones grow with one list alone.
+    """
     return precision / (precision + times * (1 - precision)) if precision > 0 else 0.0
 
 

@@ -10,7 +10,7 @@ from annotate.previews import PreviewWork
 from db.domain import InputError, Kind, Side
 from db.engine import reading
 from db.explorations import Search, read_search
-from db.items import items_with
+from db.items import item_texts, items_with
 from db.jobs import live_workers, open_job
 from db.models import Item, Job
 
@@ -66,7 +66,7 @@ def nearest(engine: Engine, project_id: int, kind: Kind, search: Search, shown_h
     ids = [hit.item_id for hit in hits]
     with reading(engine) as session:
         if search.item_id is None:
-            texts = {item.id: item.text for item in (session.get_one(Item, id_) for id_ in ids)}
+            texts = item_texts(session, ids)
             return [Near(hit.item_id, texts[hit.item_id], hit.score, hit.p, None) for hit in hits]
         left = session.get_one(Item, search.item_id).side == Side.LEFT
         pairs = [_pair(search.item_id, id_, kind, left) for id_ in ids]

@@ -26,7 +26,8 @@ MOST_SEARCHES = 100  # results that are kept for each project
 class Exploration:
     """What was prepared. pairs: of all items; kept: the best of them, which lie in the file; seconds: what it took.
 
-    cutoff: the last answer that is among the known pairs.
+    cutoff: the last answer that is among the known pairs. times: how many times as many pairs there are
+    for each right one as among evaluation pairs; 1 where none measure.
     """
 
     number: int
@@ -34,6 +35,7 @@ class Exploration:
     kept: int
     known: int
     cutoff: int
+    times: float
     seconds: float
 
 

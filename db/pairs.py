@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, func, select, tuple_
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, Split
+from db.domain import AnswerKind, Side, Split
 from db.models import Answer, Gold, Item, Round, Task
 
 CHUNK = 5_000  # pairs or items in one statement
@@ -21,6 +21,12 @@ def items_of(session: Session, item_ids: Collection[int]) -> dict[int, tuple[str
         rows = session.execute(select(Item.id, Item.text, Item.split).where(Item.id.in_(chunk)))
         found |= {id_: (text, Split(split)) for id_, text, split in rows}
     return found
+
+
+def left_items(session: Session, item_ids: Collection[int]) -> list[int]:
+    """Those of these items that stand in the left list, ascending."""
+    wanted = (select(Item.id).where(Item.id.in_(chunk), Item.side == Side.LEFT) for chunk in _chunks(item_ids))
+    return sorted(id_ for one in wanted for id_ in session.scalars(one))
 
 
 def labels_of(session: Session, project_id: int, pairs: Collection[Pair]) -> dict[Pair, AnswerKind]:

@@ -37,7 +37,7 @@ def text_vector(
     encoded: (1, e), the text's unit vector. How texts are spelled is learned again from the dataset's: on a million of
     them that takes minutes.
     """
-    lacking = np.zeros(len(vectors) + 1, dtype=np.float32)
+    lacking: np.ndarray = np.zeros(len(vectors) + 1, dtype=np.float32)
     if blend.lexical:
         lexicon, weight = lexicon_of(dataset.texts, [text]), np.float32(total(blend.lexical))
         spelled, _ = lexicon.take([-1]).vectors(blend.lexical)

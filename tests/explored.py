@@ -34,7 +34,7 @@ def explore(
         label=label.astype(np.int8), gold=gold.astype(np.int8),
     )  # fmt: skip
     counts = (len(pairs) if all_pairs is None else all_pairs, len(pairs), len(known))
-    write_exploration(folder, Exploration(number, *counts, cutoff=cutoff, seconds=3.2))
+    write_exploration(folder, Exploration(number, *counts, cutoff=cutoff, times=4.0, seconds=3.2))
     return next(one for one in rounds_of(engine, project_id) if one.matcher.number == number)
 
 

@@ -96,6 +96,7 @@ def test_all_pairs_of_all_items_by_the_models_scores(engine: Engine, trained: in
     assert scored.score.tolist() == sorted(scored.score.tolist(), reverse=True)
     assert found.exploration is not None
     assert (found.exploration.pairs, found.exploration.kept, found.exploration.number) == (435, 435, number)
+    assert found.exploration.times == 30 / 10
 
 
 def test_only_the_best_are_kept(engine: Engine, trained: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,6 +113,7 @@ def test_two_lists_make_pairs_of_left_and_right(engine: Engine, encoder: Path) -
     found = prepare(engine, project_id, 0)
     ids = item_ids(engine)
     assert set(best_pairs(found).pairs) == set(itertools.product(ids[:8], ids[8:]))
+    assert found.exploration is not None and found.exploration.times == 1
 
 
 def by_pair(known: Known) -> dict[tuple[int, int], tuple[int, int, int]]:

@@ -111,10 +111,7 @@ def test_texts_are_shown_as_they_are(project: int) -> None:
 def test_no_figures_without_a_measurement(engine: Engine, project: int) -> None:
     with writing(engine) as session:
         matcher = session.scalars(select(Matcher).where(Matcher.number == 2)).one()
-        add_matcher_without_figures = matcher.id
-        session.connection().exec_driver_sql(
-            f"DELETE FROM evaluations WHERE matcher_id = {add_matcher_without_figures}"
-        )
+        session.delete(session.get_one(Evaluation, matcher.id))
     page = open_page("Matches")
     assert metrics(page)["Estimated precision"] == "–"
     assert "Nothing has measured this round" in captions(page)

@@ -42,7 +42,7 @@ def compare_view(project_id: int, found: Round) -> None:
 
 @st.fragment
 def _differences(project_id: int, earlier: Round, later: Round) -> None:
-    compared = exploring_compare.compare(earlier, later)
+    compared = _compared(f"{earlier.folder} {earlier.exploration} {later.folder} {later.exploration}", earlier, later)
     names = round_name(earlier.matcher.number), round_name(later.matcher.number)
     if np.abs(compared.change).max(initial=0.0) < LEAST:
         st.info(f"{names[0]} and {names[1].lower()} give the same probabilities.", icon=":material/drag_handle:")
@@ -58,6 +58,12 @@ def _differences(project_id: int, earlier: Round, later: Round) -> None:
     for pair, before, after, bound in zip(pairs, part.before, part.after, part.bound, strict=True):
         about = " (a change of at least this)" if bound else ""
         pair_row(project_id, pair, f"**p {before:.3f} → {after:.3f}**{about}")
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _compared(key: str, _earlier: Round, _later: Round) -> Compared:
+    """The two rounds compared, once for what is prepared of them, which the key names."""
+    return exploring_compare.compare(_earlier, _later)
 
 
 def _plot(compared: Compared, before: str, after: str) -> None:

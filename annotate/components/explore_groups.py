@@ -35,7 +35,7 @@ def groups_view(project_id: int, found: Round) -> None:
         return
     at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
     above = scored.take(slice(count_above(scored, at)))
-    expectation(project_id, found, above, at)
+    expectation(found, above, at)
     _undo(project_id)
     if not len(above):
         st.info("No pair scores as high: lower the threshold.", icon=":material/inbox:")

@@ -30,7 +30,7 @@ def matches_view(project_id: int, found: Round) -> None:
         return
     at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
     above = scored.take(slice(matches.count_above(scored, at)))
-    expectation(project_id, found, above, at)
+    expectation(found, above, at)
     if found.evaluation is not None:
         _curve(found, found.evaluation, scored, at)
     _table(project_id, found, above, at)
@@ -47,7 +47,7 @@ def threshold_slider(found: Round, scored: Scored, key: str) -> float:
     )  # fmt: skip
 
 
-def expectation(project_id: int, found: Round, above: Scored, at: float) -> None:
+def expectation(found: Round, above: Scored, at: float) -> None:
     """Nothing; draws the number of matches, and what the stored evaluation says of such pairs."""
     evaluation = found.evaluation
     expected = matches.expected_at(evaluation, at) if evaluation else None
@@ -57,7 +57,7 @@ def expectation(project_id: int, found: Round, above: Scored, at: float) -> None
     cells[2].metric("Estimated recall", "–" if expected is None else f"{expected.recall:.1%}")
     p = probability(found.matcher, np.array([at]))
     cells[3].metric("p at the threshold", "–" if p is None else f"{p[0]:.3f}")
-    st.caption(" ".join(_words(project_id, found, above, expected)))
+    st.caption(" ".join(_words(found, above, expected)))
 
 
 def _lowest(found: Round, above: Scored) -> float:
@@ -70,7 +70,7 @@ def _at_most(precision: float, beyond: bool) -> str:
     return f"{'≤ ' if beyond else ''}{precision:.1%}"
 
 
-def _words(project_id: int, found: Round, above: Scored, expected: matches.Expected | None) -> list[str]:
+def _words(found: Round, above: Scored, expected: matches.Expected | None) -> list[str]:
     """What the figures mean, and how far they hold."""
     evaluation = found.evaluation
     mean = matches.mean_p(found, above)
@@ -82,7 +82,7 @@ def _words(project_id: int, found: Round, above: Scored, expected: matches.Expec
     words = [f"Measured on the {evaluation.pairs:,} pairs of evaluation items{_interval(expected)}."]
     if evaluation.audit:
         words.append("Recall is of the positives in the audited pool.")
-    times = matches.multiplied(engine(), project_id)
+    times = found.exploration.times if found.exploration else 1.0
     if times > 1.01:
         less = matches.over_all(expected.precision, times)
         words.append(

@@ -58,7 +58,8 @@ def prepare(job_id: str, project_id: int, number: int) -> str:
     save_arrays(folder / PAIRS, left=data.item_ids[best.left], right=data.item_ids[best.right], score=best.score)
     _save_known(folder / KNOWN, data, vectors, known)
     seconds = round(time.monotonic() - started, 1)
-    write_exploration(folder, Exploration(number, pairs, len(best), len(known), cutoff, seconds))
+    times = times_as_many(data.dataset)
+    write_exploration(folder, Exploration(number, pairs, len(best), len(known), cutoff, times, seconds))
     with database() as engine, reading(engine) as session:
         matchers = [matcher for matcher, _ in matchers_with_evaluations(session, project_id)]
     keep_explorations(project_id, [exploration_folder(matcher) for matcher in matchers])
@@ -86,6 +87,15 @@ def best_of(dataset: Dataset, vectors: np.ndarray, progress: Progress) -> tuple[
     )  # fmt: skip
     pairs = count_pairs(len(left), len(right), dataset.symmetric)
     return Pairs(left[found.left], right[found.right], found.score), pairs
+
+
+def times_as_many(dataset: Dataset) -> float:
+    """By how much more pairs there are for each right one among all items than among evaluation items.
+
+    The texts of one list bring right ones along, the other list multiplies pairs: as often as it is longer.
+    """
+    measuring = len(dataset.evaluation_right)
+    return len(lists_of(dataset, of_left=True).others) / measuring if measuring else 1.0
 
 
 def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: int) -> np.ndarray:
