@@ -68,7 +68,7 @@ def _prepared(project_id: int, chosen: Round) -> str:
     whole = found.kept == found.pairs
     what = f"All {found.pairs:,} pairs" if whole else f"The best {found.kept:,} of {found.pairs:,} pairs"
     since = exploring.answers_since(engine(), project_id, found)
-    news = f" {counted(since, 'answer')} came later: mistakes do not hold them." if since else ""
+    news = f" {counted(since, 'answer')} came later: prepare again to see them among the mistakes." if since else ""
     return f"{what} and {counted(found.known, 'known pair')} are prepared (it took {_time(found.seconds)}).{news}"
 
 
