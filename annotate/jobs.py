@@ -15,7 +15,7 @@ from db import jobs
 from db.answers import answered_since
 from db.domain import InputError, Settings
 from db.engine import jobs_url, reading, writing
-from db.jobs import EXPERIMENT, PREVIEW
+from db.jobs import EXPERIMENT, EXPLORE, PREVIEW, SEARCH
 from db.models import Job, Worker
 from db.projects import live_project
 from db.tasks import newest_round, open_sitting, unanswered
@@ -59,14 +59,7 @@ def request_preview(engine: Engine, project_id: int, settings: Settings) -> str:
 
     It waits in the queue while another job is at work. Raises InputError while another preview is being made.
     """
-    with writing(engine) as session:
-        live_project(session, project_id)
-        last = jobs.last_job(session, project_id, [PREVIEW])
-        if last is not None and last.state in jobs.OPEN:
-            raise InputError("a preview is being made: wait until it is done, or cancel it")
-        job_id = jobs.add_job(session, project_id, PREVIEW).id
-    _enqueue(job_id, PREVIEW, project_id, settings.model_dump())
-    return job_id
+    return _request_apart(engine, project_id, PREVIEW, "a preview is being made", settings.model_dump())
 
 
 def request_experiment(engine: Engine, project_id: int, definition: dict[str, Any]) -> str:
@@ -74,13 +67,34 @@ def request_experiment(engine: Engine, project_id: int, definition: dict[str, An
 
     definition: as in an experiment's file, without data sets. Raises InputError while another one of the project runs.
     """
+    return _request_apart(engine, project_id, EXPERIMENT, "an experiment on this project is at work", definition)
+
+
+def request_exploration(engine: Engine, project_id: int, number: int) -> str:
+    """The id of the job that prepares the matcher of this number for exploring; nothing of the project changes.
+
+    Raises InputError while another one is being prepared.
+    """
+    return _request_apart(engine, project_id, EXPLORE, "a round is being prepared", number)
+
+
+def request_search(engine: Engine, project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
+    """The id of the job that searches for the nearest items of a text, or of an item, under the matcher of this number.
+
+    of_left: in which list the text stands. Several people may search at once.
+    """
+    return _request_apart(engine, project_id, SEARCH, "", number, text, item_id, of_left)
+
+
+def _request_apart(engine: Engine, project_id: int, kind: str, busy: str, *arguments: object) -> str:
+    """The id of a new job that no other job of the project waits for; `busy` says why there cannot be two, if so."""
     with writing(engine) as session:
         live_project(session, project_id)
-        last = jobs.last_job(session, project_id, [EXPERIMENT])
+        last = jobs.last_job(session, project_id, [kind]) if busy else None
         if last is not None and last.state in jobs.OPEN:
-            raise InputError("an experiment on this project is at work: wait until it is done, or cancel it")
-        job_id = jobs.add_job(session, project_id, EXPERIMENT).id
-    _enqueue(job_id, EXPERIMENT, project_id, definition)
+            raise InputError(f"{busy}: wait until it is done, or cancel it")
+        job_id = jobs.add_job(session, project_id, kind).id
+    _enqueue(job_id, kind, project_id, *arguments)
     return job_id
 
 
@@ -153,7 +167,7 @@ def cancel(engine: Engine, job_id: str) -> None:
 
 
 def newest_job(engine: Engine, project_id: int) -> Job | None:
-    """The project's newest job; previews and experiments are not among them."""
+    """The project's newest job; those that change nothing are not among them."""
     with reading(engine) as session:
         return jobs.newest_job(session, project_id)
 

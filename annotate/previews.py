@@ -31,7 +31,7 @@ class ShownPair:
 
 @dataclass(frozen=True)
 class PreviewWork:
-    """The newest preview's job, what it waits for, and whether anybody would do it."""
+    """A job that changes nothing of its project, what it waits for, and whether anybody would do it."""
 
     job: Job | None
     ahead: Job | None
@@ -46,10 +46,10 @@ def ask(engine: Engine, project_id: int, entered: Mapping[str, Any]) -> str:
     return request_preview(engine, project_id, checked_settings(entered))
 
 
-def work(engine: Engine, project_id: int) -> PreviewWork:
-    """How far the newest preview of the project is."""
+def work(engine: Engine, project_id: int, kind: str = PREVIEW) -> PreviewWork:
+    """How far the newest preview of the project is, or the newest job of another such kind."""
     with reading(engine) as session:
-        job, ahead = last_job(session, project_id, [PREVIEW]), open_job(session, project_id)
+        job, ahead = last_job(session, project_id, [kind]), open_job(session, project_id)
         return PreviewWork(job, ahead, bool(live_workers(session)))
 
 

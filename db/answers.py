@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from db.domain import AnswerKind, Purpose
 from db.models import Answer, Item, Task
@@ -136,6 +136,33 @@ def _own(
 def answer_by_id(session: Session, answer_id: int) -> Answer | None:
     """The answer with this id."""
     return session.get(Answer, answer_id)
+
+
+def count_after(session: Session, project_id: int, answer_id: int) -> int:
+    """How many acts of annotators on the project came after this one."""
+    later = select(func.count()).where(Answer.project_id == project_id, Answer.id > answer_id)
+    return session.scalar(later) or 0
+
+
+def last_key(session: Session, project_id: int, annotator: str, beginnings: Sequence[str]) -> str | None:
+    """The key of this annotator's newest answer whose key begins in one of these ways."""
+    begins = or_(*(Answer.key.startswith(beginning, autoescape=True) for beginning in beginnings))
+    mine = select(Answer.key).where(Answer.project_id == project_id, Answer.annotator == annotator, begins)
+    return session.scalar(mine.order_by(Answer.id.desc()).limit(1))
+
+
+def answered_at_once(session: Session, project_id: int, annotator: str, beginning: str) -> list[tuple[int, int]]:
+    """The pairs on which this annotator's last answer is one whose key begins so; skips are no answers."""
+    begins = Answer.key.startswith(beginning, autoescape=True)
+    mine = (Answer.project_id == project_id, Answer.annotator == annotator, begins)
+    act = select(Answer.left_id, Answer.right_id, Answer.id).where(*mine).subquery()
+    later = aliased(Answer)
+    changed = select(later.id).where(
+        later.project_id == project_id, later.left_id == act.c.left_id, later.right_id == act.c.right_id,
+        later.annotator == annotator, later.id > act.c.id, later.answer != AnswerKind.SKIP,
+    )  # fmt: skip
+    rows = session.execute(select(act.c.left_id, act.c.right_id).where(~changed.exists()).order_by(act.c.id))
+    return [(left, right) for left, right in rows]
 
 
 def known_keys(session: Session, keys: Iterable[str]) -> set[str]:

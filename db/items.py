@@ -95,6 +95,12 @@ def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
     }
 
 
+def items_with(session: Session, project_id: int, words: Sequence[str], n: int) -> list[Item]:
+    """The first n items of the project whose texts hold all these words, whatever their case."""
+    holding = [Item.text.icontains(word, autoescape=True) for word in words]
+    return list(session.scalars(select(Item).where(Item.project_id == project_id, *holding).order_by(Item.id).limit(n)))
+
+
 def _chunks(ids: Iterable[int]) -> Iterator[list[int]]:
     ids = iter(sorted(set(ids)))
     while chunk := list(islice(ids, CHUNK)):

@@ -10,19 +10,20 @@ from sqlalchemy.orm import Session
 from db.models import Job, Worker, now
 
 OPEN = ("waiting", "running")
-PREVIEW, EXPERIMENT = "preview", "experiment"
-APART = (PREVIEW, EXPERIMENT)  # kinds of job that change nothing of their project: no other job need wait for them
+PREVIEW, EXPERIMENT, EXPLORE, SEARCH = "preview", "experiment", "explore", "search"
+# Kinds of job that change nothing of their project: no other job need wait for them.
+APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH)
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds; a busy machine may hold it up
 
 
 def open_job(session: Session, project_id: int) -> Job | None:
-    """The project's job that is waiting or running; previews and experiments are not among them."""
+    """The project's job that is waiting or running; those that change nothing are not among them."""
     at_work = (Job.project_id == project_id, Job.state.in_(OPEN), Job.kind.not_in(APART))
     return session.scalar(select(Job).where(*at_work).limit(1))
 
 
 def newest_job(session: Session, project_id: int) -> Job | None:
-    """The project's newest job; previews and experiments are not among them."""
+    """The project's newest job; those that change nothing are not among them."""
     wanted = select(Job).where(Job.project_id == project_id, Job.kind.not_in(APART))
     return session.scalar(wanted.order_by(Job.created_at.desc()).limit(1))
 

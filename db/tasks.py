@@ -198,6 +198,17 @@ def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
         session.execute(insert(Task), tasks)
 
 
+def put_first(session: Session, batch: Round, row: dict[str, Any], annotator: str, now: datetime) -> None:
+    """Nothing; the row is the first task of the batch, which is one larger, and this annotator's for ten minutes."""
+    later = update(Task).where(Task.round_id == batch.id).values(position=Task.position + 1)
+    session.execute(later.execution_options(synchronize_session=False))
+    batch.size += 1
+    task = Task(project_id=batch.project_id, round_id=batch.id, position=0, **row)
+    session.add(task)
+    session.flush()
+    _lease(session, [task.id], annotator, now + LEASE)
+
+
 def tasks_by_id(session: Session, project_id: int, task_ids: Iterable[int]) -> dict[int, Task]:
     """Each of these tasks by its id; tasks of other projects are left out."""
     wanted = select(Task).where(Task.project_id == project_id, Task.id.in_(list(task_ids)))

@@ -14,6 +14,8 @@ KINDS = {
     "correction": "Check false positives",
     "preview": "Preview the next pairs",
     "experiment": "Experiment",
+    "explore": "Prepare a round for exploring",
+    "search": "Search for the nearest texts",
 }
 STAGES = {
     "": "starting",

@@ -68,7 +68,7 @@ def _offer(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
 
 
 def why_waiting(work: PreviewWork) -> str:
-    """What the preview waits for, as Markdown; empty while it is computed."""
+    """What the job waits for, as Markdown; empty while it is at work."""
     if work.job is None or work.job.state != "waiting":
         return ""
     if not work.has_worker:

@@ -21,6 +21,7 @@ NAVIGATION = (
     ("label", "Label", ":material/rule:"),
     ("answers", "Answers", ":material/history:"),
     ("monitor", "Monitor", ":material/monitoring:"),
+    ("explore", "Explore", ":material/travel_explore:"),
     ("experiments", "Experiments", ":material/science:"),
     ("jobs", "Jobs", ":material/manufacturing:"),
     ("projects", "Projects", ":material/folder_open:"),

@@ -15,7 +15,7 @@ from learner.jobs.progress import reporting
 from learner.jobs.rows import ProjectData, known_keys, read_project
 from learner.jobs.state import database, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
-from learner.jobs.vectors import newest_vectors
+from learner.jobs.vectors import vectors_of
 from learner.output_layer import OutputLayer
 from learner.rounds import Batch, choose
 from learner.space import BLENDED
@@ -42,7 +42,7 @@ def choose_pairs(job_id: str, project_id: int, entered: dict[str, Any]) -> str:
             known = known_keys(session, project_id, data)
             matcher = newest_matcher(session, project_id)
         with reporting(engine, job_id, 0.0, ENCODE_SHARE) as progress:
-            vectors = newest_vectors(project_id, matcher, data, settings, progress)
+            vectors = vectors_of(project_id, matcher, data, settings, progress)
             background = background_of(engine, project_id, data, settings, progress)
         number = matcher.number if matcher else None
         layer = None if matcher is None or matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)

@@ -27,10 +27,13 @@ def save_vectors(path: Path, vectors: np.ndarray) -> None:
     aside.replace(path)
 
 
-def newest_vectors(
+def vectors_of(
     project_id: int, matcher: Matcher | None, data: ProjectData, settings: Settings, progress: Progress
 ) -> np.ndarray:
-    """(items, d) of the newest matcher, blended; where there is none, the pre-trained encoder's."""
+    """(items, d) of the matcher, blended; where there is none, the pre-trained encoder's.
+
+    Those of the last trained round lie there already; those of an older one are made, and kept until the next round.
+    """
     if matcher is None:
         return pretrained_vectors(project_id, data, settings, progress)
     if matcher.folder:

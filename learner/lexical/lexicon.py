@@ -6,7 +6,7 @@ way. What a term weighs is learned from the texts, without a label.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -60,32 +60,46 @@ class Lexicon:
         Terms are hashed to 512 columns with random signs (Weinberger et al., Feature hashing for large scale multitask
         learning, 2009), and rows keep their length: no similarity is above that of a text and itself.
         """
-        weight = {kind: float(weights.get(kind, 0.0)) for kind in KINDS}
+        weight = _each(weights)
         terms = hstack(
             [self.grams * weight["ngrams"] ** 0.5, self.words * weight["words"] ** 0.5,
              self.numbers * weight["numbers"] ** 0.5]
         ).tocsr()  # fmt: skip
         length = self.length * np.float32(weight["length"] ** 0.5)
-        offset = weight["numbers"] * self.has_numbers / 2 + length**2 / 2
-        return np.column_stack([_hashed(terms), length]).astype(np.float32), offset.astype(np.float32)
+        return np.column_stack([_hashed(terms), length]).astype(np.float32), self.lacking(weights)
+
+    def lacking(self, weights: Mapping[str, float]) -> np.ndarray:
+        """The offsets of `vectors` alone, (texts,) float32."""
+        weight = _each(weights)
+        offset: np.ndarray = weight["numbers"] * self.has_numbers / 2 + weight["length"] * self.length**2 / 2
+        return offset.astype(np.float32)
+
+    def take(self, rows: Sequence[int]) -> "Lexicon":
+        """The same terms, of these rows alone."""
+        parts = {name: getattr(self, name)[rows] for name in ("grams", "words", "numbers", "length")}
+        return replace(self, **parts)
 
 
-def lexicon_of(texts: Sequence[str]) -> Lexicon:
-    """The terms of these texts; any text may be empty."""
+def lexicon_of(texts: Sequence[str], more: Sequence[str] = ()) -> Lexicon:
+    """The terms of these texts; any text may be empty.
+
+    more: further rows, which change no term and no weight: what the texts do not hold counts for nothing in them.
+    """
     analyze = CountVectorizer(analyzer="char_wb", ngram_range=(3, 3), lowercase=True).build_analyzer()
     # A term of its own that no text holds: a corpus of empty texts has a vocabulary, too.
     grams = TfidfVectorizer(analyzer=analyze, sublinear_tf=True, dtype=np.float32).fit([*texts, "\0\0\0"])
     counter = CountVectorizer(analyzer=words_of, binary=True, dtype=np.float32).fit([*texts, "none"])
-    counts: csr_matrix = counter.transform(texts).tocsr()
+    counts: csr_matrix = counter.transform([*texts, *more]).tocsr()
     vocabulary = counter.get_feature_names_out()
-    rarity = np.log((len(texts) + 1) / np.maximum(np.asarray(counts.sum(0)).ravel(), 1)).astype(np.float32)
+    held = np.asarray(counts[: len(texts)].sum(0)).ravel()
+    rarity = np.log((len(texts) + 1) / np.maximum(held, 1)).astype(np.float32)
     numbered = np.flatnonzero([any(c.isdigit() for c in word) for word in vocabulary])
     length = np.log1p(np.asarray(counts.sum(1)).ravel())
     return Lexicon(
-        grams.transform(texts).tocsr(),
+        grams.transform([*texts, *more]).tocsr(),
         _unit(counts @ diags(rarity)),
         _unit(counts[:, numbered] @ diags(rarity[numbered])),
-        (length / max(length.max(initial=0), 1)).astype(np.float32),
+        (length / max(length[: len(texts)].max(initial=0), 1)).astype(np.float32),
         vocabulary,
         rarity,
         numbered,
@@ -95,6 +109,10 @@ def lexicon_of(texts: Sequence[str]) -> Lexicon:
 def words_of(text: str) -> list[str]:
     """The words of a text, in lower case."""
     return WORD.findall(text.lower())
+
+
+def _each(weights: Mapping[str, float]) -> dict[str, float]:
+    return {kind: float(weights.get(kind, 0.0)) for kind in KINDS}
 
 
 def _cosines(terms: csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -1,0 +1,118 @@
+"""Search on the page Explore: a typed text or an item of the project, and what lies nearest to it."""
+
+import streamlit as st
+
+from annotate import exploring
+from annotate import exploring_search as searching
+from annotate.app_state import engine
+from annotate.components.explore_pair import pair_row, shortened
+from annotate.components.explore_round import cost
+from annotate.components.job_status import OPEN, failure, progress
+from annotate.components.strategy_preview import why_waiting
+from annotate.exploring import Round
+from annotate.monitoring import round_name
+from annotate.wording import literal
+from db.domain import InputError, Kind
+from db.explorations import Search
+
+EVERY = 1  # seconds between two looks at a search that is under way
+SHOWN = 20  # of its hits
+TYPED, ITEM = "A text I type", "A text of the project"
+
+
+def search_view(project_id: int, found: Round) -> None:
+    """Nothing; draws the search: it needs nothing prepared."""
+    kind = exploring.kind_of(engine(), project_id)
+    how = st.segmented_control(
+        "Search for", [TYPED, ITEM], default=TYPED, required=True, key="search_how", persist_state="session"
+    )
+    if how == TYPED:
+        _typed(project_id, found, kind)
+    else:
+        _of_project(project_id, found)
+    job_id = st.session_state.get(_key(project_id))
+    if job_id is None:
+        st.caption(f"{round_name(found.matcher.number)}: {cost(found)}")
+        return
+    job = searching.work(engine(), job_id).job
+    under_way = job is not None and job.state in OPEN
+    st.fragment(_result, run_every=EVERY if under_way else None)(project_id, kind, job_id, under_way)
+
+
+def _key(project_id: int) -> str:
+    """Where the job of the search that is shown is remembered."""
+    return f"search_{project_id}"
+
+
+def _typed(project_id: int, found: Round, kind: Kind) -> None:
+    with st.form("search_form", border=False):
+        text = st.text_area("Text", key="search_text", height=80, max_chars=searching.LONGEST)
+        side = "Right list"
+        if kind == Kind.BIPARTITE:
+            side = st.radio("Nearest texts of the", ["Right list", "Left list"], horizontal=True, key="search_side")
+        asked = st.form_submit_button("Search", icon=":material/search:", type="primary")
+    if not asked:
+        return
+    try:
+        job_id = searching.ask_text(engine(), project_id, found.matcher.number, text, of_left=side == "Right list")
+    except InputError as problem:
+        st.warning(literal(str(problem)))
+    else:
+        st.session_state[_key(project_id)] = job_id
+
+
+def _of_project(project_id: int, found: Round) -> None:
+    """Nothing; draws the field for words and, of the texts that hold them, one button each."""
+    words = st.text_input("Words of the text", key="search_words", persist_state="session")
+    items = searching.items_by_words(engine(), project_id, words)
+    if words.strip() and not items:
+        st.caption("No text of the project holds all these words.")
+    with st.container(key="search_items", gap="xsmall"):
+        for item in items:
+            arguments = (project_id, found.matcher.number, item.id)
+            st.button(
+                literal(shortened(item.text)), key=f"search_item_{item.id}", type="tertiary", on_click=_ask_item,
+                args=arguments, icon=":material/search:",
+            )  # fmt: skip
+    if len(items) == searching.FOUND:
+        st.caption(f"These are the first {searching.FOUND}: more words narrow them down.")
+
+
+def _ask_item(project_id: int, number: int, item_id: int) -> None:
+    st.session_state[_key(project_id)] = searching.ask_item(engine(), project_id, number, item_id)
+
+
+def _result(project_id: int, kind: Kind, job_id: str, was_under_way: bool) -> None:
+    work = searching.work(engine(), job_id)
+    if work.job is not None and work.job.state in OPEN:
+        progress(work.job, "Searching: ")
+        st.caption(why_waiting(work))
+        return
+    if was_under_way:
+        st.rerun()  # it has ended: stop looking every second
+    if work.job is not None and work.job.state == "failed":
+        failure(work.job)
+    search = searching.found(project_id, job_id)
+    if search is not None:
+        _show(project_id, kind, search)
+
+
+def _show(project_id: int, kind: Kind, search: Search) -> None:
+    """Nothing; draws what was searched for, and the nearest texts."""
+    name = round_name(search.number)
+    st.markdown(f"**Nearest to “{literal(shortened(search.text))}”**, {name[0].lower()}{name[1:]}")
+    if not search.hits:
+        st.info("There is no other text to compare it with.", icon=":material/inbox:")
+    if search.item_id is None:
+        st.caption("A typed text makes no pair of the project: search for a text of the project to label pairs.")
+    for near in searching.nearest(engine(), project_id, kind, search, slice(SHOWN)):
+        if near.pair is not None:
+            pair_row(project_id, near.pair)
+        else:
+            _near(near)
+
+
+def _near(near: searching.Near) -> None:
+    with st.container(border=True, horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(literal(shortened(near.text)))
+        st.caption(f"score {near.score:.3f}" + ("" if near.p is None else f", p {near.p:.3f}"))

@@ -1,0 +1,118 @@
+"""The job `explore`: the best pairs of a project and all known ones, scored by one matcher, for the page Explore."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+from dbos import DBOS
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from db.answers import current_labels
+from db.domain import AnswerKind, InputError, Progress
+from db.engine import reading
+from db.evaluations import matchers_with_evaluations
+from db.explorations import KNOWN, PAIRS, Exploration, exploration_folder, keep_explorations, write_exploration
+from db.jobs import EXPLORE
+from db.matchers import matcher_of
+from db.models import Answer, Matcher
+from learner.dataset import Dataset
+from learner.jobs.evaluation_items import save_arrays
+from learner.jobs.progress import reporting
+from learner.jobs.rows import ProjectData, read_project
+from learner.jobs.state import database, job_state
+from learner.jobs.takeover import MOST_ATTEMPTS
+from learner.jobs.vectors import vectors_of
+from learner.query import lists_of
+from learner.search import Pairs, best_pairs, count_pairs
+from learner.space import BLENDED, as_left, as_right, scores
+
+MOST_PAIRS = 200_000  # that are kept
+ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
+LABELS = {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 0}
+
+
+@DBOS.workflow(name=EXPLORE, max_recovery_attempts=MOST_ATTEMPTS)
+def explore(project_id: int, number: int) -> str:
+    """What was done, in words. number: of the matcher."""
+    job_id = str(DBOS.workflow_id)
+    with job_state(job_id):
+        return prepare(job_id, project_id, number)
+
+
+@DBOS.step()
+def prepare(job_id: str, project_id: int, number: int) -> str:
+    """What was done, in words; the pairs lie in the matcher's exploration."""
+    started = time.monotonic()
+    with database() as engine:
+        with reading(engine) as session:
+            matcher = matcher_numbered(session, project_id, number)
+            data = read_project(session, project_id)
+            cutoff = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
+            known = known_pairs(session, project_id, data, cutoff)
+        with reporting(engine, job_id, 0.0, ENCODE_SHARE) as progress:
+            vectors = vectors_of(project_id, matcher, data, data.settings, progress)
+        with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
+            best, pairs = best_of(data.dataset, vectors, progress)
+    folder = exploration_folder(matcher)
+    save_arrays(folder / PAIRS, left=data.item_ids[best.left], right=data.item_ids[best.right], score=best.score)
+    _save_known(folder / KNOWN, data, vectors, known)
+    seconds = round(time.monotonic() - started, 1)
+    times = times_as_many(data.dataset)
+    write_exploration(folder, Exploration(number, pairs, len(best), len(known), cutoff, times, seconds))
+    with database() as engine, reading(engine) as session:
+        matchers = [matcher for matcher, _ in matchers_with_evaluations(session, project_id)]
+    keep_explorations(project_id, [exploration_folder(matcher) for matcher in matchers])
+    return f"{len(best):,} of {pairs:,} pairs, {len(known):,} known pairs"
+
+
+def matcher_numbered(session: Session, project_id: int, number: int) -> Matcher:
+    """The matcher of this number. Raises InputError where it is gone."""
+    matcher = matcher_of(session, project_id, number)
+    if matcher is None:
+        raise InputError(f"the project has no model of round {number} any more: choose another round")
+    return matcher
+
+
+def best_of(dataset: Dataset, vectors: np.ndarray, progress: Progress) -> tuple[Pairs, int]:
+    """The best 200,000 pairs of all items as rows, the best first, and the number of all pairs.
+
+    All items make pairs, those of different splits too: what is listed here measures nothing and trains nothing.
+    """
+    lists = lists_of(dataset, of_left=True)
+    left, right = lists.own, lists.others
+    found = best_pairs(
+        as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED), dataset.symmetric,
+        top=MOST_PAIRS, progress=progress,
+    )  # fmt: skip
+    pairs = count_pairs(len(left), len(right), dataset.symmetric)
+    return Pairs(left[found.left], right[found.right], found.score), pairs
+
+
+def times_as_many(dataset: Dataset) -> float:
+    """By how much more pairs there are for each right one among all items than among evaluation items.
+
+    The texts of one list bring right ones along, the other list multiplies pairs: as often as it is longer.
+    """
+    measuring = len(dataset.evaluation_right)
+    return len(lists_of(dataset, of_left=True).others) / measuring if measuring else 1.0
+
+
+def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: int) -> np.ndarray:
+    """(n, 4) int64, each pair once: rows left and right, then label and gold, 1, 0, or -1 where there is none."""
+    gold = dict.fromkeys(map(tuple, data.dataset.positives.tolist()), 1)
+    gold |= {(left, right): label for left, right, label in data.dataset.stated.tolist()}
+    labels = [label for label in current_labels(session, project_id, cutoff) if label.answer in LABELS]
+    left = data.rows(np.array([label.left_id for label in labels], dtype=np.int64)).tolist()
+    right = data.rows(np.array([label.right_id for label in labels], dtype=np.int64)).tolist()
+    labelled = dict(zip(zip(left, right, strict=True), [LABELS[label.answer] for label in labels], strict=True))
+    rows = [(*pair, labelled.get(pair, -1), gold.get(pair, -1)) for pair in {**gold, **labelled}]
+    return np.array(rows, dtype=np.int64).reshape(-1, 4)
+
+
+def _save_known(path: Path, data: ProjectData, vectors: np.ndarray, known: np.ndarray) -> None:
+    left, right, label, gold = known.T
+    save_arrays(
+        path, left=data.item_ids[left], right=data.item_ids[right], score=scores(vectors, left, right, BLENDED),
+        label=label.astype(np.int8), gold=gold.astype(np.int8),
+    )  # fmt: skip

@@ -1,0 +1,71 @@
+"""The job `search`: the nearest items of a typed text, or of an item, under one matcher."""
+
+import numpy as np
+from dbos import DBOS
+
+from db.domain import InputError, Progress
+from db.engine import artifacts, reading
+from db.explorations import Hit, Search, write_search
+from db.jobs import SEARCH
+from db.models import Matcher
+from learner.encoder import load_encoder
+from learner.jobs.evaluation_items import blend_of
+from learner.jobs.explore import matcher_numbered
+from learner.jobs.progress import reporting
+from learner.jobs.rows import ProjectData, read_project
+from learner.jobs.state import database, job_state
+from learner.jobs.takeover import MOST_ATTEMPTS
+from learner.jobs.vectors import vectors_of
+from learner.output_layer import OutputLayer
+from learner.query import Lists, lists_of, nearest_rows, text_vector
+
+MOST_HITS = 100
+ENCODE_SHARE = 0.9  # of the job, where the vectors have to be made
+
+
+@DBOS.workflow(name=SEARCH, max_recovery_attempts=MOST_ATTEMPTS)
+def search(project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
+    """What was done, in words. item_id: searched for in the text's place; of_left: in which list the text stands."""
+    job_id = str(DBOS.workflow_id)
+    with job_state(job_id):
+        return find(job_id, project_id, number, text, item_id, of_left)
+
+
+@DBOS.step()
+def find(job_id: str, project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
+    """What was done, in words; the hits lie in the search's file."""
+    with database() as engine:
+        with reading(engine) as session:
+            matcher = matcher_numbered(session, project_id, number)
+            data = read_project(session, project_id)
+        with reporting(engine, job_id, 0.0, ENCODE_SHARE) as progress:
+            vectors = vectors_of(project_id, matcher, data, data.settings, progress)
+        with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
+            lists = lists_of(data.dataset, of_left)
+            if item_id is None:
+                query, rows = _typed(matcher, data, vectors, text, lists, progress), lists.others
+            else:
+                row = _row_of(data, item_id)
+                query, rows = vectors[[row]], lists.others[lists.others != row]
+            found, scores = nearest_rows(vectors, query, rows, MOST_HITS, progress)
+    p = [None] * len(scores)
+    if matcher.w is not None and matcher.b is not None:
+        p = OutputLayer(matcher.w, matcher.b).probability(scores).tolist()
+    hits = [Hit(*hit) for hit in zip(data.item_ids[found].tolist(), scores.tolist(), p, strict=True)]
+    write_search(project_id, Search(job_id, number, text, item_id, hits))
+    return f"{len(hits)} nearest texts"
+
+
+def _typed(
+    matcher: Matcher, data: ProjectData, vectors: np.ndarray, text: str, lists: Lists, progress: Progress
+) -> np.ndarray:
+    progress("load", 0.0)
+    encoder = load_encoder(str(artifacts() / matcher.folder) if matcher.folder else matcher.encoder)
+    return text_vector(data.dataset, vectors, encoder.encode([text]), text, lists, blend_of(matcher))
+
+
+def _row_of(data: ProjectData, item_id: int) -> int:
+    row = int(data.rows(np.array([item_id]))[0])
+    if row == len(data.item_ids) or data.item_ids[row] != item_id:
+        raise InputError(f"the project has no text of number {item_id}: search for another one")
+    return row
