@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, func, select
 
+from annotate.label_forms import Form
 from annotate.label_import import Imported, import_labels
-from annotate.labels import Form, export_labels
+from annotate.labels import export_labels
 from annotate.projects import create_project, list_projects
 from db.answers import current_labels
 from db.audits import newest_design
