@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
-from sqlalchemy import Engine, Table
+from sqlalchemy import Engine, Table, select
 from sqlalchemy.orm import Session
 
 from db.domain import InputError
@@ -61,8 +61,9 @@ def export_project(engine: Engine, project: str, out: Path, models: bool = True,
 
 def _write(session: Session, project_id: int, bundle: ZipFile, models: bool, vectors: bool) -> Exported:
     rows = {name: _write_table(session, table, project_id, bundle) for name, table in TABLES.items()}
-    matchers = list(session.query(Matcher).where(Matcher.project_id == project_id, Matcher.folder.is_not(None)))
-    for design in session.query(Design).where(Design.project_id == project_id):
+    trained = select(Matcher).where(Matcher.project_id == project_id, Matcher.folder.is_not(None))
+    matchers = session.scalars(trained.order_by(Matcher.number)).all()
+    for design in session.scalars(select(Design).where(Design.project_id == project_id)):
         _write_folder(artifacts() / design.folder, f"{DESIGNS}/{design.number}", bundle)
     held, missing = [], []
     for matcher in matchers if models else []:

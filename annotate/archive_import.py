@@ -13,7 +13,7 @@ from zipfile import BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 from pydantic import ValidationError
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
@@ -80,21 +80,20 @@ class _Import:
         self.tables = self._manifest()
 
     def into(self, engine: Engine, name: str | None) -> Arrived:
-        aside = artifacts() / f".import-{uuid4().hex}"
+        place = artifacts() / f".import-{uuid4().hex}"
         try:
-            self._unpack(aside)  # before the transaction: nobody should wait for files
+            self._unpack(place)  # before the transaction: nobody should wait for files
             with writing(engine) as session:
                 arrival = Arrival(session)
                 project = self._begin(session, arrival, name)
-                home = artifacts() / f"project-{arrival.project_id}"
                 rows = {Project.__tablename__: 1} | {name: self._add(arrival, name) for name in list(TABLES)[1:]}
                 arrival.set_cutoffs()
-                self._settle(session, arrival, aside)
+                self._settle(session, arrival, place)
+                home = artifacts() / f"project-{arrival.project_id}"
                 shutil.rmtree(home, ignore_errors=True)  # of an import that was killed before it was stored
-                aside.replace(home)
-                session.flush()
+                place = place.replace(home)
         except BaseException:
-            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(place, ignore_errors=True)
             raise
         return Arrived(arrival.project_id, project, rows, self.notes)
 
@@ -167,7 +166,7 @@ class _Import:
     def _settle(self, session: Session, arrival: Arrival, aside: Path) -> None:
         """Nothing; designs name items by their new ids, and the notes name the models that are not there."""
         items = arrival.numbers[Item.__tablename__]
-        for design in session.query(Design).where(Design.project_id == arrival.project_id):
+        for design in session.scalars(select(Design).where(Design.project_id == arrival.project_id)):
             if "sample" in design.details:
                 sample = [[items.of(left), items.of(right), *how] for left, right, *how in design.details["sample"]]
                 design.details = {**design.details, "sample": sample}
@@ -176,7 +175,7 @@ class _Import:
                 _renumber(decks, items)
         without = [
             matcher.number
-            for matcher in session.query(Matcher).where(Matcher.project_id == arrival.project_id)
+            for matcher in session.scalars(select(Matcher).where(Matcher.project_id == arrival.project_id))
             if matcher.folder and not (aside / f"round-{matcher.number}" / "model").is_dir()
         ]
         if without:

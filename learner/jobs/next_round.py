@@ -27,7 +27,7 @@ from learner.jobs.audit_draws import draw_pairs
 from learner.jobs.auditing import is_audited, measure_models
 from learner.jobs.background import background_of
 from learner.jobs.batches import add_batch, audits_in
-from learner.jobs.evaluation_items import BASE, rows_of
+from learner.jobs.evaluation_items import BASE, has_model, rows_of
 from learner.jobs.progress import reporting
 from learner.jobs.rows import known_keys, read_labels, read_project
 from learner.jobs.state import database, folder_of, job_state
@@ -95,7 +95,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
             labelled = read_labels(session, project_id, data, plan["cutoff"])
             before = newest_matcher(session, project_id)
         start = data.settings.encoder
-        if data.settings.warm_start and before and before.folder:
+        if data.settings.warm_start and before and before.folder and has_model(before):
             start = str(artifacts() / before.folder)
         encoder = load_encoder(start)
         layer = train(encoder, data.dataset.texts, labelled, data.settings, progress)
