@@ -22,7 +22,7 @@ from db.answers import known_keys
 from db.domain import InputError, Settings
 from db.engine import artifacts, writing
 from db.models import Answer, Design, Item, Matcher, Project
-from db.projects import checked_name, free_name
+from db.projects import checked_name, numbered_name
 from db.transfer import TABLES, Arrival, Numbering, Row, lacking
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
@@ -126,7 +126,7 @@ class _Import:
             Settings.model_validate(known)
         except ValidationError as error:
             raise ValueError(f"settings: {error.errors()[0]['msg']}") from None
-        found = free_name(session, checked_name(name or row["name"]))
+        found = numbered_name(session, checked_name(name or row["name"]))
         if found != (name or row["name"]):
             self.notes.append(f"there is a project named {name or row['name']!r} already, so this one is {found!r}")
         arrival.begin({**row, "name": found, "settings": known})

@@ -42,7 +42,7 @@ def checked_name(name: str) -> str:
     return name
 
 
-def free_name(session: Session, name: str) -> str:
+def numbered_name(session: Session, name: str) -> str:
     """The name itself, or where it is taken with the first free number: `Questions (2)`."""
     found, number = name, 1
     while session.scalar(select(Project.id).where(Project.name == found)) is not None:

@@ -44,11 +44,13 @@ Row = dict[str, Any]
 
 def project_rows(session: Session, table: Table, project_id: int) -> Iterator[Row]:
     """The project's rows of the table in the order of their ids, each value as JSON has it; constant memory."""
-    rows = session.execute(_of_project(table, project_id).execution_options(yield_per=CHUNK))
-    for row in rows:
-        yield {
-            name: value.isoformat() if isinstance(value, datetime) else value for name, value in row._mapping.items()
-        }
+    names = table.columns.keys()
+    times = [name for name in names if isinstance(table.c[name].type, Instant)]
+    for row in session.execute(_of_project(table, project_id).execution_options(yield_per=CHUNK)):
+        values = dict(zip(names, row, strict=True))
+        for name in times:
+            values[name] = values[name] and values[name].isoformat()
+        yield values
 
 
 def _of_project(table: Table, project_id: int) -> Select[Any]:

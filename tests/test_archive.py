@@ -255,7 +255,7 @@ DAMAGES: dict[str, tuple[Callable[[str, bytes], bytes | None], str]] = {
     "no such item": (in_table("gold", lambda content: content.replace(b'"left_id": ', b'"left_id": 9')), "no row has"),
     "no id": (in_table("items", lambda content: content.replace(b'"id"', b'"it"')), "'id'"),
     "wrong order": (in_table("items", lambda c: b"\n".join(reversed(c.splitlines())) + b"\n"), "do not ascend"),
-    "null": (in_table("items", lambda content: content.replace(b'"text": "', b'"text": null, "x": "')), "rows that the"),
+    "null": (in_table("items", lambda c: c.replace(b'"text": "', b'"text": null, "x": "')), "rows that the"),
     "setting": (in_table("projects", lambda content: content.replace(b'"first": 40', b'"first": -1')), "settings: "),
     "way out": (lambda name, content: content, "the file name 'models/1/../../../x'"),
 }  # fmt: skip
