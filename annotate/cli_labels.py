@@ -7,7 +7,7 @@ import typer
 
 from annotate.cli_output import Json, database, group, print_json
 from annotate.label_forms import Form
-from annotate.label_import import import_labels
+from annotate.label_import import Choices, import_labels
 from annotate.labels import export_dataset, export_labels
 
 labels = group("Take labels out of a project and into it.")
@@ -50,14 +50,26 @@ def export_to(
 def import_from(
     project: Project,
     file: Annotated[Path, typer.Argument(help="A table with id1, id2, label (1, 0 or unsure), perhaps annotator.")],
+    skip: Annotated[bool, typer.Option("--skip", help="Leave out rows with mistakes instead of storing none.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Store labels that differ from those that count: the new ones count then.")
+    ] = False,
+    dry: Annotated[bool, typer.Option("--dry", help="Store nothing; only say what would come of it.")] = False,
+    problems: Annotated[Path | None, typer.Option(help="A CSV file to write all rows to that are not stored.")] = None,
     as_json: Json = False,
 ) -> None:
     """Store the labels of a file: all of them or, where one is wrong, none.
 
+    Labels that are there already are left out, and so are those that differ from the project's own.
+
     Example: python -m annotate labels import questions labels.csv
     """
-    imported = import_labels(database(), project, file)
+    report = import_labels(database(), project, file, Choices(skip, replace, dry), problems)
     if as_json:
-        print_json({"stored": imported.stored, "known": imported.known})
-    else:
-        print(f"{imported.stored:,} labels stored, {imported.known:,} were there already")
+        print_json(report.as_dict())
+        return
+    print(f"{report.stored:,} labels {'would be stored' if dry else 'stored'}")
+    for trouble, count in report.counts.items():
+        print(f"{count:,} rows not stored: {trouble}")
+        for problem in report.first[trouble]:
+            print(f"  row {problem.row}: {problem.what}")
