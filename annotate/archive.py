@@ -8,12 +8,8 @@ designs/1/…              the decks that the audit tasks of a design are drawn 
 """
 
 import json
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 from sqlalchemy import Engine, Table, select
@@ -102,15 +98,3 @@ def _write_folder(folder: Path, name: str, bundle: ZipFile) -> bool:
 def _write_file(file: Path, name: str, bundle: ZipFile) -> None:
     if file.is_file():
         bundle.write(file, name, ZIP_STORED)  # weights do not compress
-
-
-@contextmanager
-def project_archive(engine: Engine, project: str, name: str, **options: Any) -> Iterator[Path]:
-    """A temporary archive of this name, removed afterwards."""
-    folder = artifacts() / f".export-{now():%Y%m%d%H%M%S%f}"  # where there is room for models; /tmp may be in memory
-    folder.mkdir(parents=True)
-    try:
-        export_project(engine, project, folder / name, **options)
-        yield folder / name
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -12,7 +12,7 @@ from db import jobs
 from db.answers import answered_since
 from db.domain import InputError, Settings
 from db.engine import jobs_url, reading, writing
-from db.jobs import EXPERIMENT, PREVIEW
+from db.jobs import EXPERIMENT, MATCHES, PREVIEW
 from db.models import Job, Worker
 from db.tasks import newest_round, open_sitting, unanswered
 
@@ -75,6 +75,20 @@ def request_experiment(engine: Engine, project_id: int, definition: dict[str, An
             raise InputError("an experiment on this project is at work: wait until it is done, or cancel it")
         job_id = jobs.add_job(session, project_id, EXPERIMENT).id
     _enqueue(job_id, EXPERIMENT, project_id, definition)
+    return job_id
+
+
+def request_matches(engine: Engine, project_id: int, number: int, threshold: float) -> str:
+    """The id of the job that finds all pairs at or above the threshold under the model of this round, and their groups.
+
+    It waits in the queue while another job is at work. Raises InputError while the project's last one is not done.
+    """
+    with writing(engine) as session:
+        last = jobs.last_job(session, project_id, [MATCHES])
+        if last is not None and last.state in jobs.OPEN:
+            raise InputError("matches are being searched: wait until that is done, or cancel it")
+        job_id = jobs.add_job(session, project_id, MATCHES).id
+    _enqueue(job_id, MATCHES, project_id, number, threshold)
     return job_id
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_STORED, ZipFile
 
+from sqlalchemy import Engine, select
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
@@ -39,8 +40,12 @@ p = 1 / (1 + exp(-(matcher["w"] * score + matcher["b"])))
 
 def bundle_name(project: str, matcher: Matcher) -> str:
     """The name of the folder in the archive: the project's name, made safe for a file, and the round."""
-    safe = re.sub(r"[^A-Za-z0-9]+", "-", project).strip("-").lower() or "project"
-    return f"{safe}-round-{matcher.number}"
+    return f"{safe_name(project)}-round-{matcher.number}"
+
+
+def safe_name(project: str) -> str:
+    """The project's name, made safe for a file."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", project).strip("-").lower() or "project"
 
 
 def usage(project: str, matcher: Matcher) -> str:
@@ -56,6 +61,13 @@ def address(matcher: Matcher) -> str:
 def route() -> Route:
     """The route that answers `address`. A page's own download button would hold the whole archive in memory."""
     return Route(f"/{ADDRESS}/{{matcher_id:int}}", _download)
+
+
+def models_to_take(engine: Engine, project_id: int) -> list[Matcher]:
+    """The project's matchers with a folder of their own, the newest first."""
+    with reading(engine) as session:
+        mine = select(Matcher).where(Matcher.project_id == project_id, Matcher.folder.is_not(None))
+        return list(session.scalars(mine.order_by(Matcher.number.desc())))
 
 
 @contextmanager

@@ -10,8 +10,9 @@ from sqlalchemy.orm import Session
 from db.models import Job, Worker, now
 
 OPEN = ("waiting", "running")
-PREVIEW, EXPERIMENT = "preview", "experiment"
-APART = (PREVIEW, EXPERIMENT)  # kinds of job that change nothing of their project: no other job need wait for them
+PREVIEW, EXPERIMENT, MATCHES = "preview", "experiment", "matches"
+# Kinds of job that change nothing of their project: no other job need wait for them.
+APART = (PREVIEW, EXPERIMENT, MATCHES)
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds; a busy machine may hold it up
 
 

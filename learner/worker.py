@@ -17,7 +17,7 @@ from db.domain import InputError
 from db.engine import jobs_url, make_engine, migrate, writing
 from db.jobs import live_workers, remove_worker, report_worker
 from learner.device import default_device
-from learner.jobs import audit, correction, experiment, next_round, preview  # noqa: F401  (registers the workflows)
+from learner.jobs import audit, correction, experiment, matches, next_round, preview  # noqa: F401  (registers the workflows)
 from learner.jobs.takeover import take_over
 
 QUEUE = "jobs"

@@ -14,6 +14,7 @@ KINDS = {
     "correction": "Check false positives",
     "preview": "Preview the next pairs",
     "experiment": "Experiment",
+    "matches": "Find matches",
 }
 STAGES = {
     "": "starting",

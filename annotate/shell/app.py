@@ -18,6 +18,7 @@ PAGES = Path(__file__).parent.parent / "pages"
 NAVIGATION = (
     ("label", "Label", ":material/rule:"),
     ("monitor", "Monitor", ":material/monitoring:"),
+    ("data", "Data", ":material/database:"),
     ("experiments", "Experiments", ":material/science:"),
     ("jobs", "Jobs", ":material/manufacturing:"),
     ("projects", "Projects", ":material/folder_open:"),

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 from db.domain import SPREAD_STRATEGY, Settings, batch_size_of
 from db.engine import artifacts, reading, writing
 from db.matchers import matcher_of, newest_matcher
+from db.matches import FOLDER as MATCHES
 from db.models import Answer, Evaluation, Matcher, Round
 from db.tasks import newest_round
 from learner.blend import Blend, blended
@@ -281,7 +282,7 @@ def _tidy(project_id: int, job_id: str) -> None:
     with database() as engine, reading(engine) as session:
         named = set(session.scalars(select(Matcher.folder).where(Matcher.project_id == project_id)))
     for folder in (artifacts() / f"project-{project_id}").iterdir():
-        if folder.name == job_id or folder.name.split("-")[0] in (BASE, FOLDER):
+        if folder.name == job_id or folder.name.split("-")[0] in (BASE, FOLDER, MATCHES):
             continue
         (folder / "vectors.npy").unlink(missing_ok=True)
         if f"{folder_of(project_id, folder.name)}/model" not in named:
