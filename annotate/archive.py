@@ -61,7 +61,8 @@ def _write(session: Session, project_id: int, bundle: ZipFile, models: bool, vec
     matchers = session.scalars(trained.order_by(Matcher.number)).all()
     for design in session.scalars(select(Design).where(Design.project_id == project_id)):
         _write_folder(artifacts() / design.folder, f"{DESIGNS}/{design.number}", bundle)
-    held, missing = [], []
+    held: list[int] = []
+    missing: list[int] = []
     for matcher in matchers if models else []:
         found = _write_folder(artifacts() / str(matcher.folder), f"{MODELS}/{matcher.number}", bundle)
         (held if found else missing).append(matcher.number)

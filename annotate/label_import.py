@@ -133,7 +133,8 @@ class _Reader:
             if wrong.trouble not in HARMLESS and not self.choices.skip:
                 raise bad(wrong.what, self.path, row.number, self.columns[wrong.column]) from None
             annotator = row.values[3] if len(row.values) > 3 else ""
-            self.recorder.add(Problem(row.number, wrong.trouble, wrong.what, *row.values[:3], annotator))
+            one, other, label = row.values[:3]
+            self.recorder.add(Problem(row.number, wrong.trouble, wrong.what, one, other, label, annotator))
         else:
             self.acts[act] = answer, row.number
 

@@ -1,10 +1,11 @@
 """The labels of a project with all that is known about each: what an export needs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, null, select
+from sqlalchemy import ColumnElement, Select, and_, func, null, select, true
 from sqlalchemy.orm import Session, aliased
 
 from db.answers import counting_ids
@@ -37,12 +38,14 @@ class LabelRow:
 
 def label_rows(session: Session, project_id: int) -> list[LabelRow]:
     """The current label of each pair of the project, in the order they were given."""
-    return list(_read(session, _answers(project_id).where(Answer.id.in_(counting_ids(project_id)))))
+    counting = _answers(project_id, true()).where(Answer.id.in_(counting_ids(project_id)))
+    return list(_read(session, counting))
 
 
 def history_rows(session: Session, project_id: int) -> Iterator[LabelRow]:
     """Every answer of the project, in the order they were given: corrections, skips and retractions too."""
-    return _read(session, _answers(project_id).where(Answer.project_id == project_id))
+    counts = Answer.id.in_(counting_ids(project_id))
+    return _read(session, _answers(project_id, counts).where(Answer.project_id == project_id))
 
 
 def noted(session: Session, project_id: int) -> int:
@@ -50,30 +53,28 @@ def noted(session: Session, project_id: int) -> int:
     return session.scalar(select(func.count(Answer.id)).where(Answer.project_id == project_id, _note() != "")) or 0
 
 
-def _answers(project_id: int) -> Select[tuple[object, ...]]:
-    columns = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.created_at, Answer.seconds)
-    counts = Answer.id.in_(counting_ids(project_id))
+def _answers(project_id: int, counts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """The columns of LabelRow in their order."""
+    act = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.created_at, Answer.seconds)
     return (
-        select(*columns, _note(), Round.number, Task.strategy, Task.score, _audited(project_id), counts)
+        select(*act, _note(), Round.number, Task.strategy, Task.score, _audited(project_id), counts)
         .outerjoin(Task, Task.id == Answer.task_id)
         .outerjoin(Round, Round.id == Task.round_id)
         .order_by(Answer.id)
     )
 
 
-def _note() -> ColumnElement[str | None]:
+def _note() -> ColumnElement[Any]:
     """What annotators wrote, in databases whose answers have notes."""
-    column: ColumnElement[str | None] = Answer.__table__.c.get("note", null())
-    return column
+    columns = Answer.__table__.columns
+    return columns["note"] if "note" in columns else null()
 
 
-def _read(session: Session, answers: Select[tuple[object, ...]]) -> Iterator[LabelRow]:
+def _read(session: Session, answers: Select[*tuple[Any, ...]]) -> Iterator[LabelRow]:
     for row in session.execute(answers.execution_options(yield_per=10_000)):
-        left, right, answer, *rest, audited, counts = row
-        yield LabelRow(left, right, AnswerKind(answer), *rest, _PURPOSE[bool(audited)], bool(counts))  # type: ignore[arg-type]
-
-
-_PURPOSE = {False: Purpose.TRAIN, True: Purpose.AUDIT}
+        found = LabelRow(*row)
+        purpose = Purpose.AUDIT if found.purpose else Purpose.TRAIN  # as read: whether the pair is audited
+        yield replace(found, answer=AnswerKind(found.answer), purpose=purpose, counts=bool(found.counts))
 
 
 def _audited(project_id: int) -> ColumnElement[bool]:

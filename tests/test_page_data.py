@@ -121,9 +121,9 @@ def test_labels_are_checked_and_then_stored(engine: Engine, project: int, tmp_pa
     page.button(key="bring_check").click().run()
     assert page.success[0].value == "1 label can be stored." and stored(engine) == 2
     assert [box.label for box in page.expander] == [
-        "1 row: name a text that the project does not have",
-        "1 row: differ from the project's label, which stays",
-        "1 row: are there already",
+        "1 row: an id that the project does not have",
+        "1 row: the project's label says otherwise, and stays",
+        "1 row: there already",
     ]
     assert page.button(key="bring_store").label == "Store 1 label"
     page.button(key="bring_store").click().run()

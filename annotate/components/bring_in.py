@@ -18,11 +18,11 @@ from db.models import Project
 
 PROBLEMS = "problems.csv"
 TROUBLES = {
-    Trouble.UNKNOWN: "name a text that the project does not have",
-    Trouble.UNUSABLE: "cannot be used",
-    Trouble.CONTRADICTION: "contradict another row of the file; neither is stored",
-    Trouble.CONFLICT: "differ from the project's label, which stays",
-    Trouble.DOUBLE: "are there already",
+    Trouble.UNKNOWN: "an id that the project does not have",
+    Trouble.UNUSABLE: "no label, no pair, or a name that is too long",
+    Trouble.CONTRADICTION: "another row of the file says otherwise, and neither is stored",
+    Trouble.CONFLICT: "the project's label says otherwise, and stays",
+    Trouble.DOUBLE: "there already",
 }
 ABOUT_LABELS = (
     "A table with the columns `id1`, `id2` and `label` (1, 0 or unsure) or `answer`, and perhaps `annotator`: what "
@@ -107,7 +107,7 @@ def report(found: Report, stored: bool) -> None:
             more = f", the first {len(first)}" if count > len(first) else ""
             with st.expander(f"{counted(count, 'row')}: {about}{more}"):
                 table = pd.DataFrame(first).drop(columns="trouble")
-                st.dataframe(table, hide_index=True, alt=f"Rows that {about}")
+                st.dataframe(table, hide_index=True, alt=f"Rows of the file: {about}")
     st.download_button(
         "All of these rows as CSV",
         (uploads() / PROBLEMS).read_bytes,

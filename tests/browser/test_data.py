@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from tests.measured import make_measured_project, write_model_folder
 
 NAME = "Example (made-up figures)"
-SIZES = {"desktop": (1280, 2150), "phone": (390, 3150)}
+SIZES = {"desktop": (1280, 2750), "phone": (390, 3700)}
 TABLE = """\
 id1,id2,label,annotator
 left-150,left-151,1,ann
@@ -88,7 +88,7 @@ def test_screenshots(data: Page, tmp_path: Path, device: str, scheme: str) -> No
     data.locator("input[type=file]").nth(0).set_input_files(tmp_path / "labels.csv")
     data.get_by_role("button", name="Check the file").click(timeout=30_000)
     expect(data.get_by_role("button", name="Store 2 labels")).to_be_visible(timeout=30_000)
-    data.get_by_text("1 row: name a text").click()
+    data.get_by_text("1 row: an id that").click()
     data.wait_for_timeout(1000)
     main = data.locator("[data-testid=stMain]")
     assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "wider than the screen"
