@@ -17,7 +17,8 @@ from sqlalchemy.orm import Session
 
 from db.domain import InputError
 from db.engine import artifacts, snapshot
-from db.models import Design, Matcher, now
+from db.matchers import matchers_of
+from db.models import Design, now
 from db.projects import project_named
 from db.transfer import TABLES, project_rows
 
@@ -57,8 +58,7 @@ def export_project(engine: Engine, project: str, out: Path, models: bool = True,
 
 def _write(session: Session, project_id: int, bundle: ZipFile, models: bool, vectors: bool) -> Exported:
     rows = {name: _write_table(session, table, project_id, bundle) for name, table in TABLES.items()}
-    trained = select(Matcher).where(Matcher.project_id == project_id, Matcher.folder.is_not(None))
-    matchers = session.scalars(trained.order_by(Matcher.number)).all()
+    matchers = [matcher for matcher in reversed(matchers_of(session, project_id)) if matcher.folder]
     for design in session.scalars(select(Design).where(Design.project_id == project_id)):
         _write_folder(artifacts() / design.folder, f"{DESIGNS}/{design.number}", bundle)
     held: list[int] = []

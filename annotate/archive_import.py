@@ -21,6 +21,7 @@ from annotate.archive import COPIED, DESIGNS, FORMAT, MANIFEST, MODELS, VECTORS,
 from db.answers import known_keys
 from db.domain import InputError, Settings
 from db.engine import artifacts, writing
+from db.matchers import matchers_of
 from db.models import Answer, Design, Item, Matcher, Project
 from db.projects import checked_name, numbered_name
 from db.transfer import TABLES, Arrival, Numbering, Row, lacking
@@ -175,7 +176,7 @@ class _Import:
                 _renumber(decks, items)
         without = [
             matcher.number
-            for matcher in session.scalars(select(Matcher).where(Matcher.project_id == arrival.project_id))
+            for matcher in matchers_of(session, arrival.project_id)
             if matcher.folder and not (aside / f"round-{matcher.number}" / "model").is_dir()
         ]
         if without:

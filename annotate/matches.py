@@ -13,8 +13,8 @@ from annotate.tables import write_table
 from db import matches
 from db.domain import InputError
 from db.engine import reading
-from db.evaluations import matchers_with_evaluations
 from db.jobs import MATCHES, last_job
+from db.matchers import matchers_of
 from db.matches import Matches, folder_of_matches, read_matches
 from db.models import Job
 
@@ -27,7 +27,7 @@ FILES = {"pairs": matches.PAIRS, "groups": matches.GROUPS}
 
 @dataclass(frozen=True)
 class MatchWork:
-    """The rounds that have a model, with the score where p = ½; the newest job; and what the last one found."""
+    """The rounds that have a model, the newest first, with the score where p = ½; the newest job; and what the last one found."""
 
     thresholds: dict[int, float | None]
     job: Job | None
@@ -37,7 +37,7 @@ class MatchWork:
 def work(engine: Engine, project_id: int) -> MatchWork:
     """What there is to search with, and how far the newest search is."""
     with reading(engine) as session:
-        known = {matcher.number: threshold(matcher) for matcher, _ in matchers_with_evaluations(session, project_id)}
+        known = {matcher.number: threshold(matcher) for matcher in matchers_of(session, project_id)}
         return MatchWork(known, last_job(session, project_id, [MATCHES]), read_matches(project_id))
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from zipfile import ZIP_STORED, ZipFile
 
-from sqlalchemy import Engine, select
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
@@ -61,13 +60,6 @@ def address(matcher: Matcher) -> str:
 def route() -> Route:
     """The route that answers `address`. A page's own download button would hold the whole archive in memory."""
     return Route(f"/{ADDRESS}/{{matcher_id:int}}", _download)
-
-
-def models_to_take(engine: Engine, project_id: int) -> list[Matcher]:
-    """The project's matchers with a folder of their own, the newest first."""
-    with reading(engine) as session:
-        mine = select(Matcher).where(Matcher.project_id == project_id, Matcher.folder.is_not(None))
-        return list(session.scalars(mine.order_by(Matcher.number.desc())))
 
 
 @contextmanager

@@ -47,7 +47,7 @@ def _ask(project_id: int, work: MatchWork) -> None:
     """Nothing; draws the choice of a round and a threshold, and the button."""
     newest = max(work.thresholds)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        rounds = list(reversed(work.thresholds))
+        rounds = list(work.thresholds)
         number = st.selectbox("Round", rounds, format_func=round_name, key=f"match_round_{newest}", width=200)
         threshold = st.number_input(
             "Threshold",

@@ -7,9 +7,10 @@ from annotate.components.match_search import match_search
 from annotate.downloads import DATASET, labels_address, project_address
 from annotate.label_forms import ABOUT, Form
 from annotate.monitoring import round_name
-from annotate.takeaway import address, models_to_take
+from annotate.takeaway import address
 from db.engine import reading
 from db.labels import noted
+from db.matchers import matchers_of
 from db.models import Project
 
 SUFFIXES = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
@@ -82,7 +83,8 @@ def _only_noted(project_id: int) -> bool:
 def models(project: Project) -> None:
     """Nothing; draws the choice of a round and the download of its model."""
     st.subheader("Model", anchor=False)
-    found = {matcher.number: matcher for matcher in models_to_take(engine(), project.id)}
+    with reading(engine()) as session:
+        found = {matcher.number: matcher for matcher in matchers_of(session, project.id) if matcher.folder}
     if not found:
         st.caption("Nothing is trained yet: the pre-trained encoder is all there is.")
         return

@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 from tests.measured import make_measured_project, write_model_folder
 
 NAME = "Example (made-up figures)"
-SIZES = {"desktop": (1280, 2750), "phone": (390, 3700)}
+SIZES = {"desktop": (1280, 2600), "phone": (390, 3500)}
 TABLE = """\
 id1,id2,label,annotator
 left-150,left-151,1,ann
