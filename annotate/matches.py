@@ -27,7 +27,7 @@ FILES = {"pairs": matches.PAIRS, "groups": matches.GROUPS}
 
 @dataclass(frozen=True)
 class MatchWork:
-    """The rounds that have a model, the newest first, with the score where p = ½; the newest job; and what the last one found."""
+    """The rounds, the newest first, with the score where p = ½; the newest job; and what the last search found."""
 
     thresholds: dict[int, float | None]
     job: Job | None

@@ -13,15 +13,16 @@ from db.domain import DEFAULT_ENCODER, Kind, Side
 from db.engine import reading
 from db.models import Evaluation, Matcher, Project
 
-# What the pages of these models state.
-LICENCES = {DEFAULT_ENCODER: "apache-2.0", f"sentence-transformers/{DEFAULT_ENCODER}": "apache-2.0"}
+ORGANIZATION = "sentence-transformers"  # under which model hubs have the default encoder
+LICENCES = {DEFAULT_ENCODER: "apache-2.0", f"{ORGANIZATION}/{DEFAULT_ENCODER}": "apache-2.0"}
+FILES = {Kind.SYMMETRIC: "--left texts.csv", Kind.BIPARTITE: "--left left.csv --right right.csv"}
 USE = """\
 ## How to use it
 
 As a command, with Allpairs: all of the score, for a whole file.
 
 ```
-python -m learner match --model {folder} --left texts.csv --threshold {threshold} --out matches.csv
+python -m learner match --model {folder} {files} --threshold {threshold} --out matches.csv
 ```
 
 As vectors, with sentence-transformers: the cosine alone.
@@ -46,8 +47,8 @@ def model_readme(engine: Engine, matcher: Matcher, folder: str, lines: str) -> s
         _data(project, contents, report),
         _rounds(report, matcher),
         _figures(report, matcher),
-        _score(matcher),
-        USE.format(folder=folder, threshold=_number(threshold(matcher)), lines=lines),
+        _score(matcher, project.kind),
+        USE.format(folder=folder, files=FILES[Kind(project.kind)], threshold=_number(threshold(matcher)), lines=lines),
         _licence(matcher.encoder),
     ]
     return "\n".join(parts)
@@ -68,7 +69,8 @@ def base_licence(encoder: str) -> str | None:
 
 def _yaml(matcher: Matcher) -> str:
     lines = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
-    lines += [f"base_model: {json.dumps(matcher.encoder)}", "license: other", "tags:"]
+    base = f"{ORGANIZATION}/{DEFAULT_ENCODER}" if matcher.encoder == DEFAULT_ENCODER else matcher.encoder
+    lines += [f"base_model: {json.dumps(base)}", "license: other", "tags:"]
     return "\n".join([*lines, "- sentence-transformers", "- sentence-similarity", "---", ""])
 
 
@@ -91,7 +93,8 @@ def _rounds(report: Report, matcher: Matcher) -> str:
     lines = [
         "## Labels and rounds",
         "",
-        f"Trained on {matcher.labels:,} labels, {matcher.positives:,} of them positives.",
+        f"Trained on {matcher.labels:,} labels, {matcher.positives:,} of them positives. The table counts answers to "
+        "the batches; labels that were imported train too.",
         "",
         "| batch | chosen by | pairs | answered | positive | negative | unsure |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -122,7 +125,7 @@ def _method(evaluation: Evaluation) -> str:
     return f"Average precision: {how} The figures are of the whole score, as the command below makes it."
 
 
-def _score(matcher: Matcher) -> str:
+def _score(matcher: Matcher, kind: str) -> str:
     lexical, crowding = matcher.details.get("lexical", {}), matcher.details.get("crowding", 0.0)
     weights = ", ".join(f"{kind} {weight:.3f}" for kind, weight in lexical.items())
     lines = ["## How the score is made", "", "- Meaning: the cosine of the two vectors."]
@@ -131,9 +134,10 @@ def _score(matcher: Matcher) -> str:
     else:
         lines.append("- Spelling: does not count.")
     if crowding:
+        which, more = ("", "") if kind == Kind.SYMMETRIC else (" of the other list", ", twice that in the shorter list")
         lines.append(
-            f"- Crowd: {crowding:g} times the mean score of a text and its three nearest texts of the other list is "
-            "taken off each text's scores, twice that in the shorter of two lists."
+            f"- Crowd: {crowding:g} times the mean score of a text and its three nearest texts{which} is taken off "
+            f"each text's scores{more}."
         )
     else:
         lines.append("- Crowd: nothing is taken off.")

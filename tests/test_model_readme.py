@@ -10,7 +10,8 @@ from annotate.monitoring import read_report
 from annotate.projects import update_settings
 from annotate.takeaway import usage
 from db.domain import Settings
-from tests.measured import make_audited_project, make_measured_project
+from tests.factories import make_project
+from tests.measured import add_matcher, make_audited_project, make_measured_project
 
 
 def card(engine: Engine, project_id: int, number: int) -> str:
@@ -47,6 +48,16 @@ def test_the_card_says_what_the_model_is_and_how_well_it_does(engine: Engine) ->
     assert evaluation is not None
     average = evaluation.estimates["average_precision"]["value"]
     assert f"| Average precision | {average:.3f} | exact |" in text
+
+
+def test_a_model_of_two_lists_is_used_with_two_files(engine: Engine) -> None:
+    project_id = make_project(engine, ["a", "b"], ["c"])
+    add_matcher(engine, project_id, 1, {"pairs": 0, "positives": 0, "estimates": {}, "curve": {}, "histogram": {}})
+    text = card(engine, project_id, 1)
+    assert "2 × 1 texts" in text and "--left left.csv --right right.csv --threshold" in text
+    assert (
+        "three nearest texts of the other list is taken off each text's scores, twice that in the shorter list" in text
+    )
 
 
 def test_sampled_figures_have_their_intervals(engine: Engine) -> None:
