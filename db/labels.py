@@ -1,7 +1,7 @@
 """The labels of a project with all that is known about each: what an export needs."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -72,9 +72,9 @@ def _note() -> ColumnElement[Any]:
 
 def _read(session: Session, answers: Select[*tuple[Any, ...]]) -> Iterator[LabelRow]:
     for row in session.execute(answers.execution_options(yield_per=10_000)):
-        found = LabelRow(*row)
-        purpose = Purpose.AUDIT if found.purpose else Purpose.TRAIN  # as read: whether the pair is audited
-        yield replace(found, answer=AnswerKind(found.answer), purpose=purpose, counts=bool(found.counts))
+        left, right, answer, who, time, seconds, note, number, strategy, score, audited, counts = row
+        asked = number, strategy, score, Purpose.AUDIT if audited else Purpose.TRAIN
+        yield LabelRow(left, right, AnswerKind(answer), who, time, seconds, note, *asked, bool(counts))
 
 
 def _audited(project_id: int) -> ColumnElement[bool]:

@@ -53,7 +53,7 @@ def save(project: Project, entered: dict[str, object], wrong: list[str]) -> None
 def danger(project: Project) -> None:
     """Nothing; draws the deletion of the project, which its typed name confirms."""
     st.subheader("Delete the project", anchor=False)
-    st.write("Its texts, labels, rounds and models go for good. The page “Monitor” has the labels as a file.")
+    st.write("Its texts, labels, rounds and models go for good. The page “Data” gives all of it as one file.")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(f"To confirm, type its name: {literal(project.name)}", key=f"confirm_{project.id}")
         if st.button("Delete", key="delete", icon=":material/delete:", disabled=typed != project.name):
