@@ -6,11 +6,14 @@ from typing import Annotated
 import typer
 
 import annotate.cli_lifecycle  # noqa: F401  (adds its commands to `project`)
+from annotate import cli_archive
 from annotate.cli_labels import labels
 from annotate.cli_output import group, run
 from annotate.cli_projects import project
 
 app = group("Projects and labels, and the app in the browser.")
+project.command("export")(cli_archive.export_to)
+project.command("import")(cli_archive.import_from)
 app.add_typer(project, name="project")
 app.add_typer(labels, name="labels")
 

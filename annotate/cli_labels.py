@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from annotate.cli_output import Json, database, group, print_json
-from annotate.label_import import import_labels
-from annotate.labels import Form, export_labels
+from annotate.label_forms import Form
+from annotate.label_import import Choices, import_labels
+from annotate.labels import export_dataset, export_labels
 
 labels = group("Take labels out of a project and into it.")
 
@@ -17,24 +18,30 @@ Project = Annotated[str, typer.Argument(help="The project's name.")]
 @labels.command("export")
 def export_to(
     project: Project,
-    out: Annotated[Path, typer.Option(help="The file to write: csv, jsonl or parquet.")],
+    out: Annotated[Path, typer.Option(help="The file to write: csv, jsonl or parquet; or with --dataset the folder.")],
     form: Annotated[
         Form,
         typer.Option(
             "--format",
-            help="Everything about each label; sentence-transformers pairs or triplets of those that train; or those "
-            "that measure, for learner evaluate --audit.",
+            help="The labels that count; every answer ever given (history); sentence-transformers pairs with 1 or 0, "
+            "positives or triplets of those that train; or those that measure (audit), for learner evaluate --audit.",
         ),
     ] = Form.LABELS,
+    dataset: Annotated[
+        bool, typer.Option("--dataset", help="Write a folder with all forms that datasets.load_dataset(folder) loads.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Write the current label of each pair to a file.
+    """Write the labels of a project to a file.
 
     Example: python -m annotate labels export questions --out labels.csv
     """
-    rows = export_labels(database(), project, out, form)
+    if dataset:
+        rows = sum(export_dataset(database(), project, out).values())
+    else:
+        rows = export_labels(database(), project, out, form)
     if as_json:
-        print_json({"rows": rows, "out": str(out), "format": form.value})
+        print_json({"rows": rows, "out": str(out), "format": "dataset" if dataset else form.value})
     else:
         print(f"{rows:,} rows in {out}")
 
@@ -43,14 +50,26 @@ def export_to(
 def import_from(
     project: Project,
     file: Annotated[Path, typer.Argument(help="A table with id1, id2, label (1, 0 or unsure), perhaps annotator.")],
+    skip: Annotated[bool, typer.Option("--skip", help="Leave out rows with mistakes instead of storing none.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Store labels that differ from those that count: the new ones count then.")
+    ] = False,
+    dry: Annotated[bool, typer.Option("--dry", help="Store nothing; only say what would come of it.")] = False,
+    problems: Annotated[Path | None, typer.Option(help="A CSV file to write all rows to that are not stored.")] = None,
     as_json: Json = False,
 ) -> None:
     """Store the labels of a file: all of them or, where one is wrong, none.
 
+    Labels that are there already are left out, and so are those that differ from the project's own.
+
     Example: python -m annotate labels import questions labels.csv
     """
-    imported = import_labels(database(), project, file)
+    report = import_labels(database(), project, file, Choices(skip, replace, dry), problems)
     if as_json:
-        print_json({"stored": imported.stored, "known": imported.known})
-    else:
-        print(f"{imported.stored:,} labels stored, {imported.known:,} were there already")
+        print_json(report.as_dict())
+        return
+    print(f"{report.stored:,} labels {'would be stored' if dry else 'stored'}")
+    for trouble, count in report.counts.items():
+        print(f"{count:,} rows not stored: {trouble}")
+        for problem in report.first[trouble]:
+            print(f"  row {problem.row}: {problem.what}")

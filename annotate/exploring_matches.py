@@ -10,7 +10,7 @@ import pandas as pd
 from sqlalchemy import Engine
 
 from annotate.exploring import Round, Scored, best_pairs, probability, shown_pairs
-from annotate.labels import NUMBERS
+from annotate.label_forms import NUMBERS
 from annotate.monitoring import threshold
 from annotate.tables import write_table
 from db.engine import reading

@@ -15,7 +15,7 @@ from db import jobs
 from db.answers import answered_since
 from db.domain import InputError, Settings
 from db.engine import jobs_url, reading, writing
-from db.jobs import EXPERIMENT, EXPLORE, PREVIEW, SEARCH
+from db.jobs import EXPERIMENT, EXPLORE, MATCHES, PREVIEW, SEARCH
 from db.models import Job, Worker
 from db.projects import live_project
 from db.tasks import newest_round, open_sitting, unanswered
@@ -95,6 +95,20 @@ def _request_apart(engine: Engine, project_id: int, kind: str, busy: str, *argum
             raise InputError(f"{busy}: wait until it is done, or cancel it")
         job_id = jobs.add_job(session, project_id, kind).id
     _enqueue(job_id, kind, project_id, *arguments)
+    return job_id
+
+
+def request_matches(engine: Engine, project_id: int, number: int, threshold: float) -> str:
+    """The id of the job that finds all pairs at or above the threshold under the model of this round, and their groups.
+
+    It waits in the queue while another job is at work. Raises InputError while the project's last one is not done.
+    """
+    with writing(engine) as session:
+        last = jobs.last_job(session, project_id, [MATCHES])
+        if last is not None and last.state in jobs.OPEN:
+            raise InputError("matches are being searched: wait until that is done, or cancel it")
+        job_id = jobs.add_job(session, project_id, MATCHES).id
+    _enqueue(job_id, MATCHES, project_id, number, threshold)
     return job_id
 
 

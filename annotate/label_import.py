@@ -1,21 +1,21 @@
-"""Labels into a project, from a file: all of them or none, and none twice."""
+"""Labels into a project, from a file: none twice, and a report on every row that was not stored."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from db.answers import current_labels, known_keys, store_answers
+from annotate.label_problems import HARMLESS, Problem, Recorder, Report, Trouble, recording
+from db.answers import current_labels, keys_like, store_answers
 from db.corpus.cells import bad, shown
 from db.corpus.files import Row, column_names, read_rows
 from db.domain import AnswerKind, Kind, Side
 from db.engine import reading, writing
 from db.items import CHUNK, items_by_identifier
-from db.models import Project
 from db.models import now as present
 from db.projects import project_named
 
@@ -27,33 +27,49 @@ ANSWERS = {"1": AnswerKind.POSITIVE, "true": AnswerKind.POSITIVE, "positive": An
 }
 ANNOTATOR = "import"  # of labels that name none
 MAX_ANNOTATOR = 200
+KEYS = "import-"  # begins the key of every imported answer
 
 Act = tuple[int, int, str]  # left item, right item, annotator
 
 
 @dataclass(frozen=True)
-class Imported:
-    """How many labels a file brought, and how many were there already."""
+class Choices:
+    """What becomes of rows with problems.
 
-    stored: int
-    known: int
+    skip: leave out rows with mistakes; otherwise the first one stops the import and nothing is stored. replace: store
+    labels that differ from the one that counts, so that they count from then on. dry: store nothing, only report.
+    """
+
+    skip: bool = False
+    replace: bool = False
+    dry: bool = False
 
 
-def import_labels(engine: Engine, project: str, path: Path) -> Imported:
+def import_labels(
+    engine: Engine, project: str, path: Path, choices: Choices | None = None, problems: Path | None = None
+) -> Report:
     """What came of importing a file with id1, id2, label (1, 0 or unsure) and optionally annotator.
 
-    A column `answer`, as exports have it, goes before `label`. Raises InputError, and stores nothing, for unknown
-    ids and labels and for two different labels of one annotator on one pair.
+    A column `answer`, as exports have it, goes before `label`. problems: a CSV file to write all rows to that were not
+    stored. Raises InputError, and stores nothing, for a file that cannot be read and for the first row with a mistake,
+    unless rows with mistakes are to be skipped.
     """
+    choices, report = choices or Choices(), Report()
     columns = _columns(path)
     with reading(engine) as session:  # a long file must not keep annotators from writing
         found = project_named(session, project)
-        acts = _read(session, found, path, columns)
-    with writing(engine) as session:
-        new = _new(session, found.id, acts)
-        for chunk in _chunks(new):
-            store_answers(session, chunk)
-    return Imported(len(new), len(acts) - len(new))
+        known = _read_known(session, found.id, found.kind == Kind.SYMMETRIC)
+    with recording(report, problems) as recorder:
+        reader = _Reader(path, columns, known, choices, recorder)
+        for row in read_rows(path, columns):
+            reader.add(row)
+    new = reader.rows(found.id)
+    report.stored = len(new)
+    if new and not choices.dry:
+        with writing(engine) as session:
+            for start in range(0, len(new), CHUNK):
+                store_answers(session, new[start : start + CHUNK])
+    return report
 
 
 def _columns(path: Path) -> Sequence[str]:
@@ -62,77 +78,129 @@ def _columns(path: Path) -> Sequence[str]:
     return ("id1", "id2", answer, *(["annotator"] if "annotator" in present else []))
 
 
-def _read(session: Session, project: Project, path: Path, columns: Sequence[str]) -> dict[Act, AnswerKind]:
-    left = items_by_identifier(session, project.id, Side.LEFT)
-    symmetric = project.kind == Kind.SYMMETRIC
-    known = left, left if symmetric else items_by_identifier(session, project.id, Side.RIGHT)
-    acts: dict[Act, AnswerKind] = {}
-    rows: dict[Act, int] = {}
-    for row in read_rows(path, columns):
-        act, answer = _act(row, known, symmetric, path, columns), _answer(row, path, columns)
-        if acts.setdefault(act, answer) != answer:
-            what = f"{act[2]!r} calls this pair {answer} here and {acts[act]} in row {rows[act]}; keep one of the rows"
-            raise bad(what, path, row.number, columns[2])
-        rows.setdefault(act, row.number)
-    return acts
+@dataclass(frozen=True)
+class _Known:
+    """What the project has: items by id of both sides, the labels that count, each annotator's, and imported keys."""
+
+    project_id: int
+    items: tuple[dict[str, int], dict[str, int]]
+    symmetric: bool
+    labels: dict[tuple[int, int], AnswerKind]
+    own: dict[Act, AnswerKind]
+    keys: set[str]
 
 
-def _act(
-    row: Row, known: tuple[dict[str, int], dict[str, int]], symmetric: bool, path: Path, columns: Sequence[str]
-) -> Act:
-    items = []
-    for which in (0, 1):
-        name = row.values[which].strip()
-        if name not in known[which]:
-            where = "the project" if symmetric else f"the project's {('left', 'right')[which]} list"
-            what = f"{where} has no id {shown(name)}; correct it or remove the row"
-            raise bad(what, path, row.number, columns[which])
-        items.append(known[which][name])
-    if items[0] == items[1]:
-        raise bad("both ids name the same text, which is no pair; remove the row", path, row.number, columns[1])
-    left, right = sorted(items) if symmetric else items
-    return left, right, _annotator(row, path)
+def _read_known(session: Session, project_id: int, symmetric: bool) -> _Known:
+    left = items_by_identifier(session, project_id, Side.LEFT)
+    right = left if symmetric else items_by_identifier(session, project_id, Side.RIGHT)
+    labels = current_labels(session, project_id)
+    return _Known(
+        project_id,
+        (left, right),
+        symmetric,
+        {(at.left_id, at.right_id): at.answer for at in labels},
+        {(at.left_id, at.right_id, at.annotator): at.answer for at in labels},
+        keys_like(session, project_id, KEYS),
+    )
 
 
-def _annotator(row: Row, path: Path) -> str:
-    name = row.values[3].strip() if len(row.values) > 3 else ""
-    if len(name) > MAX_ANNOTATOR:
-        what = f"a name of {len(name):,} characters, and the limit is {MAX_ANNOTATOR}; shorten it"
-        raise bad(what, path, row.number, "annotator")
-    return name or ANNOTATOR
+class _Wrong(Exception):
+    """A row that cannot be stored: why, in words, and in which column."""
+
+    def __init__(self, trouble: Trouble, what: str, column: int) -> None:
+        super().__init__(what)
+        self.trouble, self.what, self.column = trouble, what, column
 
 
-def _answer(row: Row, path: Path, columns: Sequence[str]) -> AnswerKind:
-    answer = ANSWERS.get(row.values[2].strip().lower())
-    if answer is None:
-        what = f"the label is {shown(row.values[2])}; write one of {', '.join(ANSWERS)}"
-        raise bad(what, path, row.number, columns[2])
-    return answer
+@dataclass
+class _Reader:
+    """Sorts rows into those to store and problems."""
+
+    path: Path
+    columns: Sequence[str]
+    known: _Known
+    choices: Choices
+    recorder: Recorder
+    acts: dict[Act, tuple[AnswerKind, int]] = field(default_factory=dict)  # answer and row of the file
+    contradicted: set[Act] = field(default_factory=set)
+
+    def add(self, row: Row) -> None:
+        """Nothing; the row is to be stored, or taken down as a problem."""
+        try:
+            act, answer = self._act(row), self._answer(row)
+            self._check(act, answer)
+        except _Wrong as wrong:
+            if wrong.trouble not in HARMLESS and not self.choices.skip:
+                raise bad(wrong.what, self.path, row.number, self.columns[wrong.column]) from None
+            annotator = row.values[3] if len(row.values) > 3 else ""
+            one, other, label = row.values[:3]
+            self.recorder.add(Problem(row.number, wrong.trouble, wrong.what, one, other, label, annotator))
+        else:
+            self.acts[act] = answer, row.number
+
+    def rows(self, project_id: int) -> list[dict[str, Any]]:
+        """The answers to store, in the order of the file."""
+        time = present()
+        kept = ((act, answer) for act, (answer, _) in self.acts.items() if act not in self.contradicted)
+        return [_row(project_id, act, answer, time) for act, answer in kept]
+
+    def _act(self, row: Row) -> Act:
+        items = []
+        for which in (0, 1):
+            name = row.values[which].strip()
+            if name not in self.known.items[which]:
+                where = "the project" if self.known.symmetric else f"the project's {('left', 'right')[which]} list"
+                what = f"{where} has no id {shown(name)}; correct it or remove the row"
+                raise _Wrong(Trouble.UNKNOWN, what, which)
+            items.append(self.known.items[which][name])
+        if items[0] == items[1]:
+            raise _Wrong(Trouble.UNUSABLE, "both ids name the same text, which is no pair; remove the row", 1)
+        left, right = sorted(items) if self.known.symmetric else items
+        return left, right, self._annotator(row)
+
+    def _annotator(self, row: Row) -> str:
+        name = row.values[3].strip() if len(row.values) > 3 else ""
+        if len(name) > MAX_ANNOTATOR:
+            what = f"a name of {len(name):,} characters, and the limit is {MAX_ANNOTATOR}; shorten it"
+            raise _Wrong(Trouble.UNUSABLE, what, 3)
+        return name or ANNOTATOR
+
+    def _answer(self, row: Row) -> AnswerKind:
+        answer = ANSWERS.get(row.values[2].strip().lower())
+        if answer is None:
+            what = f"the label is {shown(row.values[2])}; write one of {', '.join(ANSWERS)}"
+            raise _Wrong(Trouble.UNUSABLE, what, 2)
+        return answer
+
+    def _check(self, act: Act, answer: AnswerKind) -> None:
+        """Nothing; raises for a row that says what another one or the project says, or something else than they."""
+        if act in self.acts:
+            before, number = self.acts[act]
+            if before == answer:
+                raise _Wrong(Trouble.DOUBLE, f"the same as row {number}", 2)
+            self.contradicted.add(act)
+            what = f"{act[2]!r} calls this pair {answer} here and {before} in row {number}; keep one of the rows"
+            raise _Wrong(Trouble.CONTRADICTION, what, 2)
+        if self.known.own.get(act) == answer or _key(self.known.project_id, act, answer) in self.known.keys:
+            raise _Wrong(Trouble.DOUBLE, "stored already", 2)
+        counting = self.known.labels.get(act[:2], answer)
+        if counting != answer and not self.choices.replace:
+            raise _Wrong(Trouble.CONFLICT, f"the project's label of this pair is {counting}, and stays", 2)
 
 
-def _new(session: Session, project_id: int, acts: dict[Act, AnswerKind]) -> list[dict[str, Any]]:
-    """The rows of the acts that are not stored yet, neither by an import nor as the label that counts now."""
-    labels = {(at.left_id, at.right_id, at.annotator): at.answer for at in current_labels(session, project_id)}
-    time = present()
-    rows = [_row(project_id, act, answer, time) for act, answer in acts.items() if labels.get(act) != answer]
-    known = {key for chunk in _chunks(rows) for key in known_keys(session, [row["key"] for row in chunk])}
-    return [row for row in rows if row["key"] not in known]
+def _key(project_id: int, act: Act, answer: AnswerKind) -> str:
+    named = "\0".join((str(project_id), *map(str, act), answer))
+    return f"{KEYS}{hashlib.sha256(named.encode()).hexdigest()}"
 
 
 def _row(project_id: int, act: Act, answer: AnswerKind, time: Any) -> dict[str, Any]:
     left, right, annotator = act
-    named = "\0".join((str(project_id), str(left), str(right), annotator, answer))
     return {
         "project_id": project_id,
         "left_id": left,
         "right_id": right,
         "annotator": annotator,
         "answer": answer,
-        "key": f"import-{hashlib.sha256(named.encode()).hexdigest()}",
+        "key": _key(project_id, act, answer),
         "created_at": time,
     }
-
-
-def _chunks(rows: list[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    for start in range(0, len(rows), CHUNK):
-        yield rows[start : start + CHUNK]

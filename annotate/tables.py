@@ -1,20 +1,25 @@
-"""Tables written to files: CSV, JSON Lines, Parquet, by the ending of the name."""
+"""Tables written to files: CSV, JSON Lines, Parquet, by the ending of the name. Rows stream through."""
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow
 import pyarrow.parquet
 
+from db.corpus.formula import guarded
 from db.domain import InputError
 
 Row = Sequence[Any]
+Columns = dict[str, type]
+CHUNK = 10_000  # rows of a Parquet file that are in memory at once
+_TYPES = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
 
 
-def write_table(path: Path, columns: dict[str, type], rows: Iterable[Row]) -> int:
+def write_table(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
     """The number of rows written; the file is complete or not there.
 
     Raises InputError for an unknown ending and a folder that cannot be written.
@@ -22,15 +27,16 @@ def write_table(path: Path, columns: dict[str, type], rows: Iterable[Row]) -> in
     writer = writer_for(path)
     aside = path.with_name(f".{path.name}.part")
     try:
-        written = writer(aside, columns, list(rows))
+        written = writer(aside, columns, rows)
         aside.replace(path)
     except OSError as error:
-        aside.unlink(missing_ok=True)
         raise InputError(f"{path}: cannot write the file ({error.strerror or error})") from None
+    finally:
+        aside.unlink(missing_ok=True)
     return written
 
 
-def writer_for(path: Path) -> Callable[[Path, dict[str, type], list[Row]], int]:
+def writer_for(path: Path) -> Callable[[Path, Columns, Iterable[Row]], int]:
     """The function that writes files with this ending.
 
     Raises InputError for an unknown ending and a missing folder.
@@ -42,27 +48,43 @@ def writer_for(path: Path) -> Callable[[Path, dict[str, type], list[Row]], int]:
     return WRITERS[path.suffix.lower()]
 
 
-def _write_csv(path: Path, columns: dict[str, type], rows: list[Row]) -> int:
+def _write_csv(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
+    written = 0
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(columns)
-        writer.writerows(rows)
-    return len(rows)
+        for row in rows:
+            writer.writerow(map(guarded, row))
+            written += 1
+    return written
 
 
-def _write_jsonl(path: Path, columns: dict[str, type], rows: list[Row]) -> int:
+def _write_jsonl(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
+    written = 0
     with path.open("w", encoding="utf-8", newline="\n") as stream:
         for row in rows:
             stream.write(json.dumps(dict(zip(columns, row, strict=True)), ensure_ascii=False) + "\n")
-    return len(rows)
+            written += 1
+    return written
 
 
-def _write_parquet(path: Path, columns: dict[str, type], rows: list[Row]) -> int:
-    types = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
-    values = list(zip(*rows, strict=True)) or [()] * len(columns)
-    arrays = [pyarrow.array(cells, types[kind]) for cells, kind in zip(values, columns.values(), strict=True)]
-    pyarrow.parquet.write_table(pyarrow.table(arrays, names=list(columns)), path)
-    return len(rows)
+def _write_parquet(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
+    schema = pyarrow.schema([(name, _TYPES[kind]) for name, kind in columns.items()])
+    written = 0
+    with pyarrow.parquet.ParquetWriter(path, schema) as writer:
+        for chunk in _chunks(rows):
+            cells = [
+                pyarrow.array(column, kind) for column, kind in zip(zip(*chunk, strict=True), schema.types, strict=True)
+            ]
+            writer.write_batch(pyarrow.record_batch(cells, schema=schema))
+            written += len(chunk)
+    return written
+
+
+def _chunks(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    rows = iter(rows)
+    while chunk := list(islice(rows, CHUNK)):
+        yield chunk
 
 
 WRITERS = {".csv": _write_csv, ".jsonl": _write_jsonl, ".parquet": _write_parquet}

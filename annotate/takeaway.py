@@ -12,11 +12,13 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from annotate.model_readme import model_readme
 from db.domain import InputError
 from db.engine import artifacts, make_engine, reading
 from db.models import Matcher, Project
 
 ADDRESS = "download/matchers"
+CARD = "README.md"
 USAGE = """\
 import json
 from math import exp
@@ -37,8 +39,12 @@ p = 1 / (1 + exp(-(matcher["w"] * score + matcher["b"])))
 
 def bundle_name(project: str, matcher: Matcher) -> str:
     """The name of the folder in the archive: the project's name, made safe for a file, and the round."""
-    safe = re.sub(r"[^A-Za-z0-9]+", "-", project).strip("-").lower() or "project"
-    return f"{safe}-round-{matcher.number}"
+    return f"{safe_name(project)}-round-{matcher.number}"
+
+
+def safe_name(project: str) -> str:
+    """The project's name, made safe for a file."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", project).strip("-").lower() or "project"
 
 
 def usage(project: str, matcher: Matcher) -> str:
@@ -57,8 +63,8 @@ def route() -> Route:
 
 
 @contextmanager
-def matcher_archive(project: str, matcher: Matcher) -> Iterator[Path]:
-    """A zip file with the matcher's folder in it; it is written to disk piece by piece and removed afterwards.
+def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]:
+    """A zip file with the matcher's folder and model card in it, written to disk piece by piece, removed afterwards.
 
     Raises InputError where the matcher has no folder of its own, or its folder is gone.
     """
@@ -69,8 +75,9 @@ def matcher_archive(project: str, matcher: Matcher) -> Iterator[Path]:
     with TemporaryDirectory(prefix="allpairs-") as temporary:
         archive = Path(temporary) / f"{name}.zip"
         with ZipFile(archive, "w", ZIP_STORED) as bundle:  # weights do not compress: storing is as small and faster
-            for file in sorted(path for path in folder.rglob("*") if path.is_file()):
+            for file in sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / CARD):
                 bundle.write(file, Path(name) / file.relative_to(folder))
+            bundle.writestr(f"{name}/{CARD}", card)
         yield archive
 
 
@@ -86,11 +93,20 @@ def _download(request: Request) -> Response:
         return PlainTextResponse("There is no such matcher: its project may have been deleted.", status_code=404)
     with ExitStack() as stack:
         try:
-            archive = stack.enter_context(matcher_archive(*found))
+            archive = stack.enter_context(matcher_archive(*found, _card(*found)))
         except InputError as problem:
             return PlainTextResponse(str(problem), status_code=404)
         kept = stack.pop_all()  # the file is removed when it has been sent
     return FileResponse(archive, filename=archive.name, background=BackgroundTask(kept.close))
+
+
+def _card(project: str, matcher: Matcher) -> str:
+    """The model card, with the figures as they are now."""
+    engine = make_engine()
+    try:
+        return model_readme(engine, matcher, bundle_name(project, matcher), usage(project, matcher))
+    finally:
+        engine.dispose()
 
 
 def _found(matcher_id: int) -> tuple[str, Matcher] | None:

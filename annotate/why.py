@@ -96,7 +96,7 @@ def _scores(session: Session, task: Task, chosen_by: Matcher | None) -> list[Sco
     """Under the matcher that chose the pair, and under each one since its label."""
     first = chosen_by.number if chosen_by else 0
     found = [Scored(first, task.score, task.p)]
-    for matcher in matchers_of(session, task.project_id):
+    for matcher in reversed(matchers_of(session, task.project_id)):
         score = read_score(matcher, task.left_id, task.right_id) if matcher.number > first else None
         if score is not None:
             found.append(Scored(matcher.number, score, probability(matcher, score)))

@@ -170,6 +170,12 @@ def known_keys(session: Session, keys: Iterable[str]) -> set[str]:
     return set(session.scalars(select(Answer.key).where(Answer.key.in_(list(keys)))))
 
 
+def keys_like(session: Session, project_id: int, start: str) -> set[str]:
+    """The keys of the project's answers that begin with this."""
+    mine = select(Answer.key).where(Answer.project_id == project_id, Answer.key.startswith(start, autoescape=True))
+    return set(session.scalars(mine))
+
+
 def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     """Nothing; each row is stored unless its key already is."""
     if not rows:

@@ -76,6 +76,16 @@ def reading(engine: Engine) -> Iterator[Session]:
         yield session
 
 
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Session]:
+    """A session for reading much: all its statements see the database as it was at the first one."""
+    connection = engine.connect()
+    if connection.dialect.name == "postgresql":  # where each statement would see what was committed before it
+        connection = connection.execution_options(isolation_level="REPEATABLE READ")
+    with connection, Session(connection, expire_on_commit=False) as session:
+        yield session
+
+
 def migrate(url: str | None = None) -> None:
     """Nothing; the database has the newest tables afterwards."""
     config = Config()

@@ -10,9 +10,9 @@ from sqlalchemy.orm import Session
 from db.models import Job, Worker, now
 
 OPEN = ("waiting", "running")
-PREVIEW, EXPERIMENT, EXPLORE, SEARCH = "preview", "experiment", "explore", "search"
+PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES = "preview", "experiment", "explore", "search", "matches"
 # Kinds of job that change nothing of their project: no other job need wait for them.
-APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH)
+APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES)
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds; a busy machine may hold it up
 
 

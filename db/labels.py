@@ -1,9 +1,11 @@
 """The labels of a project with all that is known about each: what an export needs."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, select
+from sqlalchemy import ColumnElement, Select, and_, func, null, select, true
 from sqlalchemy.orm import Session, aliased
 
 from db.answers import counting_ids
@@ -13,9 +15,11 @@ from db.models import Answer, Round, Task
 
 @dataclass(frozen=True)
 class LabelRow:
-    """A label and the task it answers; round, strategy and score are empty for imported labels, and round in a sitting.
+    """An answer and the task it answers; round, strategy and score are empty for imported labels, and round in a
+    sitting.
 
-    The purpose is that of the pair: where it has an audit task, its label never trains.
+    The purpose is that of the pair: where it has an audit task, its label never trains. counts: whether this answer is
+    its pair's label; seconds: how long the pair was on screen, where that is known; note: what the annotator wrote.
     """
 
     left_id: int
@@ -23,38 +27,54 @@ class LabelRow:
     answer: AnswerKind
     annotator: str
     created_at: datetime
+    seconds: float | None
+    note: str | None
     round: int | None
     strategy: str | None
     score: float | None
     purpose: Purpose
+    counts: bool
 
 
 def label_rows(session: Session, project_id: int) -> list[LabelRow]:
     """The current label of each pair of the project, in the order they were given."""
-    rows = session.execute(
-        select(
-            Answer.left_id,
-            Answer.right_id,
-            Answer.answer,
-            Answer.annotator,
-            Answer.created_at,
-            Round.number,
-            Task.strategy,
-            Task.score,
-            _audited(project_id),
-        )
+    counting = _answers(project_id, true()).where(Answer.id.in_(counting_ids(project_id)))
+    return list(_read(session, counting))
+
+
+def history_rows(session: Session, project_id: int) -> Iterator[LabelRow]:
+    """Every answer of the project, in the order they were given: corrections, skips and retractions too."""
+    counts = Answer.id.in_(counting_ids(project_id))
+    return _read(session, _answers(project_id, counts).where(Answer.project_id == project_id))
+
+
+def noted(session: Session, project_id: int) -> int:
+    """How many answers of the project have a note."""
+    return session.scalar(select(func.count(Answer.id)).where(Answer.project_id == project_id, _note() != "")) or 0
+
+
+def _answers(project_id: int, counts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """The columns of LabelRow in their order."""
+    act = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.created_at, Answer.seconds)
+    return (
+        select(*act, _note(), Round.number, Task.strategy, Task.score, _audited(project_id), counts)
         .outerjoin(Task, Task.id == Answer.task_id)
         .outerjoin(Round, Round.id == Task.round_id)
-        .where(Answer.id.in_(counting_ids(project_id)))
         .order_by(Answer.id)
     )
-    return [
-        LabelRow(left, right, AnswerKind(answer), annotator, time, number, strategy, score, _PURPOSE[audited])
-        for left, right, answer, annotator, time, number, strategy, score, audited in rows
-    ]
 
 
-_PURPOSE = {False: Purpose.TRAIN, True: Purpose.AUDIT}
+def _note() -> ColumnElement[Any]:
+    """What annotators wrote, in databases whose answers have notes."""
+    columns = Answer.__table__.columns
+    return columns["note"] if "note" in columns else null()
+
+
+def _read(session: Session, answers: Select[*tuple[Any, ...]]) -> Iterator[LabelRow]:
+    for row in session.execute(answers.execution_options(yield_per=10_000)):
+        left, right, answer, who, time, seconds, note, number, strategy, score, audited, counts = row
+        asked = number, strategy, score, Purpose.AUDIT if audited else Purpose.TRAIN
+        yield LabelRow(left, right, AnswerKind(answer), who, time, seconds, note, *asked, bool(counts))
 
 
 def _audited(project_id: int) -> ColumnElement[bool]:

@@ -15,16 +15,17 @@ def matcher_of(session: Session, project_id: int, number: int) -> Matcher | None
     return session.scalar(select(Matcher).where(Matcher.project_id == project_id, Matcher.number == number))
 
 
+def matchers_of(session: Session, project_id: int) -> list[Matcher]:
+    """The project's matchers, the newest first."""
+    mine = select(Matcher).where(Matcher.project_id == project_id)
+    return list(session.scalars(mine.order_by(Matcher.number.desc())))
+
+
 def newest_matcher(session: Session, project_id: int) -> Matcher | None:
     """The matcher with the highest number."""
     return session.scalar(
         select(Matcher).where(Matcher.project_id == project_id).order_by(Matcher.number.desc()).limit(1)
     )
-
-
-def matchers_of(session: Session, project_id: int) -> list[Matcher]:
-    """The matchers of the project, the pre-trained encoder first."""
-    return list(session.scalars(select(Matcher).where(Matcher.project_id == project_id).order_by(Matcher.number)))
 
 
 def probability(matcher: Matcher, score: float) -> float | None:

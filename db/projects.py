@@ -62,6 +62,16 @@ def checked_name(name: str) -> str:
     return name
 
 
+def numbered_name(session: Session, name: str) -> str:
+    """The name itself, or where it is taken with the first free number: `Questions (2)`."""
+    found, number = name, 1
+    while session.scalar(select(Project.id).where(Project.name == found)) is not None:
+        number += 1
+        suffix = f" ({number})"
+        found = name[: MAX_NAME - len(suffix)].rstrip() + suffix
+    return found
+
+
 def project_named(session: Session, name: str, in_bin: bool = False) -> Project:
     """The project of this name, be it archived or not; one in the bin only if that is asked for.
 

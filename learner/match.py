@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from db.corpus.corpus import Corpus
+from db.corpus.formula import guarded
 from db.domain import InputError, Progress, no_progress
 from learner.blend import Blend, blended
 from learner.dataset import Dataset
@@ -102,7 +103,7 @@ def _reasons(dataset: Dataset, blend: Blend, encoded: np.ndarray, pairs: Pairs, 
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {
-    ".csv": lambda table, path: table.to_csv(path, index=False),
+    ".csv": lambda table, path: table.map(guarded).to_csv(path, index=False),
     ".jsonl": lambda table, path: table.to_json(path, orient="records", lines=True, force_ascii=False),
     ".parquet": lambda table, path: table.to_parquet(path, index=False),
 }

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from db.corpus.corpus import Corpus
+from db.corpus.formula import guarded
 from db.corpus.split import write_split
 from db.domain import InputError, Kind, Progress, Settings, batch_size_of, no_progress
 from learner.blend import Blend, blended
@@ -230,7 +231,7 @@ def _write_labels(corpus: Corpus, labels: Labels, path: Path) -> None:
             labels.left, labels.right, labels.label, labels.round, labels.score, strict=True
         ):
             ids = corpus.items[left].ids[0], corpus.items[right].ids[0]
-            writer.writerow([*ids, label, number, f"{score:.6f}"])
+            writer.writerow([*map(guarded, ids), label, number, f"{score:.6f}"])
 
 
 def _save(matcher: Matcher, measured: AllPairs, labels: Labels, settings: Settings, folder: Path) -> None:

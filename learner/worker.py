@@ -22,6 +22,7 @@ from learner.jobs import (  # noqa: F401  (registers the workflows)
     correction,
     experiment,
     explore,
+    matches,
     next_round,
     preview,
     search,

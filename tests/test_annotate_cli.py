@@ -128,13 +128,41 @@ def test_labels_go_in_and_out(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert annotate("project", "create", "Q", "--left", "q.csv") == 0
     capsys.readouterr()
     assert annotate("labels", "import", "Q", "gold.csv") == 0
-    assert "4 labels stored, 0 were there already" in capsys.readouterr().out
+    assert "4 labels stored" in capsys.readouterr().out
     assert annotate("labels", "import", "Q", "gold.csv", "--json") == 0
-    assert json.loads(capsys.readouterr().out) == {"stored": 0, "known": 4}
+    assert {"stored": 0, "problems": {"double": 4}}.items() <= json.loads(capsys.readouterr().out).items()
     assert annotate("labels", "export", "Q", "--out", "out.jsonl", "--json") == 0
     assert json.loads(capsys.readouterr().out) == {"rows": 4, "out": "out.jsonl", "format": "labels"}
     assert annotate("labels", "export", "Q", "--out", "triplets.csv", "--format", "triplets") == 0
     assert (folder / "triplets.csv").read_text().startswith("anchor,positive,negative\n")
+    assert annotate("labels", "export", "Q", "--out", "folder", "--dataset") == 0
+    assert (folder / "folder" / "labels" / "train.parquet").is_file()
+
+
+def test_an_import_can_skip_mistakes_and_says_which(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate("project", "create", "Q", "--left", "q.csv") == 0
+    (folder / "labels.csv").write_text("id1,id2,label\n0,1,1\n0,99,1\n")
+    capsys.readouterr()
+    assert "row 3, column 'id2'" in failure(capsys, "labels", "import", "Q", "labels.csv")
+    assert annotate("labels", "import", "Q", "labels.csv", "--skip", "--problems", "p.csv") == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[:2] == ["1 labels stored", "1 rows not stored: unknown id"] and out[2].startswith("  row 3: the project")
+    assert len((folder / "p.csv").read_text().splitlines()) == 2
+
+
+def test_a_project_goes_out_and_comes_in(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate("project", "create", "Q", "--left", "q.csv", "--gold", "gold.csv") == 0
+    capsys.readouterr()
+    assert annotate("project", "export", "Q", "--out", "q.zip") == 0
+    assert capsys.readouterr().out == "10 texts, 0 answers and 0 models in q.zip\n"
+    assert annotate("project", "import", "q.zip") == 0
+    out, error = capsys.readouterr()
+    assert out == "Q (2): 10 texts, 0 answers\n"
+    assert error == "note: there is a project named 'Q' already, so this one is 'Q (2)'\n"
+    assert annotate("project", "import", "q.zip", "--name", "Mine", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["rows"]["gold"] == 4
+    assert "no whole archive" in failure(capsys, "project", "import", "q.csv")
+    assert sorted(projects()) == ["Mine", "Q", "Q (2)"]
 
 
 def test_bad_input_is_one_line_and_leaves_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,6 +194,7 @@ def test_a_failure_that_is_nobodys_input_is_one_line_too(
     "command",
     [
         *(f"project {name}" for name in ("create", "list", "show", "duplicate", "archive", "restore", "delete")),
+        *(f"project {name}" for name in ("export", "import")),
         "labels export",
         "labels import",
         "serve",

@@ -8,8 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, func, select
 
-from annotate.label_import import Imported, import_labels
-from annotate.labels import Form, export_labels
+from annotate.label_forms import Form
+from annotate.label_import import import_labels
+from annotate.label_problems import Trouble
+from annotate.labels import export_labels
 from annotate.projects import create_project, list_projects
 from db.answers import current_labels
 from db.audits import newest_design
@@ -78,6 +80,12 @@ def project(engine: Engine) -> int:
     return project_id
 
 
+def outcome(engine: Engine, project: str, path: Path) -> tuple[int, int]:
+    """How many labels of the file were stored, and how many were there already."""
+    report = import_labels(engine, project, path)
+    return report.stored, report.counts.get(Trouble.DOUBLE, 0)
+
+
 def read(path: Path) -> list[dict[str, object]]:
     if path.suffix == ".parquet":
         return pq.read_table(path).to_pylist()
@@ -113,10 +121,10 @@ def test_an_export_comes_back_the_same(engine: Engine, project: int, tmp_path: P
     path = tmp_path / f"labels.{suffix}"
     export_labels(engine, "Questions", path)
     other = make(engine, "Other")
-    assert import_labels(engine, "Other", path) == Imported(3, 0)
+    assert outcome(engine, "Other", path) == (3, 0)
     assert labelled(engine, other) == labelled(engine, project)
-    assert import_labels(engine, "Other", path) == Imported(0, 3)
-    assert import_labels(engine, "Questions", path) == Imported(0, 3)  # they are there already, with their tasks
+    assert outcome(engine, "Other", path) == (0, 3)
+    assert outcome(engine, "Questions", path) == (0, 3)  # they are there already, with their tasks
 
 
 def test_an_empty_project_exports_a_header(engine: Engine, tmp_path: Path) -> None:
@@ -229,8 +237,8 @@ def test_imported_labels_are_stored_once_whatever_the_order_of_ids(engine: Engin
     project_id = make(engine)
     path = tmp_path / "labels.csv"
     path.write_text("id1,id2,label,annotator\nid 3,id 1,1,\nother 1,other 3,positive,\nid 1,id 2,Unsure,bob\n")
-    assert import_labels(engine, "Questions", path) == Imported(2, 0)
-    assert import_labels(engine, "Questions", path) == Imported(0, 2)
+    assert outcome(engine, "Questions", path) == (2, 1)
+    assert outcome(engine, "Questions", path) == (0, 3)
     assert labelled(engine, project_id) == {("id 1", "id 3", P, "import"), ("id 1", "id 2", U, "bob")}
     assert stored(engine) == 2
 
@@ -242,7 +250,7 @@ def test_a_correction_after_an_import_survives_the_same_file(engine: Engine, tmp
     import_labels(engine, "Questions", path)
     make_round(engine, project_id, 1)
     answer(engine, project_id, (0, N), who="import")
-    assert import_labels(engine, "Questions", path) == Imported(0, 1)
+    assert outcome(engine, "Questions", path) == (0, 1)
     assert {label[2] for label in labelled(engine, project_id)} == {N}
 
 

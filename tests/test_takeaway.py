@@ -27,10 +27,11 @@ def trained(engine: Engine, home: Path) -> Matcher:
 
 def test_the_archive_holds_the_folder_and_is_removed(home: Path, trained: Matcher) -> None:
     folder = home / "artifacts" / str(trained.folder)
-    with matcher_archive("Näme / of: it?", trained) as path:
+    with matcher_archive("Näme / of: it?", trained, "# Card") as path:
         assert path.name == "n-me-of-it-round-1.zip"
         with ZipFile(path) as bundle:
             held = {name: bundle.read(name) for name in bundle.namelist()}
+    assert held.pop("n-me-of-it-round-1/README.md") == b"# Card"
     assert held == {f"n-me-of-it-round-1/{file.relative_to(folder)}": file.read_bytes()
                     for file in folder.rglob("*") if file.is_file()}  # fmt: skip
     assert not path.exists()
@@ -38,10 +39,10 @@ def test_the_archive_holds_the_folder_and_is_removed(home: Path, trained: Matche
 
 def test_what_cannot_be_taken_away_is_named(engine: Engine, trained: Matcher) -> None:
     with pytest.raises(InputError, match="the encoder all-MiniLM-L6-v2 itself"), matcher_archive("p", Matcher(
-        number=0, folder=None, encoder="all-MiniLM-L6-v2")):  # fmt: skip
+        number=0, folder=None, encoder="all-MiniLM-L6-v2"), ""):  # fmt: skip
         pass
     gone = Matcher(number=3, folder="nowhere", encoder="e")
-    with pytest.raises(InputError, match=r"folder of round 3 is missing.*train again"), matcher_archive("p", gone):
+    with pytest.raises(InputError, match=r"folder of round 3 is missing.*train again"), matcher_archive("p", gone, ""):
         pass
 
 
@@ -65,6 +66,7 @@ def test_the_matcher_is_downloaded(
     with ZipFile(tmp_path / "got.zip") as bundle:
         assert bundle.testzip() is None
         assert "n-me-of-it-round-1/matcher.json" in bundle.namelist()
+        assert b"Trained on 40 labels, 9 of them positives." in bundle.read("n-me-of-it-round-1/README.md")
 
 
 def test_a_download_of_what_is_not_there_says_so(

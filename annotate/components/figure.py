@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from annotate.charts import Plot
+from db.corpus.formula import guarded
 
 
 def figure(chart: Plot, description: str) -> None:
@@ -37,7 +38,7 @@ def table_open(
     st.dataframe(table, hide_index=True, column_config=columns, height=height, alt=alt)
     st.download_button(
         "Download CSV",
-        table.to_csv(index=False).encode(),
+        table.map(guarded).to_csv(index=False).encode(),
         file_name=f"{name}.csv",
         mime="text/csv",
         icon=":material/download:",

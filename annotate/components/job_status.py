@@ -16,6 +16,7 @@ KINDS = {
     "experiment": "Experiment",
     "explore": "Prepare a round for exploring",
     "search": "Search for the nearest texts",
+    "matches": "Find matches",
 }
 STAGES = {
     "": "starting",

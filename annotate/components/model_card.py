@@ -8,7 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from annotate.app_state import engine
-from annotate.labels import Form, export_labels
+from annotate.label_forms import Form
+from annotate.labels import export_labels
 from annotate.monitoring import card, round_name
 from annotate.takeaway import address, usage
 from annotate.wording import literal

@@ -1,6 +1,5 @@
 """A new project from files: chosen, looked at, checked, and only then stored."""
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +9,14 @@ import streamlit as st
 from annotate.app_state import engine
 from annotate.components.settings_form import problems as settings_problems
 from annotate.components.settings_form import settings_form
-from annotate.importing import Findings, Source, check, guess_columns, guess_gold_columns, keep_upload, load
+from annotate.components.upload import chosen_file
+from annotate.importing import Findings, Source, check, guess_columns, guess_gold_columns, load
 from annotate.jobs import request_round
 from annotate.lifecycle import name_problem
 from annotate.projects import create_project
 from annotate.wording import literal
 from db.corpus.corpus import Columns
-from db.corpus.files import FORMATS, preview
+from db.corpus.files import preview
 from db.domain import InputError, Settings
 
 ONE, TWO = "One list: which of these texts match each other?", "Two lists: which left texts match which right ones?"
@@ -92,26 +92,6 @@ def gold_columns(path: Path) -> tuple[str, str, str] | None:
     options = [NO_LABEL, *names]
     stated = three.selectbox("Label column", options, options.index(label or NO_LABEL), key=f"label_{path}")
     return left, right, "" if stated == NO_LABEL else stated
-
-
-def chosen_file(which: str) -> Path | None:
-    """The file that was uploaded or named."""
-    one, other = st.columns(2)
-    types = [*FORMATS, *(f"{suffix}.gz" for suffix in FORMATS)]
-    upload = one.file_uploader("Upload a file", types, key=f"{which}_upload", help="CSV, TSV, JSON Lines or Parquet.")
-    typed = other.text_input("Or a path on the server", key=f"{which}_path", placeholder="/data/texts.parquet")
-    if upload is None:
-        return Path(typed.strip()).expanduser() if typed.strip() else None
-    folder = _uploads() / which / upload.file_id
-    path = folder / Path(upload.name).name
-    return path if path.exists() else keep_upload(upload, upload.name, folder)
-
-
-def _uploads() -> Path:
-    """A folder that goes when the browser's session ends."""
-    if "uploads" not in st.session_state:
-        st.session_state["uploads"] = tempfile.TemporaryDirectory(prefix="allpairs-")
-    return Path(st.session_state["uploads"].name)
 
 
 def _preview(path: Path) -> list[str]:

@@ -71,7 +71,7 @@ def danger(project: Project) -> None:
     st.subheader("Delete the project", anchor=False)
     st.write(
         f"Its texts, labels, rounds and models lie in the bin on the page “Projects” for {KEPT.days} days, and can be "
-        "restored whole. After that they are gone. The page “Monitor” has the labels as a file."
+        "restored whole. After that they are gone. The page “Data” gives all of it as one file."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(f"To confirm, type its name: {literal(project.name)}", key=f"confirm_{project.id}")

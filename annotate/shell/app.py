@@ -22,6 +22,7 @@ NAVIGATION = (
     ("answers", "Answers", ":material/history:"),
     ("monitor", "Monitor", ":material/monitoring:"),
     ("explore", "Explore", ":material/travel_explore:"),
+    ("data", "Data", ":material/database:"),
     ("experiments", "Experiments", ":material/science:"),
     ("jobs", "Jobs", ":material/manufacturing:"),
     ("projects", "Projects", ":material/folder_open:"),

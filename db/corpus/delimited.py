@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from db.corpus.cells import MAX_CELL, MAX_LINE, Row, bad, too_long
+from db.corpus.formula import unguarded
 from db.domain import InputError
 
 UTF8_MARK = b"\xef\xbb\xbf"
@@ -105,7 +106,7 @@ def names(path: Path, stream: IO[bytes], delimiter: str) -> list[str]:
 
 
 def rows(path: Path, stream: IO[bytes], delimiter: str, columns: Sequence[str]) -> Iterator[Row]:
-    """The rows below the header: the values of these columns."""
+    """The rows below the header: the values of these columns; of CSV files without the apostrophe before a formula."""
     lines = Lines(path, stream, delimiter)
     records = _records(lines)
     header = _header(records, lines)
@@ -114,7 +115,8 @@ def rows(path: Path, stream: IO[bytes], delimiter: str, columns: Sequence[str]) 
         if len(cells) != len(header):
             what = f"the row has {len(cells)} cells and the header has {len(header)}"
             raise bad(f"{what}; quote cells that contain the separator" if delimiter == "," else what, path, number)
-        yield Row(number, tuple(cells[position] for position in wanted))
+        values = tuple(cells[position] for position in wanted)
+        yield Row(number, tuple(map(unguarded, values)) if delimiter == "," else values)
 
 
 def _header(records: Iterator[tuple[int, list[str]]], lines: Lines) -> list[str]:

@@ -12,6 +12,7 @@ from db.corpus import graph
 from db.corpus.cells import bad, counted, shown
 from db.corpus.corpus import Corpus, Item
 from db.corpus.files import column_names, read_rows
+from db.corpus.formula import guarded
 from db.corpus.gold import GoldPair
 from db.domain import InputError, Kind, Side, Split
 
@@ -104,7 +105,7 @@ def write_split(corpus: Corpus, path: Path) -> None:
         for item in corpus.items:
             if item.split is None:
                 raise ValueError("split the corpus before writing its split")
-            writer.writerows((name, item.side.value, item.split.value) for name in item.ids)
+            writer.writerows((guarded(name), item.side.value, item.split.value) for name in item.ids)
 
 
 def read_split(path: Path, corpus: Corpus) -> Corpus:

@@ -13,6 +13,7 @@ import numpy as np
 from db.corpus import graph
 from db.corpus.cells import counted
 from db.corpus.corpus import identity
+from db.corpus.formula import guarded
 from db.domain import InputError, Side, Split
 
 PARTS = ("train", "dev", "test")
@@ -151,7 +152,7 @@ def write_table(table: Table, path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(table.header)
-        writer.writerows(table.rows)
+        writer.writerows(map(guarded, row) for row in table.rows)
 
 
 def _one_part_each(released: Released) -> tuple[dict[str, str], int]:

@@ -26,7 +26,7 @@ from learner.audit.measure import (
 from learner.audit.sample import Posterior, Sample
 from learner.jobs.audit_designs import Drawn, make_design, read_designs
 from learner.jobs.audit_labels import Labelled, posterior_of, read_labelled
-from learner.jobs.evaluation_items import Seen, look, scores_of, sides
+from learner.jobs.evaluation_items import Seen, has_model, look, scores_of, sides
 from learner.jobs.rows import ProjectData
 from learner.search import best_pairs, count_pairs
 
@@ -45,10 +45,12 @@ def measure_models(
 ) -> None:
     """Nothing; every matcher of the project has its figures from all audit labels; there is a design afterwards.
 
+    A matcher whose model did not come along with an archive keeps the figures that it has.
+
     fresh: the evaluation items' vectors under matchers, by their ids, as far as they are at hand.
     """
     with reading(engine) as session:
-        matchers = [matcher for matcher, _ in matchers_with_evaluations(session, project_id)]
+        matchers = [matcher for matcher, _ in matchers_with_evaluations(session, project_id) if has_model(matcher)]
         has_design = newest_design(session, project_id, DesignKind.AUDIT) is not None
     newest = matchers[-1]
     if not has_design:

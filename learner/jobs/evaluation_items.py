@@ -38,6 +38,11 @@ def blend_of(matcher: Matcher) -> Blend:
     return Blend.read(matcher.details)
 
 
+def has_model(matcher: Matcher) -> bool:
+    """Whether the matcher's folder is there; a pre-trained encoder has none of its own."""
+    return matcher.folder is None or (artifacts() / matcher.folder).is_dir()
+
+
 def encode_rows(data: ProjectData, encoder: Encoder, blend: Blend, progress: Progress) -> np.ndarray:
     """The blended vectors of all evaluation items, (n, d), in the order of `rows_of`."""
     dataset, rows = data.dataset, rows_of(data)

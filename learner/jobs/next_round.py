@@ -18,6 +18,7 @@ from db.domain import SPREAD_STRATEGY, Settings, batch_size_of
 from db.engine import artifacts, reading, writing
 from db.explorations import FOLDER as EXPLORE
 from db.matchers import matcher_of, newest_matcher
+from db.matches import FOLDER as MATCHES
 from db.models import Answer, Evaluation, Matcher, Round, now
 from db.tasks import newest_round
 from learner.blend import Blend, blended
@@ -28,7 +29,7 @@ from learner.jobs.audit_draws import draw_pairs
 from learner.jobs.auditing import is_audited, measure_models
 from learner.jobs.background import background_of
 from learner.jobs.batches import add_batch, alike_of, audits_in, keep_scores
-from learner.jobs.evaluation_items import BASE, blend_of, rows_of
+from learner.jobs.evaluation_items import BASE, blend_of, has_model, rows_of
 from learner.jobs.passages import mark_passages
 from learner.jobs.progress import reporting
 from learner.jobs.rows import known_keys, read_labels, read_project
@@ -99,7 +100,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
             labelled = read_labels(session, project_id, data, plan["cutoff"])
             before = newest_matcher(session, project_id)
         start = data.settings.encoder
-        if data.settings.warm_start and before and before.folder and before.encoder == start:
+        if data.settings.warm_start and before and before.folder and before.encoder == start and has_model(before):
             start = str(artifacts() / before.folder)
         encoder = load_encoder(start)
         layer = train(encoder, data.dataset.texts, labelled, data.settings, progress)
@@ -301,7 +302,7 @@ def _tidy(project_id: int, job_id: str) -> None:
     with database() as engine, reading(engine) as session:
         named = set(session.scalars(select(Matcher.folder).where(Matcher.project_id == project_id)))
     for folder in (artifacts() / f"project-{project_id}").iterdir():
-        if folder.name == job_id or folder.name.split("-")[0] in (BASE, FOLDER, EXPLORE):
+        if folder.name == job_id or folder.name.split("-")[0] in (BASE, FOLDER, EXPLORE, MATCHES):
             continue
         (folder / "vectors.npy").unlink(missing_ok=True)
         if f"{folder_of(project_id, folder.name)}/model" not in named:

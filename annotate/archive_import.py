@@ -1,0 +1,225 @@
+"""An archive of a project into this installation: all of it or nothing."""
+
+import json
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
+from uuid import uuid4
+from zipfile import BadZipFile, ZipFile, ZipInfo
+
+import numpy as np
+from pydantic import ValidationError
+from sqlalchemy import Engine, select
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from annotate.archive import COPIED, DESIGNS, FORMAT, MANIFEST, MODELS, VECTORS, VERSION, table_file
+from db.answers import known_keys
+from db.domain import InputError, Settings
+from db.engine import artifacts, writing
+from db.matchers import matchers_of
+from db.models import Answer, Design, Item, Matcher, Project
+from db.projects import checked_name, numbered_name
+from db.transfer import TABLES, Arrival, Numbering, Row, lacking
+
+MOST_MANIFEST: Final = 1 << 20  # bytes
+MOST_LINE: Final = 1 << 28
+DECKS, DECK_SIDES = "decks.npz", ("left.npy", "right.npy")  # of a design: they hold items' ids
+_DAMAGE = (BadZipFile, zlib.error, EOFError, KeyError, TypeError, ValueError, NotImplementedError, SQLAlchemyError)
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """The project that came of an archive; notes: what a person should know about it."""
+
+    project_id: int
+    name: str
+    rows: dict[str, int]
+    notes: list[str]
+
+
+def import_project(engine: Engine, path: Path, name: str | None = None) -> Arrived:
+    """What the archive brought. The project has the given name or its own one, with a number where that is taken.
+
+    Raises InputError, and stores nothing, for a file that is no archive, damaged, or of a later version.
+    """
+    if name is not None:
+        checked_name(name)
+    with _explained(path), ZipFile(path) as bundle:
+        return _Import(path, bundle).into(engine, name)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """Turns what a damaged archive raises into one line."""
+    try:
+        yield
+    except DBAPIError as error:
+        if error.connection_invalidated or "locked" in str(error.orig):
+            raise
+        raise _damaged(path, "rows that the tables do not take") from None
+    except _DAMAGE as error:
+        raise _damaged(path, str(error).splitlines()[0] if str(error) else type(error).__name__) from None
+    except OSError as error:
+        raise InputError(f"{path.name}: cannot read or unpack the file ({error.strerror or error})") from None
+
+
+def _damaged(path: Path, what: str) -> InputError:
+    return InputError(f"{path.name}: this is no whole archive of a project ({what}); nothing was stored: export again")
+
+
+class _Import:
+    """One archive on its way in."""
+
+    def __init__(self, path: Path, bundle: ZipFile) -> None:
+        self.path, self.bundle = path, bundle
+        self.notes: list[str] = []
+        self.tables = self._manifest()
+
+    def into(self, engine: Engine, name: str | None) -> Arrived:
+        place = artifacts() / f".import-{uuid4().hex}"
+        try:
+            self._unpack(place)  # before the transaction: nobody should wait for files
+            with writing(engine) as session:
+                arrival = Arrival(session)
+                project = self._begin(session, arrival, name)
+                rows = {Project.__tablename__: 1} | {name: self._add(arrival, name) for name in list(TABLES)[1:]}
+                arrival.set_cutoffs()
+                self._settle(session, arrival, place)
+                home = artifacts() / f"project-{arrival.project_id}"
+                shutil.rmtree(home, ignore_errors=True)  # of an import that was killed before it was stored
+                place = place.replace(home)
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
+        return Arrived(arrival.project_id, project, rows, self.notes)
+
+    def _manifest(self) -> dict[str, Any]:
+        """Rows and columns by table."""
+        info = self.bundle.getinfo(MANIFEST)
+        if info.file_size > MOST_MANIFEST:
+            raise ValueError("its list of contents is too long")
+        manifest = json.loads(self.bundle.read(info))
+        if manifest["format"] != FORMAT:
+            raise ValueError(f"its format is {manifest['format']!r}")
+        if manifest["version"] > VERSION:
+            what = f"the archive has version {manifest['version']} of the format, and this installation reads {VERSION}"
+            raise InputError(f"{self.path.name}: {what}; install a newer Allpairs")
+        tables: dict[str, Any] = manifest["tables"]
+        for name, table in TABLES.items():
+            if missing := lacking(table, tables[name]["columns"]):
+                raise ValueError(f"table {name} lacks {', '.join(missing)}")
+            if unknown := [column for column in tables[name]["columns"] if column not in table.columns]:
+                self.notes.append(f"{name}: this version has no {', '.join(unknown)}, so it was left out")
+        return tables
+
+    def _begin(self, session: Session, arrival: Arrival, name: str | None) -> str:
+        row = next(self._rows(Project.__tablename__))
+        known = {field: value for field, value in row["settings"].items() if field in Settings.model_fields}
+        if len(known) < len(row["settings"]):
+            unknown = ", ".join(field for field in row["settings"] if field not in known)
+            self.notes.append(f"settings: this version has no {unknown}, so it was left out")
+        try:
+            Settings.model_validate(known)
+        except ValidationError as error:
+            raise ValueError(f"settings: {error.errors()[0]['msg']}") from None
+        found = numbered_name(session, checked_name(name or row["name"]))
+        if found != (name or row["name"]):
+            self.notes.append(f"there is a project named {name or row['name']!r} already, so this one is {found!r}")
+        arrival.begin({**row, "name": found, "settings": known})
+        return found
+
+    def _add(self, arrival: Arrival, name: str) -> int:
+        def changed(rows: list[Row]) -> list[Row]:
+            if name == Answer.__tablename__:
+                _renew_keys(arrival.session, rows)
+            for row in rows:
+                if name in (Matcher.__tablename__, Design.__tablename__):
+                    row["folder"] = _folder(arrival.project_id, name, row)
+            return rows
+
+        stored = arrival.add(TABLES[name], self._rows(name), changed)
+        if stored != self.tables[name]["rows"]:
+            raise ValueError(f"table {name} has {stored:,} of {self.tables[name]['rows']:,} rows")
+        return stored
+
+    def _rows(self, name: str) -> Iterator[Row]:
+        with self.bundle.open(table_file(name)) as stream:
+            while line := stream.readline(MOST_LINE):
+                yield json.loads(line)
+
+    def _unpack(self, aside: Path) -> None:
+        """Nothing; the files of models, vectors and designs lie in the folder as in a project's."""
+        aside.mkdir(parents=True)
+        for info in self.bundle.infolist():
+            place = _place(info)
+            if place is None:
+                continue
+            target = aside / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with self.bundle.open(info) as source, target.open("wb") as out:
+                shutil.copyfileobj(source, out, COPIED)
+
+    def _settle(self, session: Session, arrival: Arrival, aside: Path) -> None:
+        """Nothing; designs name items by their new ids, and the notes name the models that are not there."""
+        items = arrival.numbers[Item.__tablename__]
+        for design in session.scalars(select(Design).where(Design.project_id == arrival.project_id)):
+            if "sample" in design.details:
+                sample = [[items.of(left), items.of(right), *how] for left, right, *how in design.details["sample"]]
+                design.details = {**design.details, "sample": sample}
+            decks = aside / f"design-{design.number}" / DECKS
+            if decks.is_file():
+                _renumber(decks, items)
+        without = [
+            matcher.number
+            for matcher in matchers_of(session, arrival.project_id)
+            if matcher.folder and not (aside / f"round-{matcher.number}" / "model").is_dir()
+        ]
+        if without:
+            rounds = ", ".join(map(str, sorted(without)))
+            self.notes.append(f"the archive has no model of round {rounds}: its figures are there, and nothing else")
+
+
+def _place(info: ZipInfo) -> Path | None:
+    """Where a file of the archive belongs below the project's folder; nothing for tables. Raises ValueError."""
+    parts = PurePosixPath(info.filename).parts
+    kinds = {MODELS: ("round-{}", "model"), VECTORS: ("round-{}",), DESIGNS: ("design-{}",)}
+    if info.is_dir() or not parts or parts[0] not in kinds:
+        return None
+    if len(parts) < 3 or not parts[1].isdecimal() or any(part in ("..", "/") or "\\" in part for part in parts):
+        raise ValueError(f"the file name {info.filename[:60]!r}")
+    return Path(*(part.format(parts[1]) for part in kinds[parts[0]]), *parts[2:])
+
+
+def _folder(project_id: int, table: str, row: Row) -> str | None:
+    if row["folder"] is None:
+        return None
+    kind = "round-{}/model" if table == Matcher.__tablename__ else "design-{}"
+    return f"project-{project_id}/{kind.format(int(row['number']))}"
+
+
+def _renew_keys(session: Session, rows: list[Row]) -> None:
+    """Nothing; answers whose keys are taken, as those of the project itself are, have new ones."""
+    taken = known_keys(session, [row["key"] for row in rows])
+    for row in rows:
+        if row["key"] in taken:
+            row["key"] = f"copy-{uuid4().hex}"
+
+
+def _renumber(decks: Path, items: Numbering) -> None:
+    """Nothing; the decks hold the new ids of items. Other arrays are copied as they are, piece by piece."""
+    aside = decks.with_suffix(".tmp")
+    with ZipFile(decks) as source, ZipFile(aside, "w") as target:
+        for info in source.infolist():
+            with source.open(info) as old, target.open(info.filename, "w", force_zip64=True) as new:
+                if info.filename in DECK_SIDES:
+                    ids = np.lib.format.read_array(old, allow_pickle=False)
+                    renewed = np.array([items.of(id_) for id_ in ids.tolist()], dtype=np.int64)
+                    np.lib.format.write_array(new, renewed, allow_pickle=False)
+                else:
+                    shutil.copyfileobj(old, new, COPIED)
+    aside.replace(decks)

@@ -1,0 +1,87 @@
+"""The matches of a whole project: the search that a person asks for, the wait, the files."""
+
+import streamlit as st
+
+from annotate import jobs, matches
+from annotate.app_state import engine
+from annotate.components.job_status import EVERY, OPEN, failure, progress
+from annotate.downloads import matches_address
+from annotate.matches import MatchWork
+from annotate.monitoring import round_name
+from annotate.wording import literal
+from db.domain import InputError
+from db.matches import Matches
+
+ABOUT = (
+    "All pairs of the project's texts that score at least the threshold, and the groups that they connect. What people "
+    "know goes before the model: known negatives are left out, known positives are in."
+)
+SUFFIXES = {"csv": "CSV", "parquet": "Parquet"}
+
+
+def match_search(project_id: int) -> None:
+    """Nothing; draws the search for matches, how far it is, and the files that the last one made."""
+    job = matches.work(engine(), project_id).job
+    under_way = job is not None and job.state in OPEN
+    st.fragment(_search, run_every=EVERY if under_way else None)(project_id, under_way)
+
+
+def _search(project_id: int, was_under_way: bool) -> None:
+    work = matches.work(engine(), project_id)
+    st.caption(ABOUT)
+    if work.job is not None and work.job.state in OPEN:
+        progress(work.job, "Matches: ")
+    elif was_under_way:
+        st.rerun()  # it has ended: stop looking every two seconds
+    elif work.thresholds:
+        _ask(project_id, work)
+        if work.job is not None and work.job.state == "failed":
+            failure(work.job)
+    else:
+        st.caption("No round yet: the first job makes one.")
+    if work.found is not None:
+        _files(project_id, work.found)
+
+
+def _ask(project_id: int, work: MatchWork) -> None:
+    """Nothing; draws the choice of a round and a threshold, and the button."""
+    newest = max(work.thresholds)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        rounds = list(work.thresholds)
+        number = st.selectbox("Round", rounds, format_func=round_name, key=f"match_round_{newest}", width=200)
+        threshold = st.number_input(
+            "Threshold",
+            value=work.thresholds[number],
+            min_value=-1.0,
+            max_value=1.0,
+            step=0.01,
+            format="%.4f",
+            placeholder="a score",
+            key=f"match_threshold_{number}",
+            width=200,
+            help="The lowest score of a match. It begins where the model's probability is one half; the page “Monitor” "
+            "shows precision and recall by score.",
+        )
+        asked = st.button("Find matches", key="find_matches", icon=":material/join:", disabled=threshold is None)
+    if not asked or threshold is None:
+        return
+    try:
+        jobs.request_matches(engine(), project_id, number, threshold)
+    except InputError as problem:
+        st.warning(literal(str(problem)))
+    else:
+        st.rerun()
+
+
+def _files(project_id: int, found: Matches) -> None:
+    """Nothing; draws what the last search found, and its files."""
+    model = round_name(found.matcher)
+    st.markdown(
+        f"**{found.pairs:,} pairs, {found.groups:,} groups of {found.grouped:,} texts** "
+        f"({literal(model)}, threshold {found.threshold:.4f})"
+    )
+    with st.container(horizontal=True):
+        for what in matches.COLUMNS:
+            for suffix, title in SUFFIXES.items():
+                where = matches_address(project_id, what, suffix)
+                st.link_button(f"{what.capitalize()} as {title}", where, icon=":material/download:")

@@ -1,0 +1,121 @@
+"""The addresses from which files are downloaded: each is made when it is asked for, on disk, and removed afterwards.
+
+A page's own download button would make the file whenever the page is drawn, or hold all of it in memory.
+"""
+
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from urllib.parse import urlencode
+from zipfile import ZIP_STORED, ZipFile
+
+from sqlalchemy import Engine
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from annotate.archive import export_project
+from annotate.label_forms import Form
+from annotate.labels import export_dataset, export_labels
+from annotate.matches import write_matches
+from annotate.tables import WRITERS
+from annotate.takeaway import safe_name
+from db.domain import InputError
+from db.engine import artifacts, make_engine, reading
+from db.projects import project_named, project_of
+
+LABELS, PROJECTS, MATCHES = "download/labels", "download/projects", "download/matches"
+DATASET = "dataset"
+Make = Callable[[Engine, int, str, Path, Request], Path]
+
+
+def labels_address(project_id: int, form: str, suffix: str, noted: bool = False) -> str:
+    """Where the labels of a form are downloaded from as a file with this ending; `DATASET` is a form, too: a zip."""
+    return f"{LABELS}/{project_id}?{urlencode({'form': form, 'suffix': suffix, 'noted': int(noted)})}"
+
+
+def project_address(project_id: int, models: bool, vectors: bool) -> str:
+    """Where a project's archive is downloaded from."""
+    return f"{PROJECTS}/{project_id}?{urlencode({'models': int(models), 'vectors': int(vectors)})}"
+
+
+def matches_address(project_id: int, what: str, suffix: str) -> str:
+    """Where the project's newest matches are downloaded from: `pairs` or `groups`."""
+    return f"{MATCHES}/{project_id}?{urlencode({'what': what, 'suffix': suffix})}"
+
+
+def routes() -> list[Route]:
+    """The routes that answer these addresses."""
+    makers = {LABELS: _labels, PROJECTS: _project, MATCHES: _matches}
+    return [Route(f"/{address}/{{project_id:int}}", _answering(make)) for address, make in makers.items()]
+
+
+def _answering(make: Make) -> Callable[[Request], Response]:
+    """What answers a request with the file that `make` makes, or with what is wrong in one line."""
+
+    def answer(request: Request) -> Response:
+        with ExitStack() as stack:
+            # Where models are there is room for a copy of them; /tmp may be in memory.
+            artifacts().mkdir(parents=True, exist_ok=True)
+            folder = Path(mkdtemp(prefix=".download-", dir=artifacts()))
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            engine = make_engine()
+            stack.callback(engine.dispose)
+            try:
+                with reading(engine) as session:
+                    name = project_named(session, project_of(session, request.path_params["project_id"]).name).name
+                file = make(engine, request.path_params["project_id"], name, folder, request)
+            except InputError as problem:
+                return PlainTextResponse(str(problem), status_code=404)
+            kept = stack.pop_all()  # the file is removed when it has been sent
+        return FileResponse(file, filename=file.name, background=BackgroundTask(kept.close))
+
+    return answer
+
+
+def _labels(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
+    form, safe = request.query_params.get("form", Form.LABELS), safe_name(name)
+    if form == DATASET:
+        return _dataset(engine, name, folder, f"{safe}-dataset")
+    if form not in set(Form):
+        raise InputError(f"there is no form {form!r} of labels; use {', '.join(Form)} or {DATASET}")
+    path = folder / f"{safe}-{form}.{_suffix(request)}"
+    export_labels(engine, name, path, Form(form), noted=request.query_params.get("noted") == "1")
+    return path
+
+
+def _dataset(engine: Engine, name: str, folder: Path, called: str) -> Path:
+    with TemporaryDirectory(dir=folder) as temporary:
+        root = Path(temporary) / called
+        export_dataset(engine, name, root)
+        with ZipFile(folder / f"{called}.zip", "w", ZIP_STORED) as bundle:  # Parquet is compressed already
+            for file in sorted(path for path in root.rglob("*") if path.is_file()):
+                bundle.write(file, file.relative_to(root.parent))
+    return folder / f"{called}.zip"
+
+
+def _project(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
+    path = folder / f"{safe_name(name)}.zip"
+    options = {option: request.query_params.get(option, default) == "1" for option, default in _OPTIONS.items()}
+    export_project(engine, name, path, **options)
+    return path
+
+
+_OPTIONS = {"models": "1", "vectors": "0"}
+
+
+def _matches(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
+    what = request.query_params.get("what", "pairs")
+    path = folder / f"{safe_name(name)}-{what}.{_suffix(request)}"
+    write_matches(project_id, what, path)
+    return path
+
+
+def _suffix(request: Request) -> str:
+    suffix = request.query_params.get("suffix", "csv")
+    if f".{suffix}" not in WRITERS:
+        raise InputError(f"cannot write files that end in {suffix!r}; use {', '.join(WRITERS)}")
+    return suffix

@@ -1,0 +1,151 @@
+"""The job `matches`: all pairs of a project's texts that a round's model calls matches, and the groups they make.
+
+What people know goes before the model: a pair that is labelled a negative is no match, one that is labelled a positive
+is one whatever its score. Labels go before known pairs that came with the data.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+from dbos import DBOS
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from db.answers import current_labels
+from db.corpus import graph
+from db.domain import AnswerKind, InputError, Side
+from db.engine import reading
+from db.items import first_identifiers
+from db.jobs import MATCHES
+from db.matchers import matcher_of
+from db.matches import GROUPS, PAIRS, Matches, write_about, writing_matches
+from db.models import Gold, Matcher
+from learner.jobs.progress import reporting
+from learner.jobs.rows import ProjectData, read_project
+from learner.jobs.state import database, job_state
+from learner.jobs.takeover import MOST_ATTEMPTS
+from learner.jobs.vectors import vectors_of
+from learner.output_layer import OutputLayer
+from learner.search import Pairs, best_pairs
+from learner.space import BLENDED, as_left, as_right, scores
+
+ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
+MOST = 2_000_000  # pairs: more is a threshold that is too low
+Known = dict[tuple[int, int], AnswerKind]  # by rows
+
+
+@DBOS.workflow(name=MATCHES, max_recovery_attempts=MOST_ATTEMPTS)
+def matches(project_id: int, number: int, threshold: float) -> str:
+    """What was found, in words."""
+    job_id = str(DBOS.workflow_id)
+    with job_state(job_id):
+        return find_matches(job_id, project_id, number, threshold)
+
+
+@DBOS.step()
+def find_matches(job_id: str, project_id: int, number: int, threshold: float) -> str:
+    """What was found, in words; pairs and groups lie in the project's folder."""
+    with database() as engine:
+        with reading(engine) as session:
+            data, matcher = read_project(session, project_id), matcher_of(session, project_id, number)
+            known = _known(session, project_id, data)
+        if matcher is None:
+            raise InputError(f"round {number} has no model: choose one of the rounds that the Monitor page shows")
+        with reporting(engine, job_id, 0.0, ENCODE_SHARE) as progress:
+            vectors = vectors_of(project_id, matcher, data, data.settings, progress)
+        with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
+            left, right = _sides(data)
+            sides = as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED)
+            found = best_pairs(*sides, data.dataset.symmetric, threshold=threshold, progress=progress)
+        if len(found) > MOST:
+            what = f"{len(found):,} pairs score {threshold:g} or more, and {MOST:,} is the most that is written"
+            raise InputError(f"{what}: choose a higher threshold")
+        pairs = _with_known(Pairs(left[found.left], right[found.right], found.score), known, vectors)
+        parts = graph.groups(graph.components(len(data.item_ids), zip(pairs.left, pairs.right, strict=True)))
+        parts.sort(key=len, reverse=True)
+        with reading(engine) as session:
+            texts = _Texts(session, data, pairs)
+        with writing_matches(project_id) as folder:
+            _write_pairs(folder / PAIRS, pairs, known, matcher, texts)
+            _write_groups(folder / GROUPS, parts, texts)
+            grouped = sum(map(len, parts))
+            write_about(folder, Matches(job_id, number, threshold, len(pairs), len(parts), grouped))
+    return f"{len(pairs)} matches in {len(parts)} groups"
+
+
+def _sides(data: ProjectData) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of all left and of all right texts, whatever they are kept for."""
+    dataset = data.dataset
+    left = np.union1d(dataset.train_left, dataset.evaluation_left)
+    return left, np.union1d(dataset.train_right, dataset.evaluation_right)
+
+
+def _known(session: Session, project_id: int, data: ProjectData) -> Known:
+    """What is known about pairs, by rows: labels before gold."""
+    gold = session.execute(select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id))
+    known = {(left, right): (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[bool(is_one)] for left, right, is_one in gold}
+    known |= {(at.left_id, at.right_id): at.answer for at in current_labels(session, project_id)}
+    rows = data.rows(np.array(list(known), dtype=np.int64).reshape(-1, 2)).tolist()
+    return {(left, right): answer for (left, right), answer in zip(rows, known.values(), strict=True)}
+
+
+def _with_known(found: Pairs, known: Known, vectors: np.ndarray) -> Pairs:
+    """The pairs without known negatives and with all known positives, the best first."""
+    answers = [known.get(pair) for pair in zip(found.left.tolist(), found.right.tolist(), strict=True)]
+    kept = found.take(np.array([answer != AnswerKind.NEGATIVE for answer in answers], dtype=bool))
+    there = set(zip(kept.left.tolist(), kept.right.tolist(), strict=True))
+    more = [pair for pair, answer in known.items() if answer == AnswerKind.POSITIVE and pair not in there]
+    left, right = np.array(more, dtype=np.int64).reshape(-1, 2).T
+    whole = Pairs(
+        np.concatenate([kept.left, left]),
+        np.concatenate([kept.right, right]),
+        np.concatenate([kept.score, scores(vectors, left, right, BLENDED)]),
+    )
+    return whole.take(np.argsort(-whole.score, kind="stable"))
+
+
+class _Texts:
+    """Id, side and text by row, of the texts in some pairs."""
+
+    def __init__(self, session: Session, data: ProjectData, pairs: Pairs) -> None:
+        rows = np.union1d(pairs.left, pairs.right)
+        items = data.item_ids[rows].tolist()
+        names = first_identifiers(session, items)
+        self.names = {row: names[item] for row, item in zip(rows.tolist(), items, strict=True)}
+        self.text = data.dataset.texts
+        left = set(pairs.left.tolist()) | (set(pairs.right.tolist()) if data.dataset.symmetric else set())
+        self.side = {row: (Side.LEFT if row in left else Side.RIGHT).value for row in rows.tolist()}
+
+
+def _write_pairs(path: Path, pairs: Pairs, known: Known, matcher: Matcher, texts: _Texts) -> None:
+    left, right = pairs.left.tolist(), pairs.right.tolist()
+    layer = None if matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
+    columns = {
+        "id1": [texts.names[row] for row in left],
+        "id2": [texts.names[row] for row in right],
+        "score": pyarrow.array(pairs.score.astype(np.float64)),
+        "p": pyarrow.array([None] * len(left) if layer is None else layer.probability(pairs.score), pyarrow.float64()),
+        "known": [known[pair].value if pair in known else None for pair in zip(left, right, strict=True)],
+        "text1": [texts.text[row] for row in left],
+        "text2": [texts.text[row] for row in right],
+    }
+    text = pyarrow.string()
+    pyarrow.parquet.write_table(
+        pyarrow.table({n: pyarrow.array(c, text) if isinstance(c, list) else c for n, c in columns.items()}), path
+    )
+
+
+def _write_groups(path: Path, parts: list[list[int]], texts: _Texts) -> None:
+    rows = [(number, len(part), row) for number, part in enumerate(parts, start=1) for row in part]
+    table = pyarrow.table(
+        {
+            "group": pyarrow.array([number for number, _, _ in rows], pyarrow.int64()),
+            "size": pyarrow.array([size for _, size, _ in rows], pyarrow.int64()),
+            "side": pyarrow.array([texts.side[row] for _, _, row in rows], pyarrow.string()),
+            "id": pyarrow.array([texts.names[row] for _, _, row in rows], pyarrow.string()),
+            "text": pyarrow.array([texts.text[row] for _, _, row in rows], pyarrow.string()),
+        }
+    )
+    pyarrow.parquet.write_table(table, path)

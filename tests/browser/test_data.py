@@ -1,0 +1,95 @@
+"""Taking things away and bringing them in, in a real browser, with the pictures that the documents show."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote, quote_plus
+
+import pyarrow.parquet as pq
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import Engine
+
+from annotate.projects import delete_project, list_projects
+from db.matches import Matches, write_about
+from tests.browser.conftest import App
+from tests.conftest import ROOT
+from tests.measured import make_measured_project, write_model_folder
+
+NAME = "Example (made-up figures)"
+SIZES = {"desktop": (1280, 2600), "phone": (390, 3500)}
+TABLE = """\
+id1,id2,label,annotator
+left-150,left-151,1,ann
+left-150,left-152,0,ann
+left-150,left-999,1,ann
+left-151,left-152,perhaps,ann
+left-150,left-151,1,ann
+"""
+
+
+@pytest.fixture
+def project(app: App, database: Engine) -> Iterator[int]:
+    project_id = make_measured_project(database, NAME)
+    for number in range(1, 5):
+        write_model_folder(app.home, f"matchers/{project_id}-{number}")
+    folder = app.home / "artifacts" / f"project-{project_id}" / "matches"
+    folder.mkdir(parents=True)
+    write_about(folder, Matches("job", 4, 0.6111, 1204, 312, 871))
+    yield project_id
+    for found in list_projects(database):
+        if found.name.startswith("Example"):
+            delete_project(database, found.id)
+
+
+@pytest.fixture
+def data(page: Page, app: App, project: int) -> Page:
+    page.goto(app.url)
+    expect(page.locator("[data-testid=stMain] :is(h1, h2)").first).to_be_visible(timeout=30_000)
+    page.goto(f"{app.url}/data?project={quote(NAME)}")
+    expect(page.get_by_text("The whole project")).to_be_visible(timeout=30_000)
+    return page
+
+
+def downloaded(page: Page, link: str, to: Path) -> Path:
+    with page.context.expect_event("download", timeout=60_000) as downloading:
+        page.get_by_role("link", name=link).click()
+    downloading.value.save_as(to)
+    return to
+
+
+def test_labels_go_away_as_parquet(data: Page, tmp_path: Path) -> None:
+    data.get_by_role("radio", name="Parquet").first.click()
+    data.wait_for_timeout(1500)  # the link has the new address
+    table = pq.read_table(downloaded(data, "Download the labels", tmp_path / "labels.parquet"))
+    assert table.num_rows == 325 and {"id1", "id2", "label", "annotator"} <= set(table.column_names)
+
+
+def test_a_project_goes_out_and_comes_in_again(data: Page, database: Engine, tmp_path: Path) -> None:
+    archive = downloaded(data, "Download the project", tmp_path / "example.zip")
+    data.locator("input[type=file]").nth(1).set_input_files(archive)
+    button = data.get_by_role("button", name="Import the project")
+    expect(button).to_be_enabled(timeout=30_000)
+    button.click()
+    expect(data.get_by_text("180 texts and 325 answers")).to_be_visible(timeout=60_000)
+    copy = next(found for found in list_projects(database) if found.name == f"{NAME} (2)")
+    original = next(found for found in list_projects(database) if found.name == NAME)
+    assert (copy.answers, copy.rounds, copy.created_at) == (original.answers, original.rounds, original.created_at)
+    data.get_by_role("link", name="Open it").click()
+    data.wait_for_url(f"**/?project={quote_plus(f'{NAME} (2)')}*", timeout=30_000)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+def test_screenshots(data: Page, tmp_path: Path, device: str, scheme: str) -> None:
+    data.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    width, height = SIZES[device]
+    data.set_viewport_size({"width": width, "height": height})
+    (tmp_path / "labels.csv").write_text(TABLE)
+    data.locator("input[type=file]").nth(0).set_input_files(tmp_path / "labels.csv")
+    data.get_by_role("button", name="Check the file").click(timeout=30_000)
+    expect(data.get_by_role("button", name="Store 2 labels")).to_be_visible(timeout=30_000)
+    data.get_by_text("1 row: an id that").click()
+    data.wait_for_timeout(1000)
+    main = data.locator("[data-testid=stMain]")
+    assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "wider than the screen"
+    data.screenshot(path=ROOT / "docs" / "screenshots" / f"data-{device}-{scheme}.png")

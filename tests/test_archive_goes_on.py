@@ -1,0 +1,89 @@
+"""An imported project goes on where the original was: it trains, measures by audit labels, previews and matches."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+
+from annotate.archive import export_project
+from annotate.archive_import import import_project
+from annotate.projects import delete_project
+from db.domain import DesignKind
+from db.engine import reading, writing
+from db.jobs import MATCHES, add_job
+from db.matches import read_matches
+from db.models import Design, Evaluation, Item, Matcher
+from learner.jobs import matches
+from learner.jobs.audit_designs import read_designs
+from tests.factories import make_project
+from tests.test_jobs import answer_batch, half, newest, run, texts
+from tests.tiny import tiny_encoder
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("archive"), texts())
+
+
+@pytest.fixture
+def project(engine: Engine, encoder: Path) -> int:
+    """A project without known pairs, after a trained round, with audit tasks in its batches."""
+    make_project(engine, ["takes", "the first", "ids"], name="First")
+    project_id = make_project(
+        engine, texts(), name="Questions", evaluation=12, encoder=str(encoder),
+        first=8, neighbours=10, epochs=1, audit_every=2, lexical=True, crowding=0.25,
+    )  # fmt: skip
+    run(engine, project_id)
+    answer_batch(engine, project_id, half)
+    run(engine, project_id)
+    answer_batch(engine, project_id, half)
+    return project_id
+
+
+def evaluations(engine: Engine, project_id: int) -> list[tuple[int, dict[str, object]]]:
+    with reading(engine) as session:
+        rows = select(Matcher.number, Evaluation.audit).join(Evaluation).where(Matcher.project_id == project_id)
+        return [(number, dict(audit)) for number, audit in session.execute(rows.order_by(Matcher.number))]
+
+
+def moved(engine: Engine, project_id: int, archive: Path, models: bool = True) -> int:
+    """The id of the project's copy; the original is gone, with all its files."""
+    export_project(engine, "Questions", archive, models=models)
+    delete_project(engine, project_id)
+    return import_project(engine, archive).project_id
+
+
+def test_an_imported_project_trains_measures_and_matches(engine: Engine, project: int, tmp_path: Path) -> None:
+    before = evaluations(engine, project)
+    with reading(engine) as session:
+        deck = read_designs(session, project)[0].deck
+    new = moved(engine, project, tmp_path / "one.zip")
+    assert evaluations(engine, new) == before
+    with reading(engine) as session:
+        items = select(Item.id).where(Item.project_id == new)
+        ids = np.array(session.scalars(items).all())
+        kept = read_designs(session, new)[0].deck
+        assert len(kept.left) == len(deck.left) and np.isin(kept.left, ids).all() and np.isin(kept.right, ids).all()
+    run(engine, new)
+    batch, tasks = newest(engine, new)
+    assert batch.number == 3 and {task.project_id for task in tasks} == {new}
+    assert [number for number, _ in evaluations(engine, new)] == [0, 1, 2]
+    with reading(engine) as session:
+        labels = {number: audit["labels"] for number, audit in evaluations(engine, new)}
+        assert len(set(labels.values())) == 1 and next(iter(labels.values())) > 0  # every model, on every audit label
+        assert session.scalars(select(Design).where(Design.project_id == new, Design.kind == DesignKind.AUDIT)).all()
+    with writing(engine) as session:
+        job_id = add_job(session, new, MATCHES).id
+    matches.find_matches(job_id, new, 1, 0.3)  # under the model that came along
+    assert read_matches(new) is not None
+
+
+def test_a_project_without_its_models_trains_again(engine: Engine, project: int, tmp_path: Path) -> None:
+    before = evaluations(engine, project)
+    new = moved(engine, project, tmp_path / "one.zip", models=False)
+    run(engine, new)
+    after = evaluations(engine, new)
+    assert [number for number, _ in after] == [0, 1, 2]
+    assert after[1] == before[1]  # the figures that came along, of a model that did not
+    assert newest(engine, new)[0].number == 3
