@@ -149,6 +149,7 @@ def test_a_project_is_deleted_undone_and_removed_for_good(engine: Engine) -> Non
     page.checkbox(key="sure").check().run()
     press(page, "confirm_delete")
     assert page.expander[0].label == "Bin (1)"
+    assert "Every project is archived or in the bin." in said(page)
     press(page, f"remove_{project}")
     page.checkbox(key="sure_for_good").check().run()
     press(page, "confirm_remove")

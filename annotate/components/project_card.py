@@ -62,7 +62,7 @@ def precision_in_words(measured: Precision) -> str:
     found, of = measured.found, round_name(measured.number).lower()
     if found.high <= found.low:
         return f"exact over {measured.pairs:,} pairs, {of}"
-    labels = f": {counted(found.labels, 'audit label')}" if found.labels else ""
+    labels = f": {counted(found.labels, 'audit label')}" if found.method == "audit" else ""
     return f"95% interval {interval('average_precision', found)}, sampled{labels}, {of}"
 
 

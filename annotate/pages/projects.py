@@ -30,13 +30,15 @@ def main() -> None:
         search = st.container(horizontal=True, vertical_alignment="bottom")
         show = bool(archived) and st.toggle(f"Show archived ({archived})", key="show_archived")
     projects = read_overviews(engine(), archived=show)
+    in_bin = list_bin(engine())
     if not projects:
-        st.info("There is no project yet. Make one from a file of texts.", icon=":material/folder_open:")
+        away = "Every project is archived or in the bin." if archived or in_bin else "There is no project yet."
+        st.info(f"{away} Make one from a file of texts.", icon=":material/folder_open:")
     if len(projects) > MANY:
         with search:
             projects = find(projects)
     cards(projects)
-    binned(list_bin(engine()))
+    binned(in_bin)
     open_dialog()
 
 
