@@ -1,5 +1,6 @@
 """Projects copied, archived, put into the bin, brought back, and removed when their time is up."""
 
+import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -23,6 +24,7 @@ from annotate.lifecycle import (
     restore_project,
 )
 from annotate.projects import list_projects, project_summary
+from annotate.serve import _keep_bin
 from db.answers import current_labels
 from db.domain import AnswerKind, Cancelled, InputError, Settings
 from db.engine import artifacts, reading, writing
@@ -101,6 +103,21 @@ def test_the_bin_is_emptied_after_seven_days_and_not_before(engine: Engine, proj
     assert {table: count for table, count in rows(engine).items() if count} == {
         "projects": 1, "items": 2, "identifiers": 2
     }  # fmt: skip
+
+
+def test_the_running_app_empties_the_bin(engine: Engine, project: int) -> None:
+    bin_project(engine, project)
+    with writing(engine) as session:
+        session.get_one(Project, project).deleted_at = now() - KEPT
+
+    async def wait_for_it() -> None:
+        keeper = asyncio.create_task(_keep_bin(engine))
+        while list_bin(engine):
+            await asyncio.sleep(0.01)
+        keeper.cancel()
+
+    asyncio.run(asyncio.wait_for(wait_for_it(), timeout=30))
+    assert names(engine, everything=True) == []
 
 
 def test_a_name_in_the_bin_is_taken(engine: Engine, project: int) -> None:
