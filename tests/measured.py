@@ -1,5 +1,6 @@
 """Projects with measured rounds for tests: matchers, evaluations, batches and answers, inserted directly."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def _add_rounds(engine: Engine, project_id: int, evaluations: list[dict[str, Any
     for number, evaluation in enumerate(evaluations):
         add_matcher(engine, project_id, number, evaluation)
         if number < len(evaluations) - 1:
-            answer_round(engine, make_round(engine, project_id, SIZES[number]), POSITIVES[number])
+            answer_round(engine, make_round(engine, project_id, SIZES[number]), POSITIVES[number], day=number)
 
 
 def add_gold(engine: Engine, project_id: int, positives: int, split: Split = Split.EVALUATION) -> None:
@@ -231,8 +232,14 @@ def _stratum(place: int, rate: float, size: int) -> dict[str, Any]:
             "rate_low": rate * 0.5, "rate_high": min(1.0, rate * 1.6 + 0.01 * rate)}  # fmt: skip
 
 
-def answer_round(engine: Engine, round_id: int, positives: int, unsure: int = 2) -> None:
-    """Nothing; every task of the batch is answered, some of them as positives and unsure."""
+MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def answer_round(engine: Engine, round_id: int, positives: int, unsure: int = 2, day: int = 0) -> None:
+    """Nothing; every task of the batch is answered, some of them as positives and unsure, by Ada and Ben in turns, so
+    many days after a Monday.
+    """
+    rng = np.random.default_rng(round_id)
     with writing(engine) as session:
         batch = session.get_one(Round, round_id)
         tasks = session.scalars(select(Task).where(Task.round_id == round_id).order_by(Task.position)).all()
@@ -240,7 +247,10 @@ def answer_round(engine: Engine, round_id: int, positives: int, unsure: int = 2)
             kind = AnswerKind.NEGATIVE
             if task.position < positives + unsure:
                 kind = AnswerKind.POSITIVE if task.position < positives else AnswerKind.UNSURE
-            session.add(answer_on(task, kind))
+            answer = answer_on(task, kind, "ben" if task.position % 3 == 2 else "ada")
+            answer.created_at = MONDAY + timedelta(days=day, seconds=8 * task.position)
+            answer.seconds = round(float(rng.lognormal(1.5 if answer.annotator == "ada" else 1.9, 0.7)), 3)
+            session.add(answer)
 
 
 def answer_on(task: Task, kind: AnswerKind, annotator: str = "ada", act: int = 0) -> Answer:

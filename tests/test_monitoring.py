@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate import charts, strata_chart
+from annotate import charts, colours, strata_chart
 from annotate.monitoring import (
     Report,
     batches_table,
@@ -288,6 +288,9 @@ def test_each_plot_is_described(report: Report) -> None:
     assert described.startswith("Score histogram: 600 positives and") and described.endswith("one half at 0.500.")
 
 
+SINGLE = (colours.POSITIVE, colours.NEGATIVE, colours.NEUTRAL, colours.MATCHER, colours.EARLIER)
+
+
 def luminance(colour: str) -> float:
     channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
@@ -299,7 +302,7 @@ def test_every_colour_can_be_seen_in_both_themes(theme: str) -> None:
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
     background = luminance(config["theme"][theme]["backgroundColor"])
     names = [f"Round {i}" for i in range(12)]
-    for colour in (charts.POSITIVE, charts.NEGATIVE, charts.NEUTRAL, *charts._round_colours(names).to_dict()["range"]):
+    for colour in (*SINGLE, *charts._round_colours(names).to_dict()["range"]):
         dark, light = sorted((background, luminance(colour)))
         assert (light + 0.05) / (dark + 0.05) >= 3, (theme, colour)
 
