@@ -53,7 +53,7 @@ class Decay:
 
 
 def _exp(logarithm: np.ndarray) -> np.ndarray:
-    return np.exp(np.minimum(logarithm, 700.0))
+    return np.where(logarithm < 700, np.exp(np.minimum(logarithm, 700.0)), np.inf)
 
 
 BENDS, BEND = [round(-0.5 + 0.1 * i, 1) for i in range(26)], (0.3, 0.5)  # of powers; the mean and deviation of a normal

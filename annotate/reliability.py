@@ -9,17 +9,19 @@ from annotate.forecast import expit
 from db.models import Evaluation, Matcher
 
 BINS = 10  # of p, of equal width
-COLUMNS = ["p_from", "p_to", "p", "share", "low", "high", "positives", "pairs"]
+COLUMNS = ["p_from", "p_to", "p", "share", "low", "high", "pairs"]
 Z = 1.96
 
 
 def reliability_table(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
     """One row for each tenth of p that holds pairs: their mean p, the share of positives and its 95 % interval.
 
-    From the bars of the score histogram, each at the p of its middle. The interval is Wilson's for a binomial: what
-    the share may be among such pairs, of which these are a sample. Empty where a matcher has no probabilities, or
-    nobody knows which pairs are positives.
+    Where audit labels measure, as the worker estimated them. Else from the bars of the score histogram, each at the p
+    of its middle; the interval is Wilson's for a binomial: what the share may be among such pairs, of which these are a
+    sample. Empty where a matcher has no probabilities, or nobody knows which pairs are positives.
     """
+    if evaluation.audit:
+        return pd.DataFrame(evaluation.audit.get("reliability", []), columns=COLUMNS)
     if matcher.w is None or matcher.b is None or matcher.w <= 0 or "positives" not in evaluation.histogram:
         return pd.DataFrame(columns=COLUMNS)
     edges = np.array(evaluation.histogram["edges"], dtype=float)
@@ -35,7 +37,7 @@ def reliability_table(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
 def _row(place: int, pairs: float, positives: float, summed: float) -> dict[str, float]:
     low, high = wilson(positives, pairs)
     return {"p_from": place / BINS, "p_to": (place + 1) / BINS, "p": summed / pairs, "share": positives / pairs,
-            "low": low, "high": high, "positives": round(positives), "pairs": round(pairs)}  # fmt: skip
+            "low": low, "high": high, "pairs": round(pairs)}  # fmt: skip
 
 
 def wilson(hits: float, n: float) -> tuple[float, float]:

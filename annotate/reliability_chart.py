@@ -16,7 +16,7 @@ def reliability_chart(table: pd.DataFrame) -> Plot:
     base = alt.Chart(table).encode(
         x=alt.X("p:Q", title="Probability given (mean)", scale=UNIT, axis=alt.Axis(format=".1f", tickCount=6)),
         tooltip=tooltips({"p": ("Mean probability", ".3f"), "share": ("Share of positives", ".3f"),
-                          "low": ("Low", ".3f"), "high": ("High", ".3f"), "positives": ("Positives", ",d"),
+                          "low": ("Low", ".3f"), "high": ("High", ".3f"), 
                           "pairs": ("Pairs", ",d")}),
     )  # fmt: skip
     axis = alt.Axis(format=".1f", tickCount=6)

@@ -130,7 +130,8 @@ def test_an_audited_project_shows_intervals_strata_and_what_is_below_the_pool(en
     assert strata["far"].tolist() == [False] * 10 + [True]
     assert page.get("download_button")[-1].proto.label == "Audit labels as CSV"
     descriptions = [plot.proto.alt for plot in page.get("vega_lite_chart")]
-    assert len(descriptions) == 7 and descriptions[4].startswith("Estimated share of positives in each of 10 strata")
+    assert len(descriptions) == 12
+    assert described(page, "Estimated share of positives in each of 10 strata")
 
 
 def test_false_positives_can_be_checked_where_known_pairs_measure(engine: Engine, home: Path) -> None:

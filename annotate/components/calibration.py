@@ -10,9 +10,15 @@ from annotate.reliability_chart import describe_reliability, in_words, reliabili
 
 WHAT = (
     "Of pairs to which the matcher gives a probability of 0.7, seven in ten should be positives: on the dashed line. "
-    "Points below it mean probabilities that are too high. The intervals are binomial (95%)."
+    "Points below it mean probabilities that are too high."
 )
-SAMPLED = "Negatives are estimated from a sample here, so the intervals, which count them as seen, are too narrow."
+METHODS = {
+    "exact": "The intervals are binomial (95%).",
+    "audit": "Shares and intervals (95%) are estimated from the audit labels; positives below the pool do not count.",
+}
+SAMPLED = "Negatives are estimated from a sample, but the binomial intervals (95%) count them as seen: too narrow."
+NOTHING = "There is no plot: the score of this round tells nothing, so it has no probabilities."
+OLDER = "There is no plot yet: this round was measured before there were any. “Update the figures” makes it."
 
 
 def calibration(report: Report) -> None:
@@ -27,12 +33,12 @@ def calibration(report: Report) -> None:
     matcher, evaluation = by_number[number]
     table = reliability_table(matcher, evaluation)
     if table.empty:
-        st.caption("There is no plot: the score of this round tells nothing, so it has no probabilities.")
+        st.caption(OLDER if evaluation.audit and "reliability" not in evaluation.audit else NOTHING)
         return
     st.write(in_words(table))
     plot(reliability_chart, table, described=describe_reliability(table, round_name(number)))
-    below = evaluation.histogram.get("below")
-    left_out = f" {below:,} pairs with lower scores than any positive are left out." if below else ""
+    below = evaluation.histogram.get("below") if not evaluation.audit else 0
+    left_out = f" {below:,} pairs that score below every positive are left out." if below else ""
     found = estimate(evaluation, "average_precision")
-    st.caption(f"{WHAT}{left_out}{'' if found is None or found.method == 'exact' else ' ' + SAMPLED}")
+    st.caption(f"{WHAT} {METHODS.get(found.method if found else '', SAMPLED)}{left_out}")
     table_behind(table, f"calibration-round-{number}")
