@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from annotate import jobs
 from db.domain import InputError
 from db.engine import writing
+from db.evaluations import matchers_with_evaluations
 from db.models import Job
 from tests.conftest import ROOT
 from tests.factories import make_design, make_project, make_round, make_sitting
@@ -132,6 +133,64 @@ def test_an_audited_project_shows_intervals_strata_and_what_is_below_the_pool(en
     descriptions = [plot.proto.alt for plot in page.get("vega_lite_chart")]
     assert len(descriptions) == 12
     assert described(page, "Estimated share of positives in each of 10 strata")
+
+
+def test_a_target_is_forecast_in_labels_and_hours(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    target = page.number_input(key="forecast_target_325")
+    assert target.value == 0.8
+    (said,) = [text.value for text in page.markdown if "to an average precision of 0.8 (95% interval" in text.value]
+    assert " of labelling (" in said
+    target.set_value(0.99).run()
+    assert any("**An average precision of 0.99 is out of sight.**" in text.value for text in page.markdown)
+    assert "out of sight" in described(page, "Forecast of average precision")
+
+
+def test_two_trained_rounds_are_too_few_for_a_forecast(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, rounds=3)
+    page = open_page()
+    assert any(caption.value.startswith("A forecast needs 3 trained rounds") for caption in page.caption)
+    assert not [box for box in page.number_input if str(box.key).startswith("forecast_target")]
+
+
+def test_work_is_shown_by_day_and_annotator(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    assert described(page, "Labels by day").startswith("Labels by day, Everybody: 325 labels on 4 days")
+    page.selectbox(key="days_of_2").set_value("ben").run()
+    assert described(page, "Labels by day").startswith("Labels by day, ben: 108 labels on 4 days")
+    assert "ada 217 (89 positive)" in described(page, "Labels by annotator")
+    assert "counted as 60: Everybody" in described(page, "Median seconds for a label")
+
+
+def test_an_answer_given_meanwhile_is_counted(engine: Engine, home: Path) -> None:
+    project_id = make_measured_project(engine)
+    assert "325 labels" in described(open_page(), "Labels by day")
+    answer_round(engine, make_round(engine, project_id, 7), positives=3)
+    page = open_page()
+    assert "332 labels" in described(page, "Labels by day")
+    assert any("batch 5: 3 of 7 answers" in plot.proto.alt for plot in page.get("vega_lite_chart"))
+
+
+def test_calibration_is_that_of_the_chosen_round(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, name="Gold")
+    make_audited_project(engine, name="Audited")
+    for name, said in (("Gold", "The intervals are binomial (95%)."), ("Audited", "estimated from the audit labels")):
+        page = open_page(project=name)
+        assert described(page, "Calibration of Round 4")
+        assert any(said in caption.value for caption in page.caption)
+        page.selectbox(key="calibration_round_4").set_value(1).run()
+        assert described(page, "Calibration of Round 1")
+
+
+def test_an_audit_from_before_calibration_says_how_to_get_it(engine: Engine, home: Path) -> None:
+    project_id = make_audited_project(engine, rounds=2)
+    with writing(engine) as session:
+        for matcher, evaluation in matchers_with_evaluations(session, project_id):
+            if evaluation is not None and matcher.number:
+                evaluation.audit = {name: part for name, part in evaluation.audit.items() if name != "reliability"}
+    assert any("“Update the figures” makes it." in caption.value for caption in open_page().caption)
 
 
 def test_false_positives_can_be_checked_where_known_pairs_measure(engine: Engine, home: Path) -> None:
