@@ -46,7 +46,7 @@ def outlook(report: Report, times: Sequence[Timed], rng: np.random.Generator) ->
     """The forecast; nothing where fewer than three rounds are trained."""
     rounds = points(report)
     learning = learn(rounds, rng)
-    return learning and Outlook(rounds, learning, mean_draws(times, DRAWS, rng))
+    return None if learning is None else Outlook(rounds, learning, mean_draws(times, DRAWS, rng))
 
 
 def too_few(report: Report) -> str:

@@ -53,7 +53,7 @@ def newest_times(session: Session, project_id: int, n: int) -> list[tuple[str, i
         Answer.project_id == project_id, Answer.answer.in_(LABELS), Answer.seconds.is_not(None)
     )
     rows = session.execute(timed.order_by(Answer.id.desc()).limit(n))
-    return [(annotator, int(day), seconds) for annotator, day, seconds in rows]
+    return [(annotator, int(day), seconds) for annotator, day, seconds in rows if seconds is not None]
 
 
 def newest_answer(session: Session, project_id: int) -> int:

@@ -36,8 +36,8 @@ class Shown:
 
 
 SHOWN = {
-    "monitor": Shown("monitor", NAME, "Round 4, after 325 labels", 11, 5400),
-    "monitor-audit": Shown("monitor", AUDITED, "Strata of the audit", 12, 6300),
+    "monitor": Shown("monitor", NAME, "Round 4, after 325 labels", 11, 1900),
+    "monitor-audit": Shown("monitor", AUDITED, "Strata of the audit", 12, 4700),
     "jobs": Shown("jobs", NAME, "training, 43%, about 2 min left", 0, 1000),
     "settings": Shown("settings", NAME, "Everything is saved.", 0, 2600),
     "experiments": Shown("experiments", NAME, "Table 3: Strategies", 4, 2600),
