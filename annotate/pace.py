@@ -38,9 +38,9 @@ class Pace:
     capped: int
 
 
-def capped(seconds: float) -> float:
-    """The time that counts as labelling."""
-    return min(max(seconds, 0.0), CAP)
+def capped(seconds: Sequence[float]) -> np.ndarray:
+    """The times that count as labelling, (n,)."""
+    return np.clip(np.asarray(seconds, dtype=float), 0.0, CAP)
 
 
 def pace(seconds: Sequence[float]) -> Pace | None:
@@ -51,13 +51,13 @@ def pace(seconds: Sequence[float]) -> Pace | None:
     """
     if len(seconds) < LEAST:
         return None
-    ordered = np.sort([capped(one) for one in seconds])
+    ordered = np.sort(capped(seconds))
     n = len(ordered)
     below = max(0, int(n / 2 - 0.5 - 1.96 * sqrt(n) / 2))
     first, median, third = np.percentile(ordered, (25, 50, 75))
     return Pace(
         n, float(median), float(ordered[below]), float(ordered[n - 1 - below]), float(first), float(third),
-        sum(one > CAP for one in seconds),
+        int((np.asarray(seconds) > CAP).sum()),
     )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def mean_draws(times: Sequence[Timed], draws: int, rng: np.random.Generator) -> 
     """
     if len(times) < LEAST:
         return None
-    seconds = np.array([capped(one.seconds) for one in times])
+    seconds = capped([one.seconds for one in times])
     _, group = np.unique([f"{one.day} {one.annotator}" for one in times], return_inverse=True)
     counts, sums = np.bincount(group), np.bincount(group, seconds)
     within = seconds - (sums / counts)[group]

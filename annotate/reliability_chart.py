@@ -47,7 +47,7 @@ def in_words(table: pd.DataFrame) -> str:
     off = table[(table["p"] < table["low"]) | (table["p"] > table["high"])]
     if off.empty:
         return "In every tenth the probability lies within the interval of the share: nothing speaks against it."
-    worst = off.sort_values("share", key=lambda share: (share - off["p"]).abs()).iloc[-1]
+    worst = off.iloc[int((off["share"] - off["p"]).abs().to_numpy().argmax())]
     side = "too low" if worst.share > worst.p else "too high"
     return (
         f"In {len(off)} of {len(table)} tenths the probability lies outside the interval. It is farthest off at "

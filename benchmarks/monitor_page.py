@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import Any
 
 import numpy as np
+import streamlit as st
 from sqlalchemy import Engine, func, insert, select
 from streamlit.testing.v1 import AppTest
 
@@ -22,12 +23,12 @@ from db.engine import make_engine, migrate, writing
 from db.models import Answer, Item, Round, Task, now
 from tests.measured import make_measured_project
 
-CHUNK, ROUNDS, ANNOTATORS = 50_000, 10, 4
+CHUNK, ROUNDS, ANNOTATORS, TIMES = 50_000, 10, 4, 7
 KINDS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE)
 
 
 def main() -> None:
-    """Nothing; prints medians in milliseconds."""
+    """Nothing; prints medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=1_000_000)
     parser.add_argument("--labels", type=int, default=100_000)
@@ -37,8 +38,11 @@ def main() -> None:
         migrate()
         engine = make_engine()
         fill(engine, make_measured_project(engine), wanted.items, wanted.labels)
-        print(f"{wanted.items:,} items, {wanted.labels:,} labels")
-        print(f"page: {milliseconds(draw):.0f} ms")
+        print(f"{wanted.items:,} items, {wanted.labels:,} labels; milliseconds, median of {TIMES}: elapsed (processor)")
+        draw()  # the first page of a process also loads libraries
+        print(f"page, nothing kept: {milliseconds(draw, st.cache_data.clear)}")
+        print(f"page, one new answer: {milliseconds(draw, lambda: answer(engine))}")
+        print(f"page, nothing new: {milliseconds(draw)}")
 
 
 def draw() -> None:
@@ -47,15 +51,24 @@ def draw() -> None:
     assert not page.exception, page.exception
 
 
-def milliseconds(act: Callable[[], Any], times: int = 5) -> float:
-    """The median time of the act; it is done once before."""
-    act()
+def answer(engine: Engine) -> None:
+    """Nothing; the newest answer is given once more."""
+    with writing(engine) as session:
+        last = session.scalars(select(Answer).order_by(Answer.id.desc()).limit(1)).one()
+        same = {name: getattr(last, name) for name in ("project_id", "task_id", "left_id", "right_id", "annotator")}
+        session.add(Answer(**same, answer=last.answer, key=f"{last.key}+", seconds=3.0))
+
+
+def milliseconds(act: Callable[[], Any], before: Callable[[], Any] = lambda: None) -> str:
+    """Medians of the elapsed and of the processor's time of the act; `before` is not counted."""
     spent = []
-    for _ in range(times):
-        start = time.perf_counter()
+    for _ in range(TIMES):
+        before()
+        elapsed, used = time.perf_counter(), time.process_time()
         act()
-        spent.append(time.perf_counter() - start)
-    return 1000 * statistics.median(spent)
+        spent.append((time.perf_counter() - elapsed, time.process_time() - used))
+    elapsed, used = (1000 * statistics.median(column) for column in zip(*spent, strict=True))
+    return f"{elapsed:.0f} ({used:.0f})"
 
 
 def fill(engine: Engine, project_id: int, items: int, labels: int) -> None:

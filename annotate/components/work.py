@@ -33,8 +33,13 @@ def _tally(database: str, project_id: int, last: int, _engine: Engine) -> list[T
 
 
 def times_of(project_id: int) -> list[Timed]:
-    """The time on screen of the newest answers."""
-    return read_times(engine(), project_id)
+    """The time on screen of the newest answers; read only where one is new."""
+    return _times(str(engine().url), project_id, last_answer(engine(), project_id), engine())
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _times(database: str, project_id: int, last: int, _engine: Engine) -> list[Timed]:
+    return read_times(_engine, project_id)
 
 
 def work(tally: Sequence[Tally], times: Sequence[Timed]) -> None:
