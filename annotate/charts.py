@@ -1,18 +1,11 @@
-"""The plots of monitoring, and a sentence for each that says what it shows.
-
-Every colour here has a contrast of at least 3 to 1 on the light and on the dark background, and the two ends of the
-scale of rounds differ for every kind of colour vision: from orange (early) to blue (late).
-"""
+"""The plots of monitoring, and a sentence for each that says what it shows."""
 
 import altair as alt
 import pandas as pd
 
+from annotate.colours import KINDS, MATCHER, NEUTRAL, POSITIVE, between
 from annotate.monitoring import round_name
 
-POSITIVE, NEGATIVE = "#2f7fd6", "#d9730d"
-ROUNDS = ["#d9730d", "#d4567a", "#a767c9", "#2f7fd6"]
-NEUTRAL = "#7b8087"
-KINDS = {"pairs": NEUTRAL, "negatives": NEGATIVE, "positives": POSITIVE}  # of pairs in a histogram
 HEIGHT = 280
 BANDS = 2  # curves that are drawn with their bands
 FLOOR = 0.5  # where the bars of a logarithmic axis stand
@@ -38,10 +31,10 @@ def estimate_chart(table: pd.DataFrame) -> Plot:
                            "low": ("Low", ".3f"), "high": ("High", ".3f")}),
     )  # fmt: skip
     return alt.layer(
-        interval.mark_area(color=POSITIVE, opacity=0.18),
-        interval.mark_rule(color=POSITIVE, strokeWidth=1.5),
-        value.mark_line(color=POSITIVE, strokeWidth=2),
-        value.mark_point(color=POSITIVE, filled=True, size=70, opacity=1),
+        interval.mark_area(color=MATCHER, opacity=0.18),
+        interval.mark_rule(color=MATCHER, strokeWidth=1.5),
+        value.mark_line(color=MATCHER, strokeWidth=2),
+        value.mark_point(color=MATCHER, filled=True, size=70, opacity=1),
     ).properties(height=HEIGHT)
 
 
@@ -203,21 +196,9 @@ def _unit(largest: float) -> alt.Scale:
 
 def _round_colours(names: list[str]) -> alt.Scale:
     places = [i / (len(names) - 1) for i in range(len(names))] if len(names) > 1 else [1.0]
-    return alt.Scale(domain=names, range=[_mixed(place) for place in places])
+    return alt.Scale(domain=names, range=[between(place) for place in places])
 
 
 def _round_dashes(names: list[str]) -> alt.Scale:
     """A dashed line for the pre-trained encoder, whole ones for the rounds."""
     return alt.Scale(domain=names, range=[[5, 4] if name == round_name(0) else [1, 0] for name in names])
-
-
-def _mixed(place: float) -> str:
-    """The colour at a place from 0 to 1 of the scale of rounds."""
-    left = min(int(place * (len(ROUNDS) - 1)), len(ROUNDS) - 2)
-    share = place * (len(ROUNDS) - 1) - left
-    pairs = zip(_channels(ROUNDS[left]), _channels(ROUNDS[left + 1]), strict=True)
-    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in pairs)
-
-
-def _channels(colour: str) -> list[int]:
-    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]

@@ -3,7 +3,8 @@
 import altair as alt
 import pandas as pd
 
-from annotate.charts import NEUTRAL, POSITIVE, Plot, tooltips
+from annotate.charts import Plot, tooltips
+from annotate.colours import MATCHER, NEUTRAL
 from annotate.corrections import FORMS
 
 ROW, AROUND = 52, 60  # pixels of a form, and of the axis
@@ -18,7 +19,7 @@ def correction_chart(table: pd.DataFrame) -> Plot:
     numbers = {"value": ("Value", ".3f"), "low": ("Low", ".3f"), "high": ("High", ".3f")}
     base = alt.Chart(shown).encode(
         y=alt.Y("precision:N", title=None, sort=None, axis=alt.Axis(labelLimit=180, domain=False, ticks=False)),
-        color=alt.condition("datum.believed", alt.value(POSITIVE), alt.value(NEUTRAL)),
+        color=alt.condition("datum.believed", alt.value(MATCHER), alt.value(NEUTRAL)),
         tooltip=[alt.Tooltip("precision:N", title="Precision"), *tooltips(numbers)],
     )
     rules = base.mark_rule(strokeWidth=3, opacity=0.45).encode(

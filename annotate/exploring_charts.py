@@ -3,9 +3,10 @@
 import altair as alt
 import pandas as pd
 
-from annotate.charts import HEIGHT, LINES, NEGATIVE, NEUTRAL, POSITIVE, Plot, tooltips
+from annotate.charts import HEIGHT, LINES, Plot, tooltips
+from annotate.colours import EARLIER, MATCHER, NEGATIVE, NEUTRAL, POSITIVE
 
-MEASURES = {"precision": POSITIVE, "recall": NEGATIVE}
+MEASURES = {"precision": MATCHER, "recall": EARLIER}
 
 
 def threshold_chart(table: pd.DataFrame, at: float, low: float, high: float) -> Plot:
@@ -30,7 +31,7 @@ def threshold_chart(table: pd.DataFrame, at: float, low: float, high: float) -> 
     rule = alt.Chart(pd.DataFrame({"at": [at]})).mark_rule(color=NEUTRAL, strokeDash=[5, 4], strokeWidth=2)
     layers = [lines, rule.encode(x="at:Q")]
     if "low" in table:
-        band = alt.Chart(table).mark_area(interpolate="step-before", opacity=0.16, color=POSITIVE)
+        band = alt.Chart(table).mark_area(interpolate="step-before", opacity=0.16, color=MATCHER)
         layers.insert(0, band.encode(x=x, y=alt.Y("low:Q", scale=unit), y2="high:Q"))
     return alt.layer(*layers).properties(height=HEIGHT)
 

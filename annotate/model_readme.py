@@ -79,9 +79,7 @@ def _data(project: Project, contents: Contents, report: Report) -> str:
     texts = f"one list of {left:,} texts" if project.kind == Kind.SYMMETRIC else f"{left:,} × {right:,} texts"
     gold = f"{contents.gold_positives:,} known positives and {contents.gold_negatives:,} known negatives came with them"
     lines = ["## Data and question", "", f"- {texts[0].upper()}{texts[1:]}; {gold}."]
-    lines.append(
-        f"- {report.evaluation_items:,} texts are kept for measuring; no pair of two of them trains the model."
-    )
+    lines.append(f"- {contents.kept:,} texts are kept for measuring; no pair of two of them trains the model.")
     lines.append(f"- The question put to people: “{_line(report.settings.question)}”")
     if guidelines := report.settings.guidelines.strip():
         lines += ["- Their guidelines:", "", *(f"  > {line}" for line in guidelines.splitlines())]

@@ -8,11 +8,12 @@ import pandas as pd
 from sqlalchemy import Engine
 
 from annotate.figures import TITLES, estimate
-from db.domain import AnswerKind, Settings
+from db.domain import AnswerKind, Purpose, Settings
 from db.engine import reading
-from db.evaluations import evaluation_items, gold_counts, matchers_with_evaluations
+from db.evaluations import gold_counts, has_evaluation_items, matchers_with_evaluations
 from db.models import Evaluation, Matcher, Project, Round
-from db.rounds import answer_counts, audit_counts, rounds_of
+from db.rounds import audit_counts, rounds_of
+from db.tally import Tally, label_tally
 from db.tasks import open_sitting, unanswered
 
 BIASED = (
@@ -27,11 +28,11 @@ class Report:
 
     matchers: list[tuple[Matcher, Evaluation | None]]
     rounds: list[Round]
-    answers: dict[int, dict[AnswerKind, int]]
+    tally: Sequence[Tally]  # labels by batch, day and annotator
     audits: dict[int, int]  # audit tasks by round
     gold: int  # known positives
     gold_measurable: int  # those that are pairs of evaluation items
-    evaluation_items: int
+    evaluation_items: bool  # whether any are kept for measuring
     sitting: int  # pairs of the open sitting that nobody has labelled
     settings: Settings
 
@@ -41,24 +42,37 @@ class Report:
         return [(m, e) for m, e in self.matchers if e is not None and estimate(e, "average_precision") is not None]
 
     @property
+    def answers(self) -> dict[int, dict[AnswerKind, int]]:
+        """For each round's id: how many pairs were given each label in it, the reserve included.
+
+        Audit tasks are left out: they measure, and belong to no batch that trains.
+        """
+        counts: dict[int, dict[AnswerKind, int]] = {}
+        for one in self.tally:
+            if one.round_id is not None and one.purpose == Purpose.TRAIN:
+                of_round = counts.setdefault(one.round_id, {})
+                of_round[one.answer] = of_round.get(one.answer, 0) + one.count
+        return counts
+
+    @property
     def audited(self) -> Evaluation | None:
         """The newest evaluation that rests on audit labels, be there enough of them for figures or not."""
         return next((e for _, e in reversed(self.matchers) if e is not None and e.audit), None)
 
 
-def read_report(engine: Engine, project_id: int) -> Report:
-    """Everything that monitoring shows of a project, read in one transaction."""
+def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None = None) -> Report:
+    """Everything that monitoring shows of a project, in one transaction; the tally is read where it is not given."""
     with reading(engine) as session:
         gold, measurable = gold_counts(session, project_id)
         sitting = open_sitting(session, project_id)
         return Report(
             matchers=matchers_with_evaluations(session, project_id),
             rounds=rounds_of(session, project_id),
-            answers=answer_counts(session, project_id),
+            tally=label_tally(session, project_id) if tally is None else tally,
             audits=audit_counts(session, project_id),
             gold=gold,
             gold_measurable=measurable,
-            evaluation_items=evaluation_items(session, project_id),
+            evaluation_items=has_evaluation_items(session, project_id),
             sitting=unanswered(session, sitting) if sitting else 0,
             settings=Settings.model_validate(session.get_one(Project, project_id).settings),
         )
@@ -90,8 +104,9 @@ def estimates_table(report: Report) -> pd.DataFrame:
 
 def batches_table(report: Report) -> pd.DataFrame:
     """One row for each batch: how it was chosen, its size, what people answered, the share of positives."""
+    answers = report.answers
     return pd.DataFrame(
-        [_batch_row(one, report.audits.get(one.id, 0), report.answers.get(one.id, {})) for one in report.rounds],
+        [_batch_row(one, report.audits.get(one.id, 0), answers.get(one.id, {})) for one in report.rounds],
         columns=["round", "strategy", "size", "answered", "positives", "negatives", "unsure", "share_positive"],
     )
 

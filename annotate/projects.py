@@ -53,6 +53,11 @@ class Contents:
     gold_positives: int
     gold_negatives: int
 
+    @property
+    def kept(self) -> int:
+        """The number of items kept for measuring."""
+        return sum(count for (_, split), count in self.items.items() if split == Split.EVALUATION)
+
     def count(self, side: Side) -> int:
         """The number of items of one side."""
         return sum(count for (of, _), count in self.items.items() if of == side)

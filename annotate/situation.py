@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine
 
 from db.answers import label_counts
+from db.domain import Split
 from db.engine import reading
-from db.evaluations import evaluation_items, gold_counts
+from db.evaluations import gold_counts
+from db.items import item_counts
 from db.jobs import open_job
 from db.matchers import newest_matcher
-from db.models import Item
 from db.tasks import newest_round
 
 
@@ -34,13 +35,14 @@ class Situation:
 def situation_of(engine: Engine, project_id: int) -> Situation:
     """How far the project is."""
     with reading(engine) as session:
+        items = item_counts(session, project_id)
         newest, matcher = newest_round(session, project_id), newest_matcher(session, project_id)
         return Situation(
-            items=session.scalar(select(func.count()).where(Item.project_id == project_id)) or 0,
+            items=sum(items.values()),
             labels=sum(label_counts(session, project_id).values()),
             batch=(newest.number or 0) if newest else 0,
             matcher=matcher.number if matcher else None,
             gold=gold_counts(session, project_id)[1] > 0,
-            measured_items=evaluation_items(session, project_id),
+            measured_items=sum(count for (_, split), count in items.items() if split == Split.EVALUATION),
             at_work=open_job(session, project_id) is not None,
         )

@@ -5,7 +5,8 @@ from math import floor, log10
 import altair as alt
 import pandas as pd
 
-from annotate.charts import NEUTRAL, POSITIVE, Plot, tooltips
+from annotate.charts import Plot, tooltips
+from annotate.colours import NEUTRAL, POSITIVE
 
 ROW, AROUND = 24, 110  # pixels of a stratum, and of axis and legend
 KINDS = {"audited pool": POSITIVE, "below the pool": NEUTRAL}

@@ -32,8 +32,7 @@ def gold_counts(session: Session, project_id: int) -> tuple[int, int]:
     return total, inside
 
 
-def evaluation_items(session: Session, project_id: int) -> int:
-    """The number of items that are kept for measuring."""
-    return (
-        session.scalar(select(func.count()).where(Item.project_id == project_id, Item.split == Split.EVALUATION)) or 0
-    )
+def has_evaluation_items(session: Session, project_id: int) -> bool:
+    """Whether any items are kept for measuring."""
+    kept = select(Item.id).where(Item.project_id == project_id, Item.split == Split.EVALUATION)
+    return session.scalar(kept.limit(1)) is not None

@@ -1,5 +1,6 @@
 """Projects with measured rounds for tests: matchers, evaluations, batches and answers, inserted directly."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def _add_rounds(engine: Engine, project_id: int, evaluations: list[dict[str, Any
     for number, evaluation in enumerate(evaluations):
         add_matcher(engine, project_id, number, evaluation)
         if number < len(evaluations) - 1:
-            answer_round(engine, make_round(engine, project_id, SIZES[number]), POSITIVES[number])
+            answer_round(engine, make_round(engine, project_id, SIZES[number]), POSITIVES[number], day=number)
 
 
 def add_gold(engine: Engine, project_id: int, positives: int, split: Split = Split.EVALUATION) -> None:
@@ -221,7 +222,17 @@ def _audit(number: int) -> dict[str, Any]:
         "reached": {"target": 0.8, "precision_low": 0.697, "reached": False} if number else None,
         "changes": changes if number else {},
         "beyond": 0.034 if number else 0.0,
+        "reliability": [_tenth(place, number) for place in range(10)] if number else [],
     }
+
+
+def _tenth(place: int, number: int) -> dict[str, Any]:
+    """A tenth of p: the earlier the round, the more too high are its probabilities."""
+    p = 0.0004 if place == 0 else place / 10 + 0.05
+    share = p ** (1.8 - 0.15 * number)
+    pairs = 4_400_000 if place == 0 else 2_000 - 190 * place
+    return {"p_from": place / 10, "p_to": (place + 1) / 10, "p": p, "share": share, "low": share * 0.7,
+            "high": min(1.0, share * 1.25 + 0.01), "pairs": pairs}  # fmt: skip
 
 
 def _stratum(place: int, rate: float, size: int) -> dict[str, Any]:
@@ -231,8 +242,14 @@ def _stratum(place: int, rate: float, size: int) -> dict[str, Any]:
             "rate_low": rate * 0.5, "rate_high": min(1.0, rate * 1.6 + 0.01 * rate)}  # fmt: skip
 
 
-def answer_round(engine: Engine, round_id: int, positives: int, unsure: int = 2) -> None:
-    """Nothing; every task of the batch is answered, some of them as positives and unsure."""
+MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+def answer_round(engine: Engine, round_id: int, positives: int, unsure: int = 2, day: int = 0) -> None:
+    """Nothing; every task of the batch is answered, some of them as positives and unsure, by Ada and Ben in turns, so
+    many days after a Monday.
+    """
+    rng = np.random.default_rng(round_id)
     with writing(engine) as session:
         batch = session.get_one(Round, round_id)
         tasks = session.scalars(select(Task).where(Task.round_id == round_id).order_by(Task.position)).all()
@@ -240,7 +257,10 @@ def answer_round(engine: Engine, round_id: int, positives: int, unsure: int = 2)
             kind = AnswerKind.NEGATIVE
             if task.position < positives + unsure:
                 kind = AnswerKind.POSITIVE if task.position < positives else AnswerKind.UNSURE
-            session.add(answer_on(task, kind))
+            answer = answer_on(task, kind, "ben" if task.position % 3 == 2 else "ada")
+            answer.created_at = MONDAY + timedelta(days=day, seconds=8 * task.position)
+            answer.seconds = round(float(rng.lognormal(1.5 if answer.annotator == "ada" else 1.9, 0.7)), 3)
+            session.add(answer)
 
 
 def answer_on(task: Task, kind: AnswerKind, annotator: str = "ada", act: int = 0) -> Answer:

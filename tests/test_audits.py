@@ -27,7 +27,8 @@ from db.audits import (
 from db.domain import AnswerKind, DesignKind, InputError, Purpose
 from db.engine import artifacts, reading, writing
 from db.models import Answer, Design, Job, Lease, Round, Task, now
-from db.rounds import answer_counts, last_answer_at, rounds_of
+from db.rounds import last_answer_at, rounds_of
+from db.tally import label_tally
 from db.tasks import add_tasks, batch_progress, lease_tasks, newest_round, newest_sitting, open_sitting
 from tests.factories import make_design, make_project, make_round, make_sitting
 
@@ -128,8 +129,12 @@ def test_audit_pairs_count_in_the_batch_and_not_among_the_labels_that_train(engi
         act(engine, task, answer)
     with reading(engine) as session:
         progress = batch_progress(session, project)
-        assert answer_counts(session, project) == {batch_of(engine, project).id: {P: 1, N: 1}}
+        training = [one for one in label_tally(session, project) if one.purpose == Purpose.TRAIN]
         counts = purpose_counts(session, project)
+    assert {(one.round_id, one.answer): one.count for one in training} == {
+        (batch_of(engine, project).id, P): 1,
+        (batch_of(engine, project).id, N): 1,
+    }
     assert counts == {(Purpose.TRAIN, P): 1, (Purpose.TRAIN, N): 1, (Purpose.AUDIT, P): 1, (Purpose.AUDIT, U): 1}
     assert (progress.size, progress.answered, progress.positives, progress.unsure) == (4, 4, 2, 1)
     assert progress.complete

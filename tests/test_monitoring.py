@@ -5,13 +5,14 @@ import re
 import tomllib
 
 import altair as alt
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate import charts, strata_chart
+from annotate import charts, colours, strata_chart
 from annotate.monitoring import (
     Report,
     batches_table,
@@ -288,20 +289,57 @@ def test_each_plot_is_described(report: Report) -> None:
     assert described.startswith("Score histogram: 600 positives and") and described.endswith("one half at 0.500.")
 
 
+SINGLE = (colours.POSITIVE, colours.NEGATIVE, colours.NEUTRAL, colours.MATCHER, colours.EARLIER)
+
+
 def luminance(colour: str) -> float:
     channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_colour_can_be_seen_in_both_themes(theme: str) -> None:
+@pytest.mark.parametrize("theme", ["light", "dark", "paper"])
+def test_every_colour_can_be_seen_in_both_themes_and_on_paper(theme: str) -> None:
     config = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text())
-    background = luminance(config["theme"][theme]["backgroundColor"])
+    background = 1.0 if theme == "paper" else luminance(config["theme"][theme]["backgroundColor"])
     names = [f"Round {i}" for i in range(12)]
-    for colour in (charts.POSITIVE, charts.NEGATIVE, charts.NEUTRAL, *charts._round_colours(names).to_dict()["range"]):
+    for colour in (*SINGLE, *charts._round_colours(names).to_dict()["range"]):
         dark, light = sorted((background, luminance(colour)))
         assert (light + 0.05) / (dark + 0.05) >= 3, (theme, colour)
+
+
+# Machado, Oliveira and Fernandes 2009, severity 1: how linear RGB looks to whom a kind of cone is missing
+VISIONS = {
+    "normal": np.eye(3),
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "tritanopia": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+
+
+def seen(colour: str, vision: str) -> np.ndarray:
+    """The colour in CIELAB as somebody with this vision sees it."""
+    channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    rgb = np.clip(np.array(VISIONS[vision]) @ linear, 0, 1)
+    xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ rgb
+    x, y, z = np.cbrt(xyz / np.array([0.9505, 1.0, 1.089]))  # none of the colours is nearly black
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("vision", VISIONS)
+@pytest.mark.parametrize(
+    ("one", "other"), [(colours.POSITIVE, colours.NEGATIVE), (colours.EARLIER, colours.MATCHER),
+                       (colours.POSITIVE, colours.NEUTRAL), (colours.NEGATIVE, colours.NEUTRAL)]
+)  # fmt: skip
+def test_colours_that_are_told_apart_by_colour_alone_differ_for_every_vision(one: str, other: str, vision: str) -> None:
+    assert np.linalg.norm(seen(one, vision) - seen(other, vision)) > 25
+
+
+def test_one_colour_has_one_meaning() -> None:
+    assert len(set(SINGLE)) == len(SINGLE)
+    assert set(colours.KINDS.values()) | set(colours.ANSWERS.values()) <= set(SINGLE)
+    assert (colours.between(0), colours.between(1)) == (colours.EARLIER, colours.MATCHER)
 
 
 def test_a_batch_without_answers_is_in_the_table(engine: Engine) -> None:

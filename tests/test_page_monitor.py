@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from annotate import jobs
 from db.domain import InputError
 from db.engine import writing
+from db.evaluations import matchers_with_evaluations
 from db.models import Job
 from tests.conftest import ROOT
 from tests.factories import make_design, make_project, make_round, make_sitting
@@ -37,6 +38,12 @@ def headings(page: AppTest) -> list[str]:
     return [heading.value for heading in page.subheader]
 
 
+def described(page: AppTest, start: str) -> str:
+    """The description of the plot that begins so."""
+    (found,) = [plot.proto.alt for plot in page.get("vega_lite_chart") if plot.proto.alt.startswith(start)]
+    return found
+
+
 def plot_text(page: AppTest) -> str:
     return str(page.get("vega_lite_chart")[0].proto.spec)
 
@@ -62,10 +69,10 @@ def test_every_plot_has_a_description_and_a_table(engine: Engine, home: Path) ->
     make_measured_project(engine)
     page = open_page()
     descriptions = [plot.proto.alt for plot in page.get("vega_lite_chart")]
-    assert len(descriptions) == 6 and all(len(text) > 40 for text in descriptions)
-    assert [table.label for table in page.expander] == ["How these figures came about", *["Table"] * 4]
+    assert len(descriptions) == 11 and all(len(text) > 40 for text in descriptions)
+    assert [table.label for table in page.expander] == ["How these figures came about", *["Table"] * 9]
     downloads = [button.proto.label for button in page.get("download_button")]
-    assert downloads == ["Download CSV"] * 4 + ["Labels as CSV", "Labels as JSONL", "Labels as Parquet"]
+    assert downloads == ["Download CSV"] * 10 + ["Labels as CSV", "Labels as JSONL", "Labels as Parquet"]
 
 
 def test_rounds_can_be_chosen_for_the_curves(engine: Engine, home: Path) -> None:
@@ -74,7 +81,7 @@ def test_rounds_can_be_chosen_for_the_curves(engine: Engine, home: Path) -> None
     rounds = page.pills(key="curve_rounds_4")
     assert rounds.value == [0, 4]
     rounds.set_value([1, 2, 3]).run()
-    assert "Round 1 0." in page.get("vega_lite_chart")[2].proto.alt
+    assert "Round 1 0." in described(page, "Precision against recall")
     page.pills(key="curve_rounds_4").set_value([]).run()
     assert "Choose a round to see its curve." in [text.value for text in page.caption]
 
@@ -82,9 +89,9 @@ def test_rounds_can_be_chosen_for_the_curves(engine: Engine, home: Path) -> None
 def test_the_threshold_belongs_to_trained_rounds(engine: Engine, home: Path) -> None:
     make_measured_project(engine)
     page = open_page()
-    assert "one half at 0.611" in page.get("vega_lite_chart")[3].proto.alt
+    assert "one half at 0.611" in described(page, "Score histogram")
     page.selectbox(key="histogram_round_4").set_value(0).run()
-    assert "one half" not in page.get("vega_lite_chart")[3].proto.alt
+    assert "one half" not in described(page, "Score histogram")
 
 
 def test_the_model_can_be_taken_away_and_the_encoder_cannot(engine: Engine, home: Path) -> None:
@@ -120,10 +127,70 @@ def test_an_audited_project_shows_intervals_strata_and_what_is_below_the_pool(en
     assert page.metric[0].delta == "+0.020" and page.metric[0].proto.color == 2  # grey: it may be chance
     below = " ".join(text.value for text in page.markdown if text.value)
     assert "no more than 616,182 of them are positives" in below and "3.4% of the pairs" in below
-    assert page.dataframe[-2].value["far"].tolist() == [False] * 10 + [True]
+    (strata,) = [table.value for table in page.dataframe if "far" in table.value]
+    assert strata["far"].tolist() == [False] * 10 + [True]
     assert page.get("download_button")[-1].proto.label == "Audit labels as CSV"
     descriptions = [plot.proto.alt for plot in page.get("vega_lite_chart")]
-    assert len(descriptions) == 7 and descriptions[4].startswith("Estimated share of positives in each of 10 strata")
+    assert len(descriptions) == 12
+    assert described(page, "Estimated share of positives in each of 10 strata")
+
+
+def test_a_target_is_forecast_in_labels_and_hours(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    target = page.number_input(key="forecast_target_325")
+    assert target.value == 0.8
+    (said,) = [text.value for text in page.markdown if "to an average precision of 0.8 (95% interval" in text.value]
+    assert " of labelling (" in said
+    target.set_value(0.99).run()
+    assert any("**An average precision of 0.99 is out of sight.**" in text.value for text in page.markdown)
+    assert "out of sight" in described(page, "Forecast of average precision")
+
+
+def test_two_trained_rounds_are_too_few_for_a_forecast(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, rounds=3)
+    page = open_page()
+    assert any(caption.value.startswith("A forecast needs 3 trained rounds") for caption in page.caption)
+    assert not [box for box in page.number_input if str(box.key).startswith("forecast_target")]
+
+
+def test_work_is_shown_by_day_and_annotator(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    assert described(page, "Labels by day").startswith("Labels by day, Everybody: 325 labels on 4 days")
+    page.selectbox(key="days_of_2").set_value("ben").run()
+    assert described(page, "Labels by day").startswith("Labels by day, ben: 108 labels on 4 days")
+    assert "ada 217 (89 positive)" in described(page, "Labels by annotator")
+    assert "counted as 60: Everybody" in described(page, "Median seconds for a label")
+
+
+def test_an_answer_given_meanwhile_is_counted(engine: Engine, home: Path) -> None:
+    project_id = make_measured_project(engine)
+    assert "325 labels" in described(open_page(), "Labels by day")
+    answer_round(engine, make_round(engine, project_id, 7), positives=3)
+    page = open_page()
+    assert "332 labels" in described(page, "Labels by day")
+    assert any("batch 5: 3 of 7 answers" in plot.proto.alt for plot in page.get("vega_lite_chart"))
+
+
+def test_calibration_is_that_of_the_chosen_round(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, name="Gold")
+    make_audited_project(engine, name="Audited")
+    for name, said in (("Gold", "The intervals are binomial (95%)."), ("Audited", "estimated from the audit labels")):
+        page = open_page(project=name)
+        assert described(page, "Calibration of Round 4")
+        assert any(said in caption.value for caption in page.caption)
+        page.selectbox(key="calibration_round_4").set_value(1).run()
+        assert described(page, "Calibration of Round 1")
+
+
+def test_an_audit_from_before_calibration_says_how_to_get_it(engine: Engine, home: Path) -> None:
+    project_id = make_audited_project(engine, rounds=2)
+    with writing(engine) as session:
+        for matcher, evaluation in matchers_with_evaluations(session, project_id):
+            if evaluation is not None and matcher.number:
+                evaluation.audit = {name: part for name, part in evaluation.audit.items() if name != "reliability"}
+    assert any("“Update the figures” makes it." in caption.value for caption in open_page().caption)
 
 
 def test_false_positives_can_be_checked_where_known_pairs_measure(engine: Engine, home: Path) -> None:
@@ -159,7 +226,7 @@ def test_without_gold_the_page_invites_to_audit_tasks(engine: Engine, home: Path
     assert "One task in 6 of a batch is one" in told
     assert page.number_input(key="audit_draw").value == 60
     assert not page.metric
-    assert headings(page) == ["Batches", "Labels"]
+    assert headings(page) == ["Labelling", "Batches", "Labels"]
 
 
 def test_too_few_audit_labels_are_counted_until_the_first_figures(engine: Engine, home: Path) -> None:

@@ -10,12 +10,12 @@ import streamlit as st
 from annotate.differences import Segment, highlight, shortened
 from annotate.jobs import NEXT_ROUND
 from annotate.labelling import Answered, Pair, Reason, Receipt, Sitting, Standing, Why
+from annotate.pace import CAP
 from db.domain import DesignKind
 from db.jobs import OPEN
 
 SITTINGS = {DesignKind.AUDIT: "Audit sitting", DesignKind.CORRECTION: "Check"}
 LONG = 400  # characters from which a text gets a higher box
-IDLE = 60.0  # seconds above which a pair was not being read: what counts for the pace
 
 
 Run = tuple[str, str]  # a piece of a text, and how it is shown: same, differs, likely
@@ -75,7 +75,7 @@ def card(
             {"pair": _pair(each.pair, progress.round_id), "answer": each.answer, "note": each.note} for each in recent
         ],
         "grouped": grouped,
-        "idle": IDLE,
+        "idle": CAP,
         "progress": {
             "size": progress.size,
             "answered": progress.answered,

@@ -4,7 +4,7 @@ import streamlit as st
 
 from annotate import jobs
 from annotate.app_state import engine
-from annotate.components.figure import figure, table_open
+from annotate.components.figure import plot, table_open
 from annotate.correction_chart import correction_chart, describe_correction
 from annotate.corrections import (
     DRAW,
@@ -85,7 +85,7 @@ def _results(found: list[Correction]) -> None:
     st.markdown(in_words(shown, shown.result))
     if compared := comparison_in_words(shown, shown.result):
         st.markdown(compared)
-    figure(correction_chart(table), describe_correction(table))
+    plot(correction_chart, table, described=describe_correction(table))
     st.caption(FORMS_DIFFER)
     with st.expander("Tables", icon=":material/table:"):
         table_open(table, f"correction-round-{shown.round}-recall-{shown.recall:.2f}")

@@ -1,9 +1,10 @@
 """A plot with its description for screen readers, and the table behind it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
+import altair as alt
 import pandas as pd
 import streamlit as st
 
@@ -14,6 +15,23 @@ from db.corpus.formula import guarded
 def figure(chart: Plot, description: str) -> None:
     """Nothing; draws the chart as wide as the page."""
     st.altair_chart(chart, alt=description, width="stretch")
+
+
+def plot(draw: Callable[..., Plot], *data: Any, described: str) -> None:
+    """Nothing; draws the plot that `draw` makes of these data, as wide as the page.
+
+    described: what it shows, with its figures, in words. Making a plot takes longer than all else on a page, so that of
+    the same data is made once.
+    """
+    spec = _spec(f"{draw.__module__}.{draw.__qualname__}", data, draw)
+    st.vega_lite_chart(spec=spec, alt=described, width="stretch")
+
+
+@st.cache_data(max_entries=200, show_spinner=False)
+def _spec(name: str, data: tuple[Any, ...], _draw: Callable[..., Plot]) -> dict[str, Any]:
+    """The plot in Vega-Lite's words. name: of `_draw`, which is no part of the key itself."""
+    with alt.data_transformers.disable_max_rows():  # the data are bounded where they are read
+        return _draw(*data).to_dict()
 
 
 def table_behind(table: pd.DataFrame, name: str) -> None:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from annotate.components.figure import figure, table_open
+from annotate.components.figure import plot, table_open
 from annotate.monitoring import Report, strata_table
 from annotate.strata_chart import describe_strata, strata_chart
 
@@ -17,7 +17,7 @@ def strata(report: Report) -> None:
         return
     st.subheader("Strata of the audit", anchor=False)
     table = strata_table(evaluation)
-    figure(strata_chart(table), describe_strata(table))
+    plot(strata_chart, table, described=describe_strata(table))
     st.caption(
         "Scores are those of the model that the strata were made with. The weight is the number of pairs "
         "for which a labelled pair stands. The far stratum lies below the audited pool."

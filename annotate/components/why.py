@@ -6,7 +6,8 @@ import altair as alt
 import pandas as pd
 import streamlit as st
 
-from annotate.charts import POSITIVE, Plot, tooltips
+from annotate.charts import Plot, tooltips
+from annotate.colours import MATCHER
 from annotate.components.figure import figure
 from annotate.why import Alike, Reasons, Scored
 from annotate.wording import literal
@@ -64,7 +65,7 @@ def score_chart(scores: Sequence[Scored]) -> Plot:
         y=alt.Y("score:Q", title="Score", scale=alt.Scale(zero=False)),
         tooltip=tooltips({"round": ("Round", "d"), "score": ("Score", ".3f"), "p": ("p", ".2f")}),
     )
-    return alt.layer(line.mark_line(color=POSITIVE), line.mark_point(color=POSITIVE, filled=True, size=70, opacity=1))
+    return alt.layer(line.mark_line(color=MATCHER), line.mark_point(color=MATCHER, filled=True, size=70, opacity=1))
 
 
 def _labelled(pair: Alike) -> None:

@@ -1,17 +1,23 @@
 """How good the matcher is over all pairs, round by round, and what it cost."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from annotate import charts
 from annotate.app_state import current_project, engine
 from annotate.components.audit import audit_section, invitation
+from annotate.components.calibration import calibration
 from annotate.components.correction import corrections
 from annotate.components.explain import advising, explanation
-from annotate.components.figure import figure, table_behind
+from annotate.components.figure import plot, table_behind
 from annotate.components.headline import headline
 from annotate.components.job_status import job_line
 from annotate.components.model_card import label_downloads, model_card
+from annotate.components.outlook import forecast
+from annotate.components.paper import print_style
 from annotate.components.strata import strata
+from annotate.components.work import tally_of, times_of, work
 from annotate.figures import MEASURES
 from annotate.monitoring import (
     BIASED,
@@ -25,12 +31,14 @@ from annotate.monitoring import (
     threshold,
     why_unmeasured,
 )
+from annotate.pace import Timed
 from annotate.wording import literal
 from learner.catalog import STRATEGIES
 
 
 def main() -> None:
     """Nothing; draws the page."""
+    print_style()
     st.title("Monitor", anchor=False)
     project = current_project(engine())
     if project is None:
@@ -38,24 +46,28 @@ def main() -> None:
         return
     st.caption(literal(project.name))
     job_line(project.id)
-    report = read_report(engine(), project.id)
+    report = read_report(engine(), project.id, tally_of(project.id))
+    times = times_of(project.id)
     if not report.matchers and not report.rounds:
         st.info("No round yet. The first job encodes the texts and makes the first batch.", icon=":material/hourglass:")
         return
-    measures(report, project.id)
+    measures(report, project.id, times)
+    work(report.tally, times)
     batches(report)
     models(report, project.name)
 
 
-def measures(report: Report, project_id: int) -> None:
+def measures(report: Report, project_id: int, times: Sequence[Timed]) -> None:
     """Nothing; draws every plot that rests on a measurement, or says why there is none and how to get one."""
     if report.measured:
         headline(report)
         explanation(report)
         advising(report)
         learning(report)
+        forecast(report, times)
         curves(report)
         scores(report)
+        calibration(report)
         strata(report)
         audit_section(report, project_id)
         corrections(project_id)
@@ -77,7 +89,7 @@ def learning(report: Report) -> None:
             continue
         with column:
             st.markdown(f"**{title}**")
-            figure(charts.estimate_chart(part), charts.describe_estimates(part))
+            plot(charts.estimate_chart, part, described=charts.describe_estimates(part))
     table_behind(table, "estimates")
 
 
@@ -97,7 +109,7 @@ def curves(report: Report) -> None:
     if table.empty:
         st.caption("Choose a round to see its curve.")
         return
-    figure(charts.curve_chart(table), charts.describe_curves(table))
+    plot(charts.curve_chart, table, described=charts.describe_curves(table))
     if len(chosen) > charts.BANDS and table["low"].notna().any():
         st.caption(f"The 95% bands are drawn for at most {charts.BANDS} rounds at a time.")
     table_behind(table, "precision-recall")
@@ -111,7 +123,7 @@ def scores(report: Report) -> None:
     number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"histogram_round_{newest}")
     matcher, evaluation = by_number[number]
     table, at = histogram_table(evaluation), threshold(matcher)
-    figure(charts.histogram_chart(table, at), charts.describe_histogram(table, at))
+    plot(charts.histogram_chart, table, at, described=charts.describe_histogram(table, at))
     if below := evaluation.histogram.get("below"):
         st.caption(f"{below:,} more pairs score below {table['score_from'].min():.3f} and are not drawn.")
     table_behind(table, f"scores-round-{number}")
@@ -127,7 +139,7 @@ def batches(report: Report) -> None:
     for column, (name, title) in zip(st.columns(2), charts.BATCH_TITLES.items(), strict=True):
         with column:
             st.markdown(f"**{title}**")
-            figure(charts.batch_chart(table, name), charts.describe_batches(table))
+            plot(charts.batch_chart, table, name, described=charts.describe_batches(table))
     shown = table.assign(strategy=table["strategy"].map(strategy_title))
     table_behind(shown, "batches")
     notes(report)

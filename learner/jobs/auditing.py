@@ -23,11 +23,13 @@ from learner.audit.measure import (
     strata_table,
     upper_bound,
 )  # fmt: skip
+from learner.audit.reliability import by_tenth
 from learner.audit.sample import Posterior, Sample
 from learner.jobs.audit_designs import Drawn, make_design, read_designs
 from learner.jobs.audit_labels import Labelled, posterior_of, read_labelled
 from learner.jobs.evaluation_items import Seen, has_model, look, scores_of, sides
 from learner.jobs.rows import ProjectData
+from learner.output_layer import OutputLayer
 from learner.search import best_pairs, count_pairs
 
 BEYOND, MOST_BEYOND = 0.1, 100_000  # share of a model's best pairs outside the pool that calls for a new design
@@ -94,6 +96,7 @@ def _measured(
     rows = []
     for at, (matcher, view, audit) in enumerate(zip(matchers, views, audits, strict=True)):
         measured = measure(sample, posterior, view, rng)
+        audit["reliability"] = _reliability(matcher, view, sample, posterior, rng.spawn(1)[0])
         if at:
             since = {"since": matchers[at - 1].number}
             found = changes(sample, posterior, views[at - 1], view, rng)
@@ -104,6 +107,16 @@ def _measured(
                        curve=measured.curve.as_dict(), histogram=measured.histogram, audit=audit)
         )  # fmt: skip
     return rows
+
+
+def _reliability(
+    matcher: Matcher, view: View, sample: Sample, posterior: Posterior, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """How far the matcher's probabilities can be believed; empty where it gives none."""
+    if matcher.w is None or matcher.b is None:
+        return []
+    found = found_by(posterior, sample.positive, view.ranks)
+    return by_tenth(found, view.ranking, OutputLayer(matcher.w, matcher.b), rng)
 
 
 def _view(data: ProjectData, matcher: Matcher, seen: Seen, labelled: Labelled) -> View:

@@ -36,8 +36,8 @@ class Shown:
 
 
 SHOWN = {
-    "monitor": Shown("monitor", NAME, "Round 4, after 325 labels", 6, 1500),
-    "monitor-audit": Shown("monitor", AUDITED, "Strata of the audit", 7, 3450),
+    "monitor": Shown("monitor", NAME, "Round 4, after 325 labels", 11, 1900),
+    "monitor-audit": Shown("monitor", AUDITED, "Strata of the audit", 12, 4700),
     "jobs": Shown("jobs", NAME, "training, 43%, about 2 min left", 0, 1000),
     "settings": Shown("settings", NAME, "Everything is saved.", 0, 2600),
     "experiments": Shown("experiments", NAME, "Table 3: Strategies", 4, 2600),
@@ -112,8 +112,39 @@ def test_screenshots(page: Page, open_page: OpenPage, device: str, scheme: str) 
 def test_every_plot_can_be_heard(page: Page, open_page: OpenPage) -> None:
     open_page("monitor-audit")
     for start in ("Average precision over all pairs", "Precision against recall", "Score histogram",
-                  "Estimated share of positives", "Positives found"):  # fmt: skip
+                  "Estimated share of positives", "Positives found", "Forecast of average precision", "Calibration of",
+                  "Labels by day", "Labels by annotator", "Median seconds for a label"):  # fmt: skip
         assert page.locator(f"[aria-label^='{start}']").count() >= 1, start
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_paper_there_are_plots_and_words_and_nothing_to_press(page: Page, open_page: OpenPage, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    open_page("monitor")
+    page.emulate_media(media="print", color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": 680, "height": 1000})  # A4 less its margins
+    page.wait_for_timeout(1000)
+    for gone in (
+        "[data-testid=stSidebar]",
+        "[data-testid^=stBaseButton]",
+        "[data-testid=stNumberInput]",
+        "[aria-pressed=false]",
+        "[data-testid=stDataFrame]",
+    ):
+        assert page.locator(gone).locator("visible=true").count() == 0, gone
+    plots = page.locator("[data-testid=stVegaLiteChart] svg.marks")
+    assert plots.count() == SHOWN["monitor"].plots
+    for box in [plot.bounding_box() for plot in plots.all()]:
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 680
+    heading = page.get_by_role("heading", name="Forecast")
+    assert heading.evaluate("(it) => getComputedStyle(it).color") == "rgb(0, 0, 0)"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    inverted = plots.first.evaluate("(it) => getComputedStyle(it).filter")
+    assert (inverted != "none") is (scheme == "dark")
+    pdf = page.pdf(format="A4")
+    assert 5 <= pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") <= 12
+    folder = ROOT / "docs" / "screenshots"
+    page.screenshot(path=folder / f"monitor-paper-{scheme}.png", full_page=True)
 
 
 def test_what_is_below_the_audited_pool_is_one_click_away(page: Page, open_page: OpenPage) -> None:
