@@ -36,15 +36,17 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, En
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLPAIRS_HOME", str(app.home))
         patch.delenv("ALLPAIRS_DATABASE_URL", raising=False)
-        app.start()
-        engine = make_engine()
-        for number in (1, 2):
-            _wait_for(engine, number - 1, number)
-            _answer(engine, number)
-        _wait_for(engine, 2, 3)
-        yield app, engine
-        engine.dispose()
-        app.stop()
+        try:
+            app.start()
+            engine = make_engine()
+            for number in (1, 2):
+                _wait_for(engine, number - 1, number)
+                _answer(engine, number)
+            _wait_for(engine, 2, 3)
+            yield app, engine
+            engine.dispose()
+        finally:
+            app.stop()
 
 
 def _wait_for(engine: Engine, matcher: int, batch: int) -> None:
