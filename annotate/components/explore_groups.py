@@ -16,8 +16,9 @@ from db.engine import reading
 from db.items import item_texts
 
 SHOWN = 10  # groups on one page
-TEXTS = 12  # of a group that are shown
+TEXTS = 50  # of a group that are shown: as many as one act answers
 LARGEST, LOOSEST = "Largest first", "Least coherent first"
+LAST_ACT = "last_group"  # in the session: the group that was asked about last, and what came of it
 WHAT = (
     "Texts that matches connect, directly or by way of others, form a group. Its *coherence* is the share of its pairs "
     "that are matches themselves: 1 where every pair is one; low in a chain, where a wrong match may have joined two "
@@ -76,7 +77,8 @@ def _answer(project_id: int, items: list[int]) -> None:
     if not number:
         label, icon = "All pairs of this group match", ":material/done_all:"
         st.button(label, key=f"{key}_ask", icon=icon, type="tertiary", on_click=_ask, args=(key, project_id, items))
-        if outcome := st.session_state.pop(f"{key}_outcome", ""):
+        acted, outcome = st.session_state.get(LAST_ACT, ("", ""))
+        if acted == key and outcome:
             st.caption(literal(outcome))
         return
     st.write(f"Answer {counted(number, 'pair')} that nobody has labelled with yes? {SURE}")
@@ -107,7 +109,7 @@ def _store(key: str, project_id: int, who: str, items: list[int]) -> None:
 
 def _close(key: str, outcome: str) -> None:
     st.session_state[f"{key}_asked"] = 0
-    st.session_state[f"{key}_outcome"] = outcome
+    st.session_state[LAST_ACT] = key, outcome
 
 
 def _undo(project_id: int) -> None:
@@ -118,7 +120,12 @@ def _undo(project_id: int) -> None:
     act, number = last
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
-            "Undo", key="undo_group", icon=":material/undo:", on_click=grouping.undo,
-            args=(engine(), project_id, annotator(), act),
+            "Undo", key="undo_group", icon=":material/undo:", on_click=_take_back,
+            args=(project_id, annotator(), act),
         )  # fmt: skip
         st.caption(f"Your last group: {counted(number, 'pair')} answered with yes.")
+
+
+def _take_back(project_id: int, who: str, act: str) -> None:
+    grouping.undo(engine(), project_id, who, act)
+    st.session_state[LAST_ACT] = "", ""

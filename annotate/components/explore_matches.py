@@ -51,12 +51,16 @@ def expectation(found: Round, above: Scored, at: float) -> None:
     """Nothing; draws the number of matches, and what the stored evaluation says of such pairs."""
     evaluation = found.evaluation
     expected = matches.expected_at(evaluation, at) if evaluation else None
-    cells = st.columns(4)
-    cells[0].metric("Matches", f"{len(above):,}" + ("+" if at < _lowest(found, above) else ""))
-    cells[1].metric("Estimated precision", "–" if expected is None else _at_most(expected.precision, expected.beyond))
-    cells[2].metric("Estimated recall", "–" if expected is None else f"{expected.recall:.1%}")
     p = probability(found.matcher, np.array([at]))
-    cells[3].metric("p at the threshold", "–" if p is None else f"{p[0]:.3f}")
+    figures = {
+        "Matches": f"{len(above):,}" + ("+" if at < _lowest(found, above) else ""),
+        "Estimated precision": "–" if expected is None else _at_most(expected.precision, expected.beyond),
+        "Estimated recall": "–" if expected is None else f"{expected.recall:.1%}",
+        "p at the threshold": "–" if p is None else f"{p[0]:.3f}",
+    }
+    with st.container(horizontal=True):
+        for title, value in figures.items():
+            st.metric(title, value, width=160)
     st.caption(" ".join(_words(found, above, expected)))
 
 

@@ -17,6 +17,7 @@ MARK = (
     "color: inherit; background: color-mix(in srgb, currentColor 12%, transparent); text-decoration: underline; "
     "text-decoration-thickness: 1px; text-underline-offset: 3px"
 )
+LAST_PICK = "last_pick"  # in the session: the pair that was picked last, and what came of it
 ANSWERS = {AnswerKind.POSITIVE: "yes", AnswerKind.NEGATIVE: "no", AnswerKind.UNSURE: "unsure"}
 
 
@@ -37,16 +38,18 @@ def pick_button(project_id: int, pair: ShownPair) -> None:
     key = f"pick_{project_id}_{pair.left_id}_{pair.right_id}"
     arguments = (key, project_id, annotator(), pair)
     st.button("Label it", key=key, icon=":material/add_task:", type="tertiary", on_click=_pick, args=arguments)
-    if outcome := st.session_state.pop(f"{key}_outcome", ""):
+    picked, outcome = st.session_state.get(LAST_PICK, ("", ""))
+    if picked == key:
         st.caption(literal(outcome))
 
 
 def _pick(key: str, project_id: int, who: str, pair: ShownPair) -> None:
     try:
         number = pick(engine(), project_id, who, (pair.left_id, pair.right_id), pair.score, pair.p)
-        st.session_state[f"{key}_outcome"] = f"It is the next pair of batch {number} on the page “Label”."
+        outcome = f"It is the next pair of batch {number} on the page “Label”."
     except InputError as problem:
-        st.session_state[f"{key}_outcome"] = f"It cannot be a task: {problem}."
+        outcome = f"It cannot be a task: {problem}."
+    st.session_state[LAST_PICK] = key, outcome
 
 
 def figures(pair: ShownPair) -> str:

@@ -36,15 +36,17 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, En
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLPAIRS_HOME", str(app.home))
         patch.delenv("ALLPAIRS_DATABASE_URL", raising=False)
-        app.start()
-        engine = make_engine()
-        for number in (1, 2):
-            _wait_for(engine, number - 1, number)
-            _answer(engine, number)
-        _wait_for(engine, 2, 3)
-        yield app, engine
-        engine.dispose()
-        app.stop()
+        try:
+            app.start()
+            engine = make_engine()
+            for number in (1, 2):
+                _wait_for(engine, number - 1, number)
+                _answer(engine, number)
+            _wait_for(engine, 2, 3)
+            yield app, engine
+            engine.dispose()
+        finally:
+            app.stop()
 
 
 def _wait_for(engine: Engine, matcher: int, batch: int) -> None:
@@ -93,10 +95,32 @@ def show(page: Page, view: str) -> None:
         expect(ready.or_(offer).first).to_be_visible(timeout=WAIT)
 
 
+def settle(page: Page) -> None:
+    """Nothing; what was typed has reached the server, and the page is drawn."""
+    page.wait_for_timeout(2000)
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
+
+
 def metric(page: Page, label: str) -> float:
     """The number that a figure shows."""
     found = page.get_by_test_id("stMetric").filter(has_text=label).get_by_test_id("stMetricValue")
     return float((found.text_content() or "").strip("%≤+ ").replace(",", ""))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+def test_screenshots(page: Page, explored: tuple[App, Engine], device: str, scheme: str) -> None:
+    app, _ = explored
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": WIDTHS[device], "height": 1400})
+    open_explore(page, app)
+    for view, (_, kept) in VIEWS.items():
+        show(page, view)
+        page.wait_for_timeout(1500)  # texts and plots are drawn
+        main = page.locator("[data-testid=stMain]")
+        assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), f"{view} is wider than the screen"
+        if kept or (device, scheme) == ("desktop", "light"):
+            page.screenshot(path=ROOT / "docs" / "screenshots" / f"explore-{view.lower()}-{device}-{scheme}.png")
 
 
 def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tmp_path: Path) -> None:
@@ -113,8 +137,7 @@ def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tm
     expect(page.get_by_test_id("stMetric").first).not_to_contain_text(f"{before['Matches']:,.0f}", timeout=WAIT)
     assert metric(page, "Matches") > before["Matches"]
     assert metric(page, "Estimated recall") > before["Estimated recall"]
-    page.wait_for_timeout(2000)  # the last key has reached the server; a file asked for before is gone by then
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
+    settle(page)  # a file that was asked for before would be gone
     with page.expect_download() as downloading:
         page.get_by_role("button", name="as CSV").click()
     downloading.value.save_as(tmp_path / "matches.csv")
@@ -149,6 +172,7 @@ def test_a_picked_pair_is_the_next_to_label(page: Page, explored: tuple[App, Eng
     show(page, "Mistakes")
     page.get_by_role("radio", name="Missed positives").click()
     expect(page.get_by_text("the ones the model finds least likely first")).to_be_visible(timeout=WAIT)
+    settle(page)  # no row of the other list is left
     rows = page.locator("[class*=st-key-pair_]").filter(has_not_text="evaluation pair").filter(has_not_text="label:")
     row = rows.filter(has_not_text="in the batch").first
     expect(row.get_by_test_id("stHtml")).to_have_count(2, timeout=WAIT)
@@ -158,19 +182,3 @@ def test_a_picked_pair_is_the_next_to_label(page: Page, explored: tuple[App, Eng
     page.get_by_role("link", name="Label", exact=True).click()
     expect(page.locator("[data-side=left]")).to_have_text(texts[0], timeout=WAIT)
     expect(page.locator("[data-side=right]")).to_have_text(texts[1])
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
-def test_screenshots(page: Page, explored: tuple[App, Engine], device: str, scheme: str) -> None:
-    app, _ = explored
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.set_viewport_size({"width": WIDTHS[device], "height": 1400})
-    open_explore(page, app)
-    for view, (_, kept) in VIEWS.items():
-        show(page, view)
-        page.wait_for_timeout(1500)  # texts and plots are drawn
-        main = page.locator("[data-testid=stMain]")
-        assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), f"{view} is wider than the screen"
-        if kept or (device, scheme) == ("desktop", "light"):
-            page.screenshot(path=ROOT / "docs" / "screenshots" / f"explore-{view.lower()}-{device}-{scheme}.png")
