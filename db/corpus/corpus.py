@@ -124,6 +124,7 @@ class _Merger:
         self.path = path
         self.side = side
         self.columns = columns
+        self.start = len(items)
 
     def add(self, row: int, name: str, text: str) -> None:
         key = identity(text)
@@ -145,7 +146,7 @@ class _Merger:
 
     def note(self) -> str | None:
         """How many texts occur more than once, or nothing."""
-        merged, ids, first = self.items.shared(self.side)
+        merged, ids, first = self.items.shared(self.start)
         if not merged:
             return None
         return (
@@ -169,11 +170,11 @@ def read_items(
     """
     if not columns.texts:
         raise InputError(f"{path.name}: no text column is chosen; name at least one")
-    merger, before = _Merger(items, path, side, columns), len(items)
+    merger = _Merger(items, path, side, columns)
     for number, (name, *parts) in read_rows(path, (columns.id, *columns.texts), progress):
         text = BETWEEN_TEXTS.join(part for part in map(str.strip, parts) if part)
         merger.add(number, name.strip(), text)
     if (note := merger.note()) is not None:
         notes.append(note)
-    if (found := len(items) - before) < at_least:
+    if (found := len(items) - merger.start) < at_least:
         raise InputError(f"{path.name}: {found} distinct text makes no pair; add texts, at least {at_least}")

@@ -28,9 +28,10 @@ def _root(parent: dict[int, int], item: int) -> int:
 
 def groups(component: NDArray[np.int64]) -> list[list[int]]:
     """The items of each component of two or more, in ascending order."""
-    order = np.argsort(component, kind="stable")
+    joined = np.flatnonzero(np.bincount(component)[component] > 1)  # few of many: most items are in no known pair
+    order = joined[np.argsort(component[joined], kind="stable")]
     starts = np.flatnonzero(np.diff(component[order])) + 1
-    return [part.tolist() for part in np.split(order, starts) if len(part) > 1]
+    return [part.tolist() for part in np.split(order, starts) if len(part)]
 
 
 def closure(parts: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:

@@ -63,11 +63,11 @@ class Staging(Sequence[Item]):
         found = self.file.execute(wanted, (side, _digest(key))).fetchone()
         return found and int(found[0])
 
-    def shared(self, side: Side) -> tuple[int, int, list[str]]:
-        """How many items of the side have several ids, how many ids these are, and the first two of the first item."""
-        several = "SELECT place, count(*) AS n FROM names WHERE side = ? GROUP BY place HAVING n > 1"
+    def shared(self, start: int) -> tuple[int, int, list[str]]:
+        """Of the items from this position on: how many have several ids, how many ids, and the first two of these."""
+        several = "SELECT place, count(*) AS n FROM names WHERE place >= ? GROUP BY place HAVING n > 1"
         counted = f"SELECT count(*), coalesce(sum(n), 0), min(place) FROM ({several})"
-        items, ids, first = self.file.execute(counted, (side,)).fetchone()
+        items, ids, first = self.file.execute(counted, (start,)).fetchone()
         names = self.file.execute("SELECT name FROM names WHERE place = ? ORDER BY row LIMIT 2", (first,))
         return items, ids, [name for (name,) in names]
 
