@@ -54,10 +54,11 @@ def _draw_right(
 
 def _drawn(component: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Which items are drawn: whole components in random order as long as they fit, then the one best exchange."""
-    names, which, sizes = np.unique(component, return_inverse=True, return_counts=True)
-    taken = np.zeros(len(names), dtype=bool)
+    counts = np.bincount(component)
+    which, sizes = (np.cumsum(counts > 0) - 1)[component], counts[counts > 0]
+    taken = np.zeros(len(sizes), dtype=bool)
     wanted = min(round(share * len(component)), len(component) - 1)
-    for part in rng.permutation(len(names)):
+    for part in rng.permutation(len(sizes)):
         if not wanted:
             break
         if sizes[part] <= wanted:
