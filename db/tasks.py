@@ -216,13 +216,13 @@ _COUNTED = {"positives": AnswerKind.POSITIVE, "negatives": AnswerKind.NEGATIVE, 
 
 def _count_by_label(session: Session, batch: Round) -> dict[tuple[bool, AnswerKind | None], int]:
     """How many tasks of the round itself (True) and of its reserve carry each label; those without one under None."""
-    labels, in_batch = _labels(batch), case((Task.position < batch.size, 1), else_=0)
+    labels, in_batch = _labels(batch), case((Task.position < batch.size, 1), else_=0).label("in_batch")
     same_pair = and_(labels.c.left_id == Task.left_id, labels.c.right_id == Task.right_id)
     rows = session.execute(
         select(in_batch, labels.c.answer, func.count())
         .select_from(Task)
         .outerjoin(labels, same_pair)
         .where(Task.round_id == batch.id)
-        .group_by(in_batch, labels.c.answer)
+        .group_by("in_batch", labels.c.answer)
     )
     return {(bool(which), None if answer is None else AnswerKind(answer)): count for which, answer, count in rows}

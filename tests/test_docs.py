@@ -16,11 +16,6 @@ README = (ROOT / "README.md").read_text()
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def test_every_strategy_is_in_the_readme_as_in_the_catalog() -> None:
-    rows = re.findall(r"^\| `([\w-]+)` \| (.+?) \| (.+?) \|$", README, flags=re.MULTILINE)
-    assert rows == [(name, entry.title, entry.description) for name, entry in STRATEGIES.items()]
-
-
 LINK = re.compile(r"\]\((?!https?:)([^)\s]*)\)")
 
 
