@@ -150,7 +150,11 @@ def _check(source: Source, stamp: tuple[tuple[float, int], ...]) -> Findings:
 def _progress() -> Iterator[Progress]:
     """A progress function that draws a bar, which is gone afterwards."""
     bar = st.progress(0.0, "Reading the files …")
-    yield lambda stage, done: bar.progress(done, f"{literal(stage[0].upper() + stage[1:])} …")
+
+    def show(stage: str, done: float) -> None:
+        bar.progress(done, f"{literal(stage[0].upper() + stage[1:])} …")
+
+    yield show
     bar.empty()
 
 

@@ -65,7 +65,7 @@ def preview(path: Path, n: int) -> tuple[list[str], list[Row]]:
 
 def _share_read(stream: IO[bytes]) -> float:
     """How much of the file has been read, 0 to 1; of a packed one, how much of it as it lies on the disk."""
-    raw = cast(IO[bytes], stream.fileobj if isinstance(stream, gzip.GzipFile) else stream)
+    raw = stream.fileobj if isinstance(stream, gzip.GzipFile) else stream
     return min(1.0, raw.tell() / max(1, os.fstat(raw.fileno()).st_size))
 
 
