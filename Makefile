@@ -5,7 +5,7 @@ export TOKENIZERS_PARALLELISM ?= true
 
 test slow: export HF_HUB_OFFLINE = 1
 
-.PHONY: app test slow lint venv chromium
+.PHONY: app test slow lint reference bench bench-quick venv chromium
 
 app: .venv/app
 	$(BIN)/python -m annotate serve
@@ -21,6 +21,19 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Medians against peers and targets, into docs/benchmarks.md; the quick one keeps nothing.
+bench bench-quick: export HF_HUB_OFFLINE = 1
+
+bench: .venv/dev
+	$(BIN)/python -m benchmarks
+
+bench-quick: .venv/dev
+	$(BIN)/python -m benchmarks --quick
+
+# docs/reference.md from the code; a test says when it is out of date.
+reference: .venv/dev
+	$(BIN)/python -m scripts.reference
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv || (apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv --clear .venv)

@@ -7,7 +7,7 @@ import typer
 
 from annotate.archive import export_project
 from annotate.archive_import import import_project
-from annotate.cli_output import Json, database, print_json, remark, working
+from annotate.cli_output import Json, database, print_json, progress_line, remark
 
 Name = Annotated[str, typer.Argument(help="The project's name.")]
 
@@ -25,7 +25,7 @@ def export_to(
 
     Example: python -m annotate project export questions --out questions.zip
     """
-    working("writing the archive")
+    progress_line("writing the archive", 0.0)
     exported = export_project(database(), name, out, models, vectors)
     for number in exported.missing:
         remark(f"the model of round {number} is not in its folder any more, so it is not in the archive")
@@ -45,7 +45,7 @@ def import_from(
 
     Example: python -m annotate project import questions.zip
     """
-    working("reading the archive")
+    progress_line("reading the archive", 0.0)
     arrived = import_project(database(), file, name)
     for note in arrived.notes:
         remark(note)

@@ -43,10 +43,10 @@ def remark(text: str) -> None:
     print(f"note: {text}", file=sys.stderr)
 
 
-def working(on: str) -> None:
-    """Nothing; a person at a terminal sees what takes time."""
+def progress_line(stage: str, done: float) -> None:
+    """Nothing; a person at a terminal sees what takes time and how far it is."""
     if sys.stderr.isatty():
-        print(f"{on} …", file=sys.stderr)
+        print(f"\r\033[K{stage}: {done:.0%}\r", end="", file=sys.stderr, flush=True)
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> None:

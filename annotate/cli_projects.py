@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from annotate.cli_output import Json, database, group, print_columns, print_json, remark, working
+from annotate.cli_output import Json, database, group, print_columns, print_json, progress_line, remark
 from annotate.projects import (
     ProjectRow,
     Summary,
@@ -15,7 +15,7 @@ from annotate.projects import (
     list_projects,
     project_summary,
 )
-from db.corpus.corpus import load_corpus
+from db.corpus.corpus import Columns, stage_corpus
 from db.corpus.split import read_split, split_corpus
 from db.domain import LABELS, InputError, Settings, Side
 from db.projects import checked_name
@@ -71,16 +71,15 @@ def create(
         raise InputError("--split states the split: leave out --both-sides and --evaluation-share")
     settings = checked_settings({field: value for field, value in given.items() if value is not None})
     name = checked_name(name)
-    working("reading and checking the files")
-    corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=text_column or ("text",))
+    columns = Columns(id_column, tuple(text_column or ("text",)))
+    corpus = stage_corpus(left, columns, right, gold=gold, progress=progress_line)
     if split is None:
         rng = np.random.default_rng(settings.seed)
         corpus = split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)
     else:
         corpus = read_split(split, corpus)
-    working(f"storing {len(corpus.items):,} texts")
     engine = database()
-    project_id = create_project(engine, name, corpus, settings)
+    project_id = create_project(engine, name, corpus, settings, progress_line)
 
     from annotate.jobs import request_round  # DBOS takes longer to import than every other command to run
 

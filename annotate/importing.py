@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from db.corpus.corpus import Columns, Corpus, make_corpus, read_items
-from db.domain import InputError, Side
+from db.corpus.staging import Staging
+from db.domain import InputError, Progress, Side, no_progress
 
 IDS, TEXTS = ("id", "key", "qid"), ("text", "question", "sentence", "passage", "title", "description", "name")
 FIRSTS, SECONDS, LABELS = ("id1", "left", "qid1"), ("id2", "right", "qid2"), ("label", "is_duplicate", "positive")
@@ -38,50 +39,50 @@ class Findings:
     negatives: int = 0
 
 
-def check(source: Source) -> Findings:
+def check(source: Source, progress: Progress = no_progress) -> Findings:
     """What reading the files brings to light: a problem for each file that has one, else counts and notes."""
-    corpus, problems = _try(source)
+    corpus, problems = _try(source, progress)
     if corpus is None:
         return Findings(problems=tuple(problems))
-    positives = [pair for pair in corpus.gold if pair.positive]
+    positives = sum(pair.positive for pair in corpus.gold)
     return Findings(
         notes=tuple(corpus.notes),
         left=corpus.count(Side.LEFT),
         right=corpus.count(Side.RIGHT),
-        positives=len(positives),
-        closed=sum(pair.closure for pair in positives),
-        negatives=len(corpus.gold) - len(positives),
+        positives=positives,
+        closed=sum(pair.closure for pair in corpus.gold),
+        negatives=len(corpus.gold) - positives,
     )
 
 
-def load(source: Source) -> Corpus:
-    """The corpus in the files.
+def load(source: Source, progress: Progress = no_progress) -> Corpus:
+    """The corpus in the files; its items lie on disk.
 
     Raises InputError where there is a problem.
     """
-    corpus, problems = _try(source)
+    corpus, problems = _try(source, progress)
     if corpus is None:
         raise InputError("; ".join(problems))
     return corpus
 
 
-def _try(source: Source) -> tuple[Corpus | None, list[str]]:
+def _try(source: Source, progress: Progress) -> tuple[Corpus | None, list[str]]:
     """The corpus, or what is wrong: both lists are read even where the first has a problem."""
     problems: list[str] = []
     notes: list[str] = []
     sides = [(source.left, Side.LEFT, source.left_columns)]
     if source.right is not None:
         sides.append((source.right, Side.RIGHT, source.right_columns or source.left_columns))
-    lists = []
+    items = Staging()
     for path, side, columns in sides:
         try:
-            lists.append(read_items(path, side, columns, notes, at_least=3 - len(sides)))
+            read_items(items, path, side, columns, notes, at_least=3 - len(sides), progress=progress)
         except InputError as error:
             problems.append(str(error))
     if problems:
         return None, problems
     try:
-        return make_corpus(lists[0], lists[1] if len(lists) > 1 else None, source.gold, source.gold_columns, notes), []
+        return make_corpus(items, source.right is None, source.gold, source.gold_columns, notes), []
     except InputError as error:
         return None, [str(error)]
 

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 from db.answers import label_counts
 from db.corpus.corpus import Corpus
 from db.corpus.split import split_corpus
-from db.domain import SIMULATED, AnswerKind, InputError, Kind, Settings, Side, Split
+from db.domain import SIMULATED, AnswerKind, InputError, Kind, Progress, Settings, Side, Split, no_progress
 from db.engine import artifacts, reading, writing
 from db.items import add_corpus, gold_label_counts, item_counts
 from db.models import Project
@@ -97,8 +97,8 @@ def split_as_set(corpus: Corpus, settings: Settings) -> Corpus:
     """
     if any(item.split is None for item in corpus.items):
         corpus = split_corpus(corpus, settings.evaluation_share, np.random.default_rng(settings.seed))
-    train = [item.side for item in corpus.items if item.split != Split.EVALUATION]
-    left, right = train.count(Side.LEFT), train.count(Side.RIGHT)
+    shares = corpus.shares()
+    left, right = (shares[side, Split.TRAIN] + shares[side, Split.BOTH] for side in (Side.LEFT, Side.RIGHT))
     if left < 2 if corpus.kind == Kind.SYMMETRIC else not (left and right):
         raise InputError(
             f"the split leaves {left + right} of {len(corpus.items)} items for training, which makes no pair: "
@@ -107,7 +107,9 @@ def split_as_set(corpus: Corpus, settings: Settings) -> Corpus:
     return corpus
 
 
-def create_project(engine: Engine, name: str, corpus: Corpus, settings: Settings) -> int:
+def create_project(
+    engine: Engine, name: str, corpus: Corpus, settings: Settings, progress: Progress = no_progress
+) -> int:
     """The id of the new project; all of it is stored or nothing.
 
     Where the corpus has another share of evaluation items than the settings, its own is stored. Raises InputError for
@@ -118,13 +120,12 @@ def create_project(engine: Engine, name: str, corpus: Corpus, settings: Settings
     settings = settings.model_copy(update={"evaluation_share": _share(corpus, settings.evaluation_share)})
     with writing(engine) as session:
         project = add_project(session, name, corpus.kind, settings.model_dump())
-        add_corpus(session, project.id, corpus)
+        add_corpus(session, project.id, corpus, progress)
         return project.id
 
 
 def _share(corpus: Corpus, wanted: float) -> float:
-    left = [item.split for item in corpus.items if item.side == Side.LEFT]
-    share = round(left.count(Split.EVALUATION) / len(left), 4)
+    share = round(corpus.shares()[Side.LEFT, Split.EVALUATION] / corpus.count(Side.LEFT), 4)
     return wanted if abs(share - wanted) < 0.01 else share
 
 

@@ -33,8 +33,10 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def compare(title: str, calls: dict[str, Callable[[], object]], work: float, unit: str, repeats: int = 3) -> None:
-    """Nothing; prints medians of interleaved runs, the rate, and each one's time against the first."""
+def compare(
+    title: str, calls: dict[str, Callable[[], object]], work: float, unit: str, repeats: int = 3
+) -> dict[str, float]:
+    """Median seconds of interleaved runs of each call; prints them, the rate, and each one's time against the first."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():
@@ -45,3 +47,4 @@ def compare(title: str, calls: dict[str, Callable[[], object]], work: float, uni
     print(f"\n{title} · {date.today()} · {platform.machine()}, {device}, torch {torch.__version__}")
     for name, median in medians.items():
         print(f"  {name:42s} {median:8.2f} s  {work / median:14,.0f} {unit}/s  {first / median:6.2f} × the first")
+    return medians

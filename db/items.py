@@ -1,5 +1,6 @@
 """Items, their identifiers and gold pairs: stored in bulk, counted, looked up."""
 
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
@@ -8,30 +9,39 @@ from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from db.corpus.corpus import Corpus
-from db.corpus.corpus import Item as CorpusItem
 from db.corpus.gold import GoldPair
-from db.domain import Side, Split
+from db.corpus.item import Item as CorpusItem
+from db.domain import Progress, Side, Split, no_progress
 from db.models import Base, Gold, Identifier, Item
 
 CHUNK = 10_000  # rows in one statement
 
 
-def add_corpus(session: Session, project_id: int, corpus: Corpus) -> None:
-    """Nothing; the items, identifiers and gold pairs of the corpus are stored.
+def add_corpus(session: Session, project_id: int, corpus: Corpus, progress: Progress = no_progress) -> None:
+    """Nothing; the items, identifiers and gold pairs of the corpus are stored, a chunk at a time.
 
     Item ids ascend in the order of the corpus, so that left < right holds for stored pairs too.
     """
-    _insert(session, Item, (_item(project_id, item) for item in corpus.items))
-    ids = session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)).all()
-    _insert(session, Identifier, _identifiers(project_id, ids, corpus.items))
+    n = len(corpus.items)
+    _insert(session, Item, (_item(project_id, item) for item in _reported(corpus.items, n, progress, "storing texts")))
+    stored = select(Item.id).where(Item.project_id == project_id).order_by(Item.id)
+    ids = array("q", session.scalars(stored.execution_options(yield_per=CHUNK)))  # 8 bytes each
+    _insert(session, Identifier, _identifiers(project_id, ids, _reported(corpus.items, n, progress, "storing ids")))
     _insert(session, Gold, (_gold(project_id, ids, pair) for pair in corpus.gold))
+
+
+def _reported(items: Iterable[CorpusItem], n: int, progress: Progress, stage: str) -> Iterator[CorpusItem]:
+    for i, item in enumerate(items):
+        if i % CHUNK == 0:
+            progress(stage, i / n)
+        yield item
 
 
 def _item(project_id: int, item: CorpusItem) -> dict[str, Any]:
     return {"project_id": project_id, "side": item.side, "split": item.split, "text": item.text}
 
 
-def _identifiers(project_id: int, ids: Sequence[int], items: Sequence[CorpusItem]) -> Iterator[dict[str, Any]]:
+def _identifiers(project_id: int, ids: Sequence[int], items: Iterable[CorpusItem]) -> Iterator[dict[str, Any]]:
     for id_, item in zip(ids, items, strict=True):
         for name in item.ids:
             yield {"project_id": project_id, "side": item.side, "external_id": name, "item_id": id_}

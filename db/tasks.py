@@ -239,14 +239,14 @@ def batch_progress(session: Session, project_id: int, sitting: bool = False) -> 
     batch = queue_of(session, project_id, sitting)
     if batch is None:
         return BatchProgress(**total)
-    tasks = _count_by_label(session, batch, Task.position < batch.size)
-    reserve = _count_by_label(session, batch, Task.position >= batch.size)
+    counts = _count_by_label(session, batch)
+    tasks = {answer: count for (in_batch, answer), count in counts.items() if in_batch}
     return BatchProgress(
         round_id=batch.id,
         number=batch.number or 0,
         size=sum(tasks.values()),
         answered=sum(tasks.values()) - tasks.get(None, 0),
-        reserve_left=reserve.get(None, 0),
+        reserve_left=counts.get((False, None), 0),
         **{name: tasks.get(answer, 0) for name, answer in _COUNTED.items()},
         **total,
     )
@@ -262,21 +262,21 @@ def _totals(session: Session, project_id: int) -> dict[str, int]:
 
 def unanswered(session: Session, batch: Round) -> int:
     """The number of the round's tasks, reserve included, whose pair nobody has labelled."""
-    return _count_by_label(session, batch, Task.position >= 0).get(None, 0)
+    return sum(count for (_, answer), count in _count_by_label(session, batch).items() if answer is None)
 
 
 _COUNTED = {"positives": AnswerKind.POSITIVE, "negatives": AnswerKind.NEGATIVE, "unsure": AnswerKind.UNSURE}
 
 
-def _count_by_label(session: Session, batch: Round, part: ColumnElement[bool]) -> dict[AnswerKind | None, int]:
-    """How many tasks of a part of the round carry each label; those without one under None."""
-    labels = _labels(batch)
+def _count_by_label(session: Session, batch: Round) -> dict[tuple[bool, AnswerKind | None], int]:
+    """How many tasks of the round itself (True) and of its reserve carry each label; those without one under None."""
+    labels, in_batch = _labels(batch), case((Task.position < batch.size, 1), else_=0).label("in_batch")
     same_pair = and_(labels.c.left_id == Task.left_id, labels.c.right_id == Task.right_id)
     rows = session.execute(
-        select(labels.c.answer, func.count())
+        select(in_batch, labels.c.answer, func.count())
         .select_from(Task)
         .outerjoin(labels, same_pair)
-        .where(Task.round_id == batch.id, part)
-        .group_by(labels.c.answer)
+        .where(Task.round_id == batch.id)
+        .group_by("in_batch", labels.c.answer)
     )
-    return {None if answer is None else AnswerKind(answer): count for answer, count in rows}
+    return {(bool(which), None if answer is None else AnswerKind(answer)): count for which, answer, count in rows}

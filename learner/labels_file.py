@@ -1,5 +1,6 @@
 """Labelled pairs in a file, as rows of a corpus: what a simulation, a label export or gold holds."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ def training_pairs(labelled: Labelled, corpus: Corpus, split: Corpus) -> Labelle
     return Labelled(labelled.left[kept], labelled.right[kept], labelled.label[kept])
 
 
-def _position(name: str, known: dict[str, int], path: Path, row: int, column: str) -> int:
+def _position(name: str, known: Mapping[str, int], path: Path, row: int, column: str) -> int:
     if name not in known:
         what = f"the id {shown(name)} is not among the {counted(len(known), 'id')} of its list"
         raise bad(f"{what}; correct it or remove the row", path, row, column)

@@ -3,25 +3,63 @@
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+from db.domain import Settings
 from learner.catalog import STRATEGIES
+from scripts import reference
 from tests.conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def test_every_strategy_is_in_the_readme_as_in_the_catalog() -> None:
-    rows = re.findall(r"^\| `([\w-]+)` \| (.+?) \| (.+?) \|$", README, flags=re.MULTILINE)
-    assert rows == [(name, entry.title, entry.description) for name, entry in STRATEGIES.items()]
+LINK = re.compile(r"\]\((?!https?:)([^)\s]*)\)")
+
+
+def prose(document: Path) -> str:
+    """The text of a page without its code."""
+    return re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of a page's headings, as a Markdown site makes them."""
+    headings = re.findall(r"^#+ (.+)$", prose(document), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links(document: Path) -> list[tuple[Path, str]]:
+    """The file and the anchor of each local link and image of a page."""
+    found = [target.partition("#") for target in LINK.findall(prose(document))]
+    return [((document.parent / path).resolve() if path else document, anchor) for path, _, anchor in found]
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_links_lead_somewhere(document) -> None:  # type: ignore[no-untyped-def]
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
-        assert (document.parent / target).exists(), f"{document.name}: {target} is missing"
+def test_links_lead_somewhere(document: Path) -> None:
+    for target, anchor in links(document):
+        assert target.exists(), f"{document.name}: {target} is missing"
+        if anchor:
+            assert anchor in anchors(target), f"{document.name}: {target.name} has no heading #{anchor}"
+
+
+def test_the_index_lists_every_page_and_the_readme_leads_to_it() -> None:
+    index = ROOT / "docs" / "index.md"
+    listed = [target for target, _ in links(index)]
+    assert sorted(listed) == sorted(page for page in (ROOT / "docs").glob("*.md") if page != index)
+    assert index in [target for target, _ in links(ROOT / "README.md")]
+
+
+def test_the_reference_is_as_the_code_is() -> None:
+    drifted = f"docs/reference.md is not as the code is: run `{reference.COMMAND}` and commit the page"
+    assert reference.PAGE.read_text() == reference.page(), drifted
+
+
+def test_the_reference_names_everything_there_is() -> None:
+    text = reference.PAGE.read_text()
+    assert [name for name in (*Settings.model_fields, *STRATEGIES) if f"| `{name}` |" not in text] == []
+    assert set(reference.ENVIRONMENT) == reference.variables()
 
 
 def test_the_requirements_for_a_gpu_differ_in_faiss_alone() -> None:

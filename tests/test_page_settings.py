@@ -146,3 +146,16 @@ def test_a_project_is_deleted_only_by_its_name(engine: Engine, project: int) -> 
 
 def test_without_a_project_the_page_says_so(engine: Engine, home: Path) -> None:
     assert open_page().info[0].value.startswith("There is no project yet.")
+
+
+def test_the_browser_is_told_of_every_initial_value_in_every_run(project: int) -> None:
+    page = open_page()
+    for _ in range(2):  # a run may be cut off before the browser has heard of what was set in it
+        for name, value in (("crowding", 0.25), ("first", 40), ("lexical", True), ("epochs", 2)):
+            widget = field(page, project, name).proto
+            assert not widget.set_value
+            assert widget.default == value
+        page.run()
+    page.get_by_key(f"settings_{project}_paper").click().run()
+    assert not page.warning
+    assert field(page, project, "first").value == PAPER_SETTINGS["first"]

@@ -70,14 +70,13 @@ def settings_form(
     container below each group, by its name: for what can only be drawn when everything entered is known. It has a
     button of its own, so it does not go into an `st.form`.
     """
-    for name, value in (Settings.model_validate({}).model_dump() | values).items():
-        st.session_state.setdefault(f"{key}_{name}", _as_typed(name, value))
+    initial = Settings.model_validate({}).model_dump() | values
     entered: dict[str, Any] = {}
     for group, fields in GROUPS.items():
         st.subheader(group, anchor=False)
         if group == "Batches":
             _paper_button(key)
-        entered |= _group(list(fields), key, fixed)
+        entered |= _group({name: _as_typed(name, initial[name]) for name in fields}, key, fixed)
         if places is not None:
             places[group] = st.container()
     return entered
@@ -116,44 +115,47 @@ def _use_paper_values(key: str) -> None:
         st.session_state[f"{key}_{name}"] = _as_typed(name, value)
 
 
-def _group(names: list[str], key: str, fixed: Collection[str]) -> dict[str, Any]:
+def _group(initial: dict[str, Any], key: str, fixed: Collection[str]) -> dict[str, Any]:
     entered: dict[str, Any] = {}
-    for name in (name for name in names if name in WIDE):
-        entered[name] = _widget(name, f"{key}_{name}", name in fixed)
-    narrow = [name for name in names if name not in WIDE]
+    for name in (name for name in initial if name in WIDE):
+        entered[name] = _widget(name, f"{key}_{name}", name in fixed, initial[name])
+    narrow = [name for name in initial if name not in WIDE]
     for start in range(0, len(narrow), 2):  # row by row, so that one column on a phone keeps the order
         for column, name in zip(st.columns(2, vertical_alignment="bottom"), narrow[start : start + 2], strict=False):
             with column:
-                entered[name] = _widget(name, f"{key}_{name}", name in fixed)
+                entered[name] = _widget(name, f"{key}_{name}", name in fixed, initial[name])
     return entered
 
 
-def _widget(name: str, key: str, disabled: bool) -> Any:
+def _widget(name: str, key: str, disabled: bool, initial: Any) -> Any:
     """The value of the field's widget; its kind follows from the field's type."""
+    # The initial value goes with the widget in every run. One set in the session's state would reach the browser in one
+    # run alone: where a click further up cuts that run off, the browser shows zeros, and sends them back.
     field = Settings.model_fields[name]
     common: dict[str, Any] = {"key": key, "help": _help(field), "disabled": disabled}
     if name == "guidelines":
-        return st.text_area(LABELS[name], height=160, **common)
+        return st.text_area(LABELS[name], initial, height=160, **common)
     if name == "strategy":
-        return _strategy(common)
+        return _strategy(common, initial)
     if field.annotation is bool:
-        return st.toggle(LABELS[name], **common)
+        return st.toggle(LABELS[name], initial, **common)
     if field.annotation is int:
-        return st.number_input(LABELS[name], step=1, **common)
+        return st.number_input(LABELS[name], value=initial, step=1, **common)
     if field.annotation is float:
         form, step = FORMATS[name]
-        return st.number_input(LABELS[name], format=form, step=step, **common)
+        return st.number_input(LABELS[name], value=initial, format=form, step=step, **common)
     if options := get_args(field.annotation):
-        return st.selectbox(LABELS[name], options, **common)
-    return st.text_input(LABELS[name], **common)
+        return st.selectbox(LABELS[name], options, options.index(initial), **common)
+    return st.text_input(LABELS[name], initial, **common)
 
 
-def _strategy(common: dict[str, Any]) -> str:
+def _strategy(common: dict[str, Any], initial: str) -> str:
     """The name of the chosen strategy, each explained in a line; those that need answers nobody has are not offered."""
-    current = st.session_state[common["key"]]
+    current = st.session_state.get(common["key"], initial)
     options = [name for name, entry in STRATEGIES.items() if entry.live or name == current]
     captions = [literal(STRATEGIES[name].description) for name in options]
-    return str(st.radio(LABELS["strategy"], options, format_func=_title, captions=captions, **common))
+    index = options.index(initial) if initial in options else 0
+    return str(st.radio(LABELS["strategy"], options, index, format_func=_title, captions=captions, **common))
 
 
 def _title(strategy: str) -> str:

@@ -1,5 +1,7 @@
 """A new project from files: chosen, looked at, checked, and only then stored."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from annotate.projects import create_project
 from annotate.wording import literal
 from db.corpus.corpus import Columns
 from db.corpus.files import preview
-from db.domain import InputError, Settings
+from db.domain import InputError, Progress, Settings
 
 ONE, TWO = "One list: which of these texts match each other?", "Two lists: which left texts match which right ones?"
 NO_LABEL = "(none: every pair is positive)"
@@ -114,9 +116,26 @@ def _stamp(source: Source) -> tuple[tuple[float, int], ...]:
     return tuple((stat.st_mtime, stat.st_size) for stat in stats)
 
 
-@st.cache_data(show_spinner="Checking the files …", max_entries=20)
 def _check(source: Source, stamp: tuple[tuple[float, int], ...]) -> Findings:
-    return check(source)
+    """What is in the files; they are read again only when one has changed."""
+    known: tuple[object, Findings] | None = st.session_state.get("checked")
+    if known is None or known[0] != (source, stamp):
+        with _progress() as progress:
+            known = (source, stamp), check(source, progress)
+        st.session_state["checked"] = known
+    return known[1]
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A progress function that draws a bar, which is gone afterwards."""
+    bar = st.progress(0.0, "Reading the files …")
+
+    def show(stage: str, done: float) -> None:
+        bar.progress(done, f"{literal(stage[0].upper() + stage[1:])} …")
+
+    yield show
+    bar.empty()
 
 
 def report(findings: Findings) -> None:
@@ -151,8 +170,9 @@ def create(name: str, source: Source | None, entered: dict[str, object], wrong: 
     if not pressed or source is None or wrong:
         return
     try:
-        with st.spinner("Storing the texts …"):
-            project_id = create_project(engine(), name, load(source), Settings.model_validate(entered))
+        with _progress() as progress:
+            corpus = load(source, progress)
+            project_id = create_project(engine(), name, corpus, Settings.model_validate(entered), progress)
             request_round(engine(), project_id)
     except InputError as error:
         st.error(literal(str(error)))

@@ -2,6 +2,7 @@
 
 import difflib
 import gzip
+import os
 import shutil
 import tempfile
 import zlib
@@ -15,25 +16,28 @@ import pyarrow
 
 from db.corpus import delimited, structured
 from db.corpus.cells import Row, bad, check, shown
-from db.domain import InputError
+from db.domain import InputError, Progress, no_progress
 
 __all__ = ["FORMATS", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
 
+BETWEEN = 10_000  # rows from one report of progress to the next
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
 
-def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def read_rows(path: Path, columns: Sequence[str], progress: Progress = no_progress) -> Iterator[Row]:
     """The rows of a table, with the values of these columns as text; reads in constant memory.
 
     Raises InputError, one line that names file, row and column, for anything that cannot be read.
     """
     _require(columns, column_names(path), path)
-    empty = True
+    read = 0
     with reading(path), opened(path) as stream:
         for row in _rows(path, stream, columns):
-            empty = False
+            if read % BETWEEN == 0:
+                progress(f"reading {path.name}", _share_read(stream))
+            read += 1
             yield check(row, columns, path)
-    if empty:
+    if not read:
         raise bad("there is a header but no row below it; add rows", path)
 
 
@@ -57,6 +61,12 @@ def preview(path: Path, n: int) -> tuple[list[str], list[Row]]:
     names = column_names(path)
     with reading(path), opened(path) as stream:
         return names, list(islice(_rows(path, stream, names, sparse=True), n))
+
+
+def _share_read(stream: IO[bytes]) -> float:
+    """How much of the file has been read, 0 to 1; of a packed one, how much of it as it lies on the disk."""
+    raw = stream.fileobj if isinstance(stream, gzip.GzipFile) else stream
+    return min(1.0, raw.tell() / max(1, os.fstat(raw.fileno()).st_size))
 
 
 def _format(path: Path) -> str:

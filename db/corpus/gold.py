@@ -1,6 +1,6 @@
 """Gold pairs: read, checked against the items, and closed transitively in a symmetric corpus."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from db.domain import InputError
 MAX_CLOSURE = 20_000_000  # pairs
 LABELS = {"1": True, "true": True, "positive": True, "0": False, "false": False, "negative": False}
 
-Positions = dict[str, int]
+Positions = Mapping[str, int]
 
 
 class GoldPair(NamedTuple):

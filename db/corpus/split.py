@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from db.corpus import graph
 from db.corpus.cells import bad, counted, shown
-from db.corpus.corpus import Corpus, Item
+from db.corpus.corpus import Corpus
 from db.corpus.files import column_names, read_rows
 from db.corpus.formula import guarded
 from db.corpus.gold import GoldPair
+from db.corpus.item import with_splits
 from db.domain import InputError, Kind, Side, Split
 
 COLUMNS = ("id", "side", "split")
@@ -28,7 +29,7 @@ def split_corpus(corpus: Corpus, share: float, rng: np.random.Generator, *, both
     """
     if not 0 <= share < 1:
         raise InputError(f"evaluation share: {share} is not in the range from 0 to below 1; take 0.3, for example")
-    left = sum(item.side == Side.LEFT for item in corpus.items)
+    left = corpus.count(Side.LEFT)
     joined = corpus.kind == Kind.SYMMETRIC or both_sides
     component = graph.components(len(corpus.items), ((p.left, p.right) for p in corpus.gold) if joined else ())
     drawn = _drawn(component[:left], share, rng)
@@ -38,8 +39,8 @@ def split_corpus(corpus: Corpus, share: float, rng: np.random.Generator, *, both
     splits = [Split.EVALUATION if chosen else Split.TRAIN for chosen in evaluation]
     if not joined:
         splits[left:] = [Split.BOTH] * (len(splits) - left)
-    items = [replace(item, split=split) for item, split in zip(corpus.items, splits, strict=True)]
-    return replace(corpus, items=items, notes=corpus.notes + _missed(evaluation[:left], share))
+    notes = corpus.notes + _missed(evaluation[:left], share)
+    return replace(corpus, items=with_splits(corpus.items, splits), notes=notes)
 
 
 def _draw_right(
@@ -54,10 +55,13 @@ def _draw_right(
 
 def _drawn(component: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Which items are drawn: whole components in random order as long as they fit, then the one best exchange."""
-    names, which, sizes = np.unique(component, return_inverse=True, return_counts=True)
-    taken = np.zeros(len(names), dtype=bool)
+    counts = np.bincount(component)
+    which, sizes = (np.cumsum(counts > 0) - 1)[component], counts[counts > 0]
+    taken = np.zeros(len(sizes), dtype=bool)
     wanted = min(round(share * len(component)), len(component) - 1)
-    for part in rng.permutation(len(names)):
+    for part in rng.permutation(len(sizes)):
+        if not wanted:
+            break
         if sizes[part] <= wanted:
             taken[part] = True
             wanted -= int(sizes[part])
@@ -114,11 +118,10 @@ def read_split(path: Path, corpus: Corpus) -> Corpus:
     A bipartite corpus of which it names no right item has `both` on its right side; a symmetric one needs no
     column `side`. Raises InputError for unknown ids, sides and splits, and for an item in two splits.
     """
-    splits = _stated(path, corpus)
-    if corpus.kind == Kind.BIPARTITE and not any(corpus.items[i].side == Side.RIGHT for i in splits):
-        splits |= {i: Split.BOTH for i, item in enumerate(corpus.items) if item.side == Side.RIGHT}
-    items = [replace(item, split=splits.get(i)) for i, item in enumerate(corpus.items)]
-    return _without_unnamed(replace(corpus, items=items), path)
+    splits, left = _stated(path, corpus), corpus.count(Side.LEFT)
+    if corpus.kind == Kind.BIPARTITE and not any(i >= left for i in splits):
+        splits |= dict.fromkeys(range(left, len(corpus.items)), Split.BOTH)
+    return _without_unnamed(corpus, splits, path)
 
 
 def _stated(path: Path, corpus: Corpus) -> dict[int, Split]:
@@ -158,16 +161,12 @@ def _one_of(value: str, allowed: Iterable[str], path: Path, row: int, column: st
     return word
 
 
-def _without_unnamed(corpus: Corpus, path: Path) -> Corpus:
-    kept = [i for i, item in enumerate(corpus.items) if item.split is not None]
-    place = {old: new for new, old in enumerate(kept)}
-    gold = [
-        pair._replace(left=place[pair.left], right=place[pair.right])
-        for pair in corpus.gold
-        if pair.left in place and pair.right in place
-    ]
-    items = [corpus.items[i] for i in kept]
-    notes = corpus.notes + _dropped(corpus, len(items), len(gold), path) + _separated(items, gold, path)
+def _without_unnamed(corpus: Corpus, splits: dict[int, Split], path: Path) -> Corpus:
+    place = {old: new for new, old in enumerate(sorted(splits))}
+    gold = [pair for pair in corpus.gold if pair.left in place and pair.right in place]
+    notes = corpus.notes + _dropped(corpus, len(place), len(gold), path) + _separated(splits, gold, path)
+    gold = [pair._replace(left=place[pair.left], right=place[pair.right]) for pair in gold]
+    items = with_splits(corpus.items, [splits.get(i) for i in range(len(corpus.items))])
     return replace(corpus, items=items, gold=gold, notes=notes)
 
 
@@ -180,8 +179,8 @@ def _dropped(corpus: Corpus, items: int, gold: int, path: Path) -> list[str]:
     ]
 
 
-def _separated(items: list[Item], gold: list[GoldPair], path: Path) -> list[str]:
-    apart = sum({items[pair.left].split, items[pair.right].split} == {Split.TRAIN, Split.EVALUATION} for pair in gold)
+def _separated(splits: dict[int, Split], gold: list[GoldPair], path: Path) -> list[str]:
+    apart = sum({splits[pair.left], splits[pair.right]} == {Split.TRAIN, Split.EVALUATION} for pair in gold)
     if not apart:
         return []
     return [f"{path.name}: left out: {counted(apart, 'gold pair')} of a train item and an evaluation item."]

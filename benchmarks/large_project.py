@@ -1,0 +1,95 @@
+"""A project as large as pages must bear, inserted directly: no file is read, no model trained."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Engine, func, insert, select
+from sqlalchemy.orm import Session
+
+from db.corpus.corpus import Corpus, Item
+from db.corpus.gold import GoldPair
+from db.domain import AnswerKind, Kind, Settings, Side, Split, batch_size_of
+from db.engine import reading, writing
+from db.evaluations import matchers_with_evaluations
+from db.items import CHUNK, add_corpus
+from db.models import Answer, Evaluation, Matcher, Round, Task
+from db.models import Item as StoredItem
+from db.projects import add_project
+from db.tasks import add_tasks
+from tests.measured import make_measured_project
+
+NAME = "Large"
+FIRST = 2_048  # pairs of the first batch, the paper's
+RESERVE = 500  # tasks after each batch
+GOLD = 20_000  # known positives
+ANNOTATORS, EVERY_POSITIVE = 5, 5  # one answer in five is positive
+
+
+def make_large_project(engine: Engine, items: int, labels: int) -> int:
+    """The id of the newest project, with this many items and labels: answered batches, the last one nearly so.
+
+    Its matchers have the figures of a small measured project, which is made too.
+    """
+    small = make_measured_project(engine, name="Small")
+    with reading(engine) as session:
+        figures = [evaluation for _, evaluation in matchers_with_evaluations(session, small) if evaluation is not None]
+    settings = Settings(first=FIRST, auto_train=False)
+    with writing(engine) as session:
+        project = add_project(session, NAME, Kind.SYMMETRIC, settings.model_dump())
+        add_corpus(session, project.id, Corpus(Kind.SYMMETRIC, [_item(i, items) for i in range(items)], _gold(items)))
+        number = 0
+        while labels > 0:
+            size = batch_size_of(number, settings.first, settings.growth)
+            _add_matcher(session, project.id, number, figures[min(number, len(figures) - 1)])
+            number += 1
+            _answer(session, _add_batch(session, project.id, number, size), min(labels, size))
+            labels -= size
+        return project.id
+
+
+def _item(place: int, items: int) -> Item:
+    split = Split.EVALUATION if place >= 0.7 * items else Split.TRAIN
+    text = f"how do I {place % 97} reset the password of account number {place} on the system {place % 1013}"
+    return Item((f"row-{place}",), Side.LEFT, text, split)
+
+
+def _gold(items: int) -> list[GoldPair]:
+    n = min(GOLD, items // 8)
+    return [GoldPair(items - 2 * i - 2, items - 2 * i - 1, True) for i in range(n)]
+
+
+def _add_matcher(session: Session, project_id: int, number: int, figures: Evaluation) -> None:
+    matcher = Matcher(project_id=project_id, number=number, encoder="all-MiniLM-L6-v2", w=15.0, b=-9.0)
+    session.add(matcher)
+    session.flush()
+    names = ("pairs", "positives", "estimates", "curve", "histogram")
+    session.add(Evaluation(matcher_id=matcher.id, **{name: getattr(figures, name) for name in names}))
+
+
+def _add_batch(session: Session, project_id: int, number: int, size: int) -> Round:
+    batch = Round(project_id=project_id, number=number, strategy="uncertainty", size=size)
+    session.add(batch)
+    session.flush()
+    first = session.scalar(select(func.min(StoredItem.id)).where(StoredItem.project_id == project_id)) or 0
+    add_tasks(session, _tasks(batch, first))
+    return batch
+
+
+def _tasks(batch: Round, first: int) -> Iterator[dict[str, Any]]:
+    n, number = batch.size + RESERVE, batch.number or 0
+    for position in range(n):
+        yield {"project_id": batch.project_id, "round_id": batch.id, "position": position, "p": 0.5,
+               "strategy": batch.strategy, "score": 0.9 - 0.5 * position / n,
+               "left_id": first + position, "right_id": first + position + number}  # fmt: skip
+
+
+def _answer(session: Session, batch: Round, answered: int) -> None:
+    wanted = select(Task.id, Task.left_id, Task.right_id, Task.position).where(Task.round_id == batch.id)
+    rows = [
+        {"project_id": batch.project_id, "task_id": id_, "left_id": left, "right_id": right, "seconds": 2.5,
+         "annotator": f"annotator {position % ANNOTATORS}", "key": f"{id_}",
+         "answer": AnswerKind.NEGATIVE if position % EVERY_POSITIVE else AnswerKind.POSITIVE}
+        for id_, left, right, position in session.execute(wanted.where(Task.position < answered))
+    ]  # fmt: skip
+    for start in range(0, len(rows), CHUNK):
+        session.execute(insert(Answer), rows[start : start + CHUNK])

@@ -1,0 +1,65 @@
+"""What a benchmark reports, and the table of docs/benchmarks.md that is made of it."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+PAGE, RESULTS = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks.json"
+BEGIN, END = "<!-- figures: rewritten by make bench -->", "<!-- end of figures -->"
+HEADER = ("what", "peer or floor", "ours", "ratio", "target", "met", "when, where")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table: medians of repeats, in words; the ratio is against the peer or floor in the same run."""
+
+    what: str
+    ours: str
+    target: str
+    met: bool
+    peer: str = "–"
+    ratio: float | None = None
+
+
+Measure = Callable[[bool], list[Row]]  # whether it must be quick -> rows
+
+
+def stored(path: Path = RESULTS) -> dict[str, dict[str, Any]]:
+    """What every benchmark reported last, by its name."""
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def store(name: str, rows: Sequence[Row], about: Mapping[str, str], path: Path = RESULTS) -> None:
+    """Nothing; the rows are the benchmark's newest ones."""
+    results = stored(path) | {name: {**about, "rows": [asdict(row) for row in rows]}}
+    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+
+
+def table(results: Mapping[str, Mapping[str, Any]], order: Sequence[str]) -> str:
+    """The figures as a Markdown table, benchmarks in this order, and the command of each below it."""
+    names = [name for name in order if name in results]
+    lines = [HEADER, tuple("---" for _ in HEADER)]
+    lines += [_line(Row(**row), results[name]) for name in names for row in results[name]["rows"]]
+    rows = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return rows + "\n\n" + "\n".join(f"- {name}: `{results[name]['command']}`" for name in names)
+
+
+def _line(row: Row, about: Mapping[str, str]) -> tuple[str, ...]:
+    ratio = "–" if row.ratio is None else f"{row.ratio:.2f}"
+    where = f"{about['date']}, {about['machine']}, load {about['load']}"
+    return row.what, row.peer, row.ours, ratio, row.target, "yes" if row.met else "**no**", where
+
+
+def rewrite(text: str, figures: str) -> str:
+    """The page with these figures between its marks.
+
+    Raises ValueError where the marks are missing.
+    """
+    pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+    if not pattern.search(text):
+        raise ValueError(f"{PAGE.name} has lost its marks: put {BEGIN} and {END} where the table belongs")
+    return pattern.sub(lambda _: f"{BEGIN}\n{figures}\n{END}", text)

@@ -1,0 +1,51 @@
+"""One text of a corpus, and how items are given their splits without being copied."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import overload
+
+from db.domain import Side, Split
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One text; identical texts of one side are one item with several ids."""
+
+    ids: tuple[str, ...]
+    side: Side
+    text: str
+    split: Split | None = None
+
+
+def with_splits(items: Sequence[Item], splits: Sequence[Split | None]) -> Sequence[Item]:
+    """The items, each with its split; those without one are left out.
+
+    A list where the items are one, else a view that reads them where they are.
+    """
+    view = _WithSplits(items, splits)
+    return list(view) if isinstance(items, list) else view
+
+
+class _WithSplits(Sequence[Item]):
+    def __init__(self, items: Sequence[Item], splits: Sequence[Split | None]) -> None:
+        self._items = items
+        self._splits = splits
+        self._kept = [i for i, split in enumerate(splits) if split is not None] if None in splits else range(len(items))
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __iter__(self) -> Iterator[Item]:
+        for item, split in zip(self._items, self._splits, strict=True):
+            if split is not None:
+                yield Item(item.ids, item.side, item.text, split)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(len(self))[index]]
+        place = self._kept[index]
+        return replace(self._items[place], split=self._splits[place])

@@ -1,0 +1,118 @@
+"""Items on their way from files to a project: on disk, so that no number of texts fills the memory."""
+
+import hashlib
+import sqlite3
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple, overload
+
+from db.corpus.item import Item
+from db.domain import Side
+
+CACHE = 32 * 1024  # KiB of the file that are kept in memory
+TABLES = """
+CREATE TABLE texts (place INTEGER PRIMARY KEY, side TEXT, digest BLOB, text TEXT);
+CREATE UNIQUE INDEX texts_by_digest ON texts (side, digest);
+CREATE TABLE names (side TEXT, name TEXT, row INTEGER, place INTEGER, PRIMARY KEY (side, name)) WITHOUT ROWID;
+CREATE INDEX names_by_place ON names (place, row);
+"""
+ITEMS = "SELECT place, texts.side, text, name FROM texts JOIN names USING (place) WHERE place >= ? ORDER BY place, row"
+
+
+class Named(NamedTuple):
+    """Where an id was first seen."""
+
+    row: int  # of the file
+    place: int  # of the item
+
+
+class Staging(Sequence[Item]):
+    """Items in the order in which they were added, in a file that goes with this object."""
+
+    def __init__(self) -> None:
+        self.file = sqlite3.connect("", check_same_thread=False, isolation_level=None)
+        weakref.finalize(self, self.file.close)
+        self.file.executescript(f"PRAGMA cache_size = -{CACHE}; PRAGMA journal_mode = OFF; {TABLES} BEGIN")
+        self._size = 0
+
+    def add(self, side: Side, name: str, row: int, text: str, key: str) -> Named | None:
+        """Nothing, and the id names the item of this side whose text has this identity, which may be a new one.
+
+        Where the id was seen before, if it was: the items are then of no more use.
+        """
+        values = (self._size, side.value, _digest(key), text)
+        added = self.file.execute("INSERT INTO texts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", values).rowcount
+        place = self._size if added else self.place_of(side, key)
+        self._size += added
+        try:
+            self.file.execute("INSERT INTO names VALUES (?, ?, ?, ?)", (side.value, name, row, place))
+        except sqlite3.IntegrityError:
+            return self.named(side, name)
+        return None
+
+    def named(self, side: Side, name: str) -> Named | None:
+        """Where this id of this side was first seen, if anywhere."""
+        found = self.file.execute("SELECT row, place FROM names WHERE side = ? AND name = ?", (side, name)).fetchone()
+        return found and Named(*found)
+
+    def place_of(self, side: Side, key: str) -> int | None:
+        """The position of the item of this side whose text has this identity, if there is one."""
+        wanted = "SELECT place FROM texts WHERE side = ? AND digest = ?"
+        found = self.file.execute(wanted, (side, _digest(key))).fetchone()
+        return found and int(found[0])
+
+    def shared(self, start: int) -> tuple[int, int, list[str]]:
+        """Of the items from this position on: how many have several ids, how many ids, and the first two of these."""
+        several = "SELECT place, count(*) AS n FROM names WHERE place >= ? GROUP BY place HAVING n > 1"
+        counted = f"SELECT count(*), coalesce(sum(n), 0), min(place) FROM ({several})"
+        items, ids, first = self.file.execute(counted, (start,)).fetchone()
+        names = self.file.execute("SELECT name FROM names WHERE place = ? ORDER BY row LIMIT 2", (first,))
+        return items, ids, [name for (name,) in names]
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Item]:
+        return self._from(0)
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(self._size)[index]]
+        return next(self._from(range(self._size)[index]))
+
+    def _from(self, place: int) -> Iterator[Item]:
+        for _, group in groupby(self.file.execute(ITEMS, (place,)), key=itemgetter(0)):
+            rows = list(group)
+            yield Item(tuple(name for *_, name in rows), Side(rows[0][1]), rows[0][2])
+
+
+class Places(Mapping[str, int]):
+    """The position of the item of each id of one side, looked up on disk."""
+
+    def __init__(self, items: Staging, side: Side) -> None:
+        self._items = items
+        self._side = side
+
+    def __getitem__(self, name: str) -> int:
+        found = self._items.named(self._side, name)
+        if found is None:
+            raise KeyError(name)
+        return found.place
+
+    def __iter__(self) -> Iterator[str]:
+        rows = self._items.file.execute("SELECT name FROM names WHERE side = ? ORDER BY place, row", (self._side,))
+        return (name for (name,) in rows)
+
+    def __len__(self) -> int:
+        return int(self._items.file.execute("SELECT count(*) FROM names WHERE side = ?", (self._side,)).fetchone()[0])
+
+
+def _digest(key: str) -> bytes:
+    # 128 bits: among a billion different texts, two would share it with a probability of 10⁻²¹.
+    return hashlib.blake2b(key.encode(), digest_size=16).digest()

@@ -1,0 +1,171 @@
+"""docs/reference.md from the code: commands, settings, strategies, environment variables.
+
+python -m scripts.reference          (`make reference`)
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any, get_args
+
+import typer
+from pydantic.fields import FieldInfo
+
+from annotate.__main__ import app as annotate_app
+from annotate.components.settings_form import GROUPS
+from db.domain import PAPER_SETTINGS, SIMULATED, Settings
+from learner.catalog import STRATEGIES
+from learner.cli import app as learner_app
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "reference.md"
+COMMAND = "make reference"
+TYPES = {"str": "text", "Path": "file", "int": "whole number", "float": "number"}
+BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+ENVIRONMENT = {
+    "ALLPAIRS_HOME": "Folder of the database, the job queue, models and vectors. Default: `.allpairs` in the working "
+    "folder. Several machines share one folder, as they share one database.",
+    "ALLPAIRS_DATABASE_URL": "A PostgreSQL database instead of the SQLite file, for the job queue too: "
+    "`postgresql://user:password@host/name`.",
+    "ALLPAIRS_DEMO": "`0`: an empty database gets no demo project.",
+    "ALLPAIRS_DATA": "Folder of the real data that slow tests and benchmarks read. Default: `../shared/data`.",
+}
+
+
+def page() -> str:
+    """The text of docs/reference.md."""
+    parts = [_head(), _settings(), _strategies(), _environment()]
+    for name, app in (("annotate", annotate_app), ("learner", learner_app)):
+        parts += [f"## python -m {name}", *_commands(typer.main.get_command(app), f"python -m {name}")]
+    return "\n\n".join(parts) + "\n"
+
+
+def _head() -> str:
+    return (
+        "# Reference\n\n"
+        f"Made from the code by `{COMMAND}`: change the code, not this page. Every command prints its own part with "
+        "`--help`.\n\n"
+        "- [Settings of a project](#settings-of-a-project)\n- [Strategies](#strategies)\n"
+        "- [Environment variables](#environment-variables)\n- [python -m annotate](#python--m-annotate)\n"
+        "- [python -m learner](#python--m-learner)"
+    )
+
+
+def _settings() -> str:
+    rows = [_setting(name, label) for fields in GROUPS.values() for name, label in fields.items()]
+    shown = {name for fields in GROUPS.values() for name in fields}
+    rows += [_setting(name, "–") for name in Settings.model_fields if name not in shown]
+    paper = ", ".join(f"`{name}` {value}" for name, value in PAPER_SETTINGS.items())
+    return (
+        "## Settings of a project\n\n"
+        "The pages *New project* and *Settings* show them by the names of the second column; files of experiments use "
+        f"those of the first.\n\n{_table(('setting', 'on the page', 'value', 'default', 'what it does'), rows)}\n\n"
+        f"“Use the paper's values” sets {paper}."
+    )
+
+
+def _setting(name: str, label: str) -> tuple[str, ...]:
+    field = Settings.model_fields[name]
+    about = field.description or ""
+    only = " For simulations only." if name in SIMULATED else ""
+    return f"`{name}`", label, _value(name, field), _shown(field.default), about + only
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    return "(empty)" if default == "" else f"`{default}`"
+
+
+def _value(name: str, field: FieldInfo) -> str:
+    if name == "strategy":
+        return "one of the [strategies](#strategies)"
+    if options := get_args(field.annotation):
+        return ", ".join(f"`{option}`" for option in options)
+    if field.annotation is bool:
+        return "on, off"
+    bounds = (f"{sign} {getattr(bound, kind):,}" for bound in field.metadata for kind, sign in BOUNDS.items()
+              if hasattr(bound, kind))  # fmt: skip
+    return ", ".join([TYPES[getattr(field.annotation, "__name__", "")], *bounds])
+
+
+def _strategies() -> str:
+    rows = [
+        (f"`{name}`", entry.title, entry.description, "projects and simulations" if entry.live else "simulations")
+        for name, entry in STRATEGIES.items()
+    ]
+    return f"## Strategies\n\n{_table(('name', 'title', 'what it chooses', 'for'), rows)}"
+
+
+def _environment() -> str:
+    rows = [(f"`{name}`", about) for name, about in ENVIRONMENT.items()]
+    return f"## Environment variables\n\n{_table(('variable', 'what it does'), rows)}"
+
+
+def variables() -> set[str]:
+    """The project's environment variables that the code reads."""
+    sources = (path.read_text() for folder in ("annotate", "benchmarks", "db", "learner") for path in _files(folder))
+    return {name for source in sources for name in re.findall(r"environ\S*?[\[(]\s*\"(ALLPAIRS_\w+)", source)}
+
+
+def _files(folder: str) -> Iterator[Path]:
+    return (ROOT / folder).rglob("*.py")
+
+
+def _commands(command: Any, name: str) -> Iterator[str]:
+    """A section for each command, those of a group after one another."""
+    if children := getattr(command, "commands", None):
+        for child in children:
+            yield from _commands(children[child], f"{name} {child}")
+        return
+    about, *more = [" ".join(part.split()) for part in (command.help or "").split("\n\n")]
+    yield f"### {name.removeprefix('python -m ')}\n\n{about}"
+    for part in more:
+        yield f"```\n{part.removeprefix('Example: ')}\n```" if part.startswith("Example: ") else part
+    if rows := [_parameter(parameter) for parameter in command.params if not parameter.hidden]:
+        yield _table(("argument or option", "value", "default", "what it does"), rows)
+
+
+def _parameter(parameter: Any) -> tuple[str, ...]:
+    argument = isinstance(parameter, typer.core.TyperArgument)
+    names = [parameter.name.upper()] if argument else [*parameter.opts, *parameter.secondary_opts]
+    about, default = _apart(parameter.help or "")
+    return ", ".join(f"`{name}`" for name in names), _kind(parameter), default or _default(parameter), about
+
+
+def _apart(about: str) -> tuple[str, str]:
+    """A help text without the default that it ends with, and that default, where the option itself has none."""
+    found = re.fullmatch(r"(.*) \[default: (.*)\]", about)
+    return (found[1], f"`{found[2]}`") if found else (about, "")
+
+
+def _kind(parameter: Any) -> str:
+    annotation = parameter.type_descriptor.annotation
+    kind = (get_args(annotation) or (annotation,))[0]
+    if getattr(parameter, "is_flag", False):
+        return ""
+    if issubclass(kind, Enum):
+        return ", ".join(f"`{member.value}`" for member in kind)
+    return TYPES[kind.__name__] + (", repeatable" if parameter.multiple else "")
+
+
+def _default(parameter: Any) -> str:
+    if parameter.required:
+        return "required"
+    return "" if parameter.default is None else _shown(parameter.default)
+
+
+def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    lines = [tuple(header)]
+    lines += [tuple("---" for _ in lines[0]), *(tuple(cell.replace("|", "\\|") for cell in row) for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main() -> None:
+    """Nothing; the page is as the code is."""
+    PAGE.write_text(page())
+
+
+if __name__ == "__main__":
+    main()

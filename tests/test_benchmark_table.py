@@ -1,0 +1,79 @@
+"""The table of benchmarks: what a row says, what is kept, and that every benchmark named is there."""
+
+import inspect
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from benchmarks import __main__ as bench
+from benchmarks.table import BEGIN, END, PAGE, Row, rewrite, store, stored, table
+
+ABOUT = {"date": "2026-11-21", "machine": "2 cores", "load": "7.5", "command": "python -m benchmarks --only encode"}
+ROW = Row(what="encode", peer="peer: 100/s", ours="150/s", ratio=1.5, target="≥ 1.2", met=True)
+
+
+@pytest.mark.parametrize("name", bench.BENCHMARKS)
+def test_every_benchmark_measures(name: str) -> None:
+    assert list(inspect.signature(bench.measure_of(name)).parameters) == ["quick"]
+
+
+def test_rows_are_kept_by_benchmark_and_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    store("encode", [ROW, ROW], ABOUT, path)
+    store("search", [ROW], ABOUT, path)
+    store("encode", [ROW], ABOUT, path)
+    assert {name: len(found["rows"]) for name, found in stored(path).items()} == {"encode": 1, "search": 1}
+
+
+def test_a_missed_target_is_said_and_nothing_is_made_up(tmp_path: Path) -> None:
+    path = tmp_path / "results.json"
+    store("encode", [ROW, Row("import", "400 s", "≤ 300 s", met=False)], ABOUT, path)
+    lines = table(stored(path), ("search", "encode")).splitlines()
+    assert lines[2] == "| encode | peer: 100/s | 150/s | 1.50 | ≥ 1.2 | yes | 2026-11-21, 2 cores, load 7.5 |"
+    assert lines[3] == "| import | – | 400 s | – | ≤ 300 s | **no** | 2026-11-21, 2 cores, load 7.5 |"
+    assert lines[-1] == "- encode: `python -m benchmarks --only encode`"
+
+
+def test_the_page_is_rewritten_between_its_marks_alone() -> None:
+    page = f"above\n{BEGIN}\nold\n{END}\nbelow"
+    assert rewrite(page, r"new \1") == f"above\n{BEGIN}\nnew \\1\n{END}\nbelow"
+    with pytest.raises(ValueError, match="lost its marks"):
+        rewrite("no marks", "new")
+
+
+def test_the_page_shows_the_figures_that_are_kept() -> None:
+    assert rewrite(PAGE.read_text(), table(stored(), bench.BENCHMARKS)) == PAGE.read_text(), "run make bench"
+
+
+def test_a_benchmark_that_fails_keeps_its_last_figures(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(name: str, quick: bool) -> list[Row]:
+        raise subprocess.CalledProcessError(3, name)
+
+    kept: list[str] = []
+    monkeypatch.setattr(bench, "run", fail)
+    monkeypatch.setattr(bench, "store", lambda name, *_: kept.append(name))
+    assert not bench.attempt("encode", quick=False)
+    assert "error: encode failed (exit code 3); its last figures stay" in capsys.readouterr().err
+    monkeypatch.setattr(bench, "run", lambda name, quick: [ROW])
+    assert bench.attempt("encode", quick=True)
+    assert kept == []
+    assert bench.attempt("encode", quick=False)
+    assert kept == ["encode"]
+
+
+def test_rows_go_to_stdout_as_json_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def measure(quick: bool) -> list[Row]:
+        print("chatter")
+        return [ROW]
+
+    monkeypatch.setattr(bench, "measure_of", lambda name: measure)
+    bench.print_rows("encode", quick=True)
+    printed = capsys.readouterr()
+    assert [Row(**row) for row in json.loads(printed.out)] == [ROW]
+    assert printed.err == "chatter\n"
