@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import Select, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
 from db.domain import AnswerKind, Purpose
-from db.models import Answer, Item, Task
+from db.models import Answer, Item, PairLabel, Task
 
 
 @dataclass(frozen=True)
@@ -25,19 +25,16 @@ class Label:
     task_id: int | None
 
 
-def counting_ids(project_id: int, up_to: int | None = None, round_id: int | None = None) -> Select[int]:
-    """The ids of the answers that count, at most one for each pair, as a part of other selects.
+def counting_ids(project_id: int, up_to: int | None = None) -> Select[int]:
+    """The ids of the answers that count, or did when answer `up_to` was the last one: at most one for each pair.
 
-    An annotator's last answer on a pair counts unless it is retracted; a skip is no answer. Where several annotators
-    answered, the last of their answers counts. `round_id`: only the pairs of this round, whoever put them up.
+    As a part of other selects. An annotator's last answer on a pair counts unless it is retracted; a skip is no answer.
+    Where several annotators answered, the last of their answers counts.
     """
+    if up_to is None:
+        return select(PairLabel.answer_id).where(PairLabel.project_id == project_id)
     own = select(func.max(Answer.id)).where(Answer.project_id == project_id, Answer.answer != AnswerKind.SKIP)
-    if up_to is not None:
-        own = own.where(Answer.id <= up_to)
-    if round_id is not None:
-        same_pair = and_(Answer.left_id == Task.left_id, Answer.right_id == Task.right_id)
-        own = own.join(Task, same_pair).where(Task.round_id == round_id)
-    own = own.group_by(Answer.left_id, Answer.right_id, Answer.annotator)
+    own = own.where(Answer.id <= up_to).group_by(Answer.left_id, Answer.right_id, Answer.annotator)
     kept = select(func.max(Answer.id)).where(Answer.id.in_(own), Answer.answer != AnswerKind.RETRACT)
     return kept.group_by(Answer.left_id, Answer.right_id)
 
@@ -51,15 +48,14 @@ def current_labels(session: Session, project_id: int, up_to: int | None = None) 
 
 def label_counts(session: Session, project_id: int) -> dict[AnswerKind, int]:
     """How many pairs of the project carry each label."""
-    counted = select(Answer.answer, func.count()).where(Answer.id.in_(counting_ids(project_id)))
-    return {AnswerKind(answer): count for answer, count in session.execute(counted.group_by(Answer.answer))}
+    counted = select(PairLabel.answer, func.count()).where(PairLabel.project_id == project_id)
+    return {AnswerKind(answer): count for answer, count in session.execute(counted.group_by(PairLabel.answer))}
 
 
 def purpose_counts(session: Session, project_id: int) -> dict[tuple[Purpose, AnswerKind], int]:
     """How many pairs of the project carry each label, by what the task was for; imported labels are for training."""
-    purpose = func.coalesce(Task.purpose, Purpose.TRAIN)
-    counted = select(purpose, Answer.answer, func.count()).outerjoin(Task, Task.id == Answer.task_id)
-    rows = session.execute(counted.where(Answer.id.in_(counting_ids(project_id))).group_by(purpose, Answer.answer))
+    counted = select(PairLabel.purpose, PairLabel.answer, func.count()).where(PairLabel.project_id == project_id)
+    rows = session.execute(counted.group_by(PairLabel.purpose, PairLabel.answer))
     return {(Purpose(what), AnswerKind(answer)): count for what, answer, count in rows}
 
 

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from db.answers import counting_ids
 from db.domain import AnswerKind, DesignKind, Purpose
-from db.models import Answer, Design, Round, Task
+from db.models import Answer, Design, PairLabel, Round, Task
 from db.tasks import add_tasks
 
 
@@ -91,9 +91,8 @@ def add_audit_tasks(session: Session, batch: Round, design: Design, rows: Iterab
 
 def drop_unanswered(session: Session, sitting: Round) -> int:
     """The number of tasks that are left of the sitting: those whose pair is labelled. An empty sitting is gone."""
-    counting = counting_ids(sitting.project_id, round_id=sitting.id)
-    same_pair = and_(Answer.left_id == Task.left_id, Answer.right_id == Task.right_id)
-    labelled = select(Answer.id).where(same_pair, Answer.id.in_(counting)).exists()
+    same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
+    labelled = select(PairLabel.answer_id).where(same_pair).exists()
     mine = Task.round_id == sitting.id
     session.execute(delete(Task).where(mine, ~labelled).execution_options(synchronize_session=False))
     sitting.size = session.scalar(select(func.count()).select_from(Task).where(mine)) or 0

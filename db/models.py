@@ -223,6 +223,19 @@ class Answer(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
+class PairLabel(Base):
+    """The label of one pair as it stands. A trigger on `answers` keeps it (migration 0005); nobody else writes here."""
+
+    __tablename__ = "labels"
+    __table_args__ = (Index("ix_labels_counted", "project_id", "purpose", "answer"),)
+    left_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    right_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
+    answer_id: Mapped[int] = mapped_column(index=True)
+    answer: Mapped[AnswerKind]
+    purpose: Mapped[Purpose]  # of the task that was answered; imported labels are for training
+
+
 class Job(Base):
     """How far a job is. DBOS owns the job itself; this row is what pages show of it."""
 

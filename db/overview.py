@@ -8,8 +8,8 @@ from typing import Any
 from sqlalchemy import CTE, and_, func, literal, select, true, union_all
 from sqlalchemy.orm import Session
 
-from db.domain import LABELS, AnswerKind
-from db.models import Answer, Evaluation, Matcher, Project, Round, Task
+from db.domain import LABELS
+from db.models import Answer, Evaluation, Matcher, PairLabel, Project, Round, Task
 
 
 @dataclass(frozen=True)
@@ -61,17 +61,11 @@ def _newest_rounds(project_ids: Collection[int]) -> CTE:
 
 
 def _answered(session: Session, newest: CTE) -> dict[int, int]:
-    """For each project: how many pairs of its newest batch carry a label (see `db.answers.counting_ids`)."""
-    same_pair = and_(
-        Answer.project_id == Task.project_id, Answer.left_id == Task.left_id, Answer.right_id == Task.right_id
-    )
-    acts = select(newest.c.project_id, Task.id.label("task_id"), func.max(Answer.id).label("last"))
-    acts = acts.join_from(newest, Task, and_(Task.round_id == newest.c.id, Task.position < newest.c.size))
-    own = acts.join(Answer, same_pair).where(Answer.answer != AnswerKind.SKIP)
-    each = own.group_by(newest.c.project_id, Task.id, Answer.annotator).cte("each")
-    counted = select(each.c.project_id, func.count(each.c.task_id.distinct())).join(Answer, Answer.id == each.c.last)
-    kept = counted.where(Answer.answer != AnswerKind.RETRACT).group_by(each.c.project_id)
-    return dict(session.execute(kept).tuples().all())
+    """For each project: how many pairs of its newest batch carry a label."""
+    same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
+    tasks = select(newest.c.project_id, func.count()).join_from(newest, Task, Task.round_id == newest.c.id)
+    labelled = tasks.join(PairLabel, same_pair).where(Task.position < newest.c.size)
+    return dict(session.execute(labelled.group_by(newest.c.project_id)).tuples().all())
 
 
 def newest_matchers(session: Session, project_ids: Collection[int]) -> dict[int, NewestMatcher]:

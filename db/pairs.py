@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select, tuple_
+from sqlalchemy import ColumnElement, select, tuple_
 from sqlalchemy.orm import Session
 
 from db.domain import AnswerKind, Side, Split
-from db.models import Answer, Gold, Item, Round, Task
+from db.models import Gold, Item, PairLabel, Round, Task
 
 CHUNK = 5_000  # pairs or items in one statement
 Pair = tuple[int, int]  # item ids, left and right
@@ -30,14 +30,11 @@ def left_items(session: Session, item_ids: Collection[int]) -> list[int]:
 
 
 def labels_of(session: Session, project_id: int, pairs: Collection[Pair]) -> dict[Pair, AnswerKind]:
-    """The label of each of these pairs that has one; which answer counts is as in `db.answers.counting_ids`."""
+    """The label of each of these pairs that has one."""
     found: dict[Pair, AnswerKind] = {}
-    for here in _among(Answer, pairs):
-        own = select(func.max(Answer.id)).where(Answer.project_id == project_id, here, Answer.answer != AnswerKind.SKIP)
-        own = own.group_by(Answer.left_id, Answer.right_id, Answer.annotator)
-        kept = select(func.max(Answer.id)).where(Answer.id.in_(own), Answer.answer != AnswerKind.RETRACT)
-        counting = kept.group_by(Answer.left_id, Answer.right_id)
-        rows = session.execute(select(Answer.left_id, Answer.right_id, Answer.answer).where(Answer.id.in_(counting)))
+    for here in _among(PairLabel, pairs):
+        label = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
+        rows = session.execute(label.where(PairLabel.project_id == project_id, here))
         found |= {(left, right): AnswerKind(answer) for left, right, answer in rows}
     return found
 

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from db.domain import InputError, Kind
 from db.experiments import FOLDER
 from db.jobs import EXPERIMENT
-from db.models import Answer, Design, Gold, Identifier, Item, Job, Lease, Matcher, Project, Round, Task
+from db.models import Answer, Design, Gold, Identifier, Item, Job, Lease, Matcher, PairLabel, Project, Round, Task
 
 MAX_NAME = 80
 
@@ -147,7 +147,15 @@ def remove_project(session: Session, project: Project) -> list[str]:
     """The project's artifact folders, to be removed; its rows are gone."""
     found = artifact_folders(session, project.id)
     session.execute(delete(Lease).where(Lease.task_id.in_(select(Task.id).where(Task.project_id == project.id))))
-    for table in (Answer, Task, Round, Gold, Identifier, Item):  # children first: the cascade would look for each
+    for table in (
+        PairLabel,
+        Answer,
+        Task,
+        Round,
+        Gold,
+        Identifier,
+        Item,
+    ):  # children first: the cascade would look for each
         session.execute(delete(table).where(table.project_id == project.id))
     session.delete(project)
     session.flush()

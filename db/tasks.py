@@ -21,9 +21,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session, aliased
 
-from db.answers import counting_ids, purpose_counts
+from db.answers import purpose_counts
 from db.domain import AnswerKind, Purpose
-from db.models import Answer, Item, Lease, Round, Task
+from db.models import Answer, Item, Lease, PairLabel, Round, Task
 
 LEASE = timedelta(minutes=10)
 
@@ -151,9 +151,11 @@ def _open_tasks(batch: Round, part: ColumnElement[bool]) -> Select[Task]:
 
 def _labels(batch: Round) -> CTE:
     """The labels of the round's pairs, whoever gave them and in whichever round: columns left_id, right_id, answer."""
-    counting = counting_ids(batch.project_id, round_id=batch.id)
-    labels = select(Answer.left_id, Answer.right_id, Answer.answer).where(Answer.id.in_(counting))
-    return labels.cte("labels").prefix_with("MATERIALIZED")  # or SQLite would work it out again for each task
+    same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
+    labels = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer).join(Task, same_pair)
+    return (
+        labels.where(Task.round_id == batch.id).cte("round_labels").prefix_with("MATERIALIZED")
+    )  # or SQLite would work it out again for each task
 
 
 def _skips(batch: Round, annotator: str) -> CTE:

@@ -25,6 +25,7 @@ from db.models import (
     Job,
     Lease,
     Matcher,
+    PairLabel,
     Project,
     Round,
     Task,
@@ -35,7 +36,8 @@ from db.models import (
 _MOVED: tuple[type[Base], ...] = (
     Project, Item, Identifier, Gold, Matcher, Evaluation, Design, Round, Task, Answer,
 )  # fmt: skip
-LEFT_BEHIND = frozenset({Lease.__tablename__, Job.__tablename__, Worker.__tablename__})  # of this installation alone
+# Of this installation alone, and labels, which follow from the answers.
+LEFT_BEHIND = frozenset({model.__tablename__ for model in (Lease, Job, Worker, PairLabel)})
 TABLES: dict[str, Table] = {model.__tablename__: Base.metadata.tables[model.__tablename__] for model in _MOVED}
 CHUNK = 10_000  # rows in one statement
 

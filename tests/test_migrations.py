@@ -8,10 +8,10 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import Engine, inspect
+from sqlalchemy import Engine, inspect, select
 
 from db.engine import make_engine, migrate, reading, writing
-from db.models import Base, Project
+from db.models import Base, PairLabel, Project
 from db.projects import all_projects
 
 ROOT = Path(__file__).parent.parent
@@ -40,6 +40,31 @@ def test_processes_that_migrate_at_once_all_succeed(home: Path) -> None:
     assert [code for _, code in results] == [0, 0, 0], results
     engine = make_engine()
     assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
+    engine.dispose()
+
+
+def test_answers_given_before_labels_were_kept_have_theirs(home: Path) -> None:
+    engine = make_engine()
+    config = Config()
+    config.set_main_option("script_location", str(ROOT / "db" / "migrations"))
+    with engine.connect().execution_options(write=True) as connection, connection.begin():
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0004")
+        connection.exec_driver_sql(
+            "insert into projects (name, kind, settings, created_at) values ('Old', 'symmetric', '{}', '2026-01-02')"
+        )
+        for item in (1, 2, 3):
+            connection.exec_driver_sql(f"insert into items values ({item}, 1, 'left', 'train', 'text {item}')")
+        acts = [(1, 2, "a", "positive"), (1, 2, "b", "negative"), (1, 3, "a", "positive"), (1, 3, "a", "retract")]
+        for at, (left, right, who, answer) in enumerate([*acts, (2, 3, "a", "unsure"), (2, 3, "a", "skip")]):
+            connection.exec_driver_sql(
+                "insert into answers (project_id, left_id, right_id, annotator, answer, key, created_at) "
+                f"values (1, {left}, {right}, '{who}', '{answer}', 'key-{at}', '2026-01-03')"
+            )
+    migrate()
+    with reading(engine) as session:
+        kept = session.execute(select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer, PairLabel.purpose)).all()
+    assert sorted(kept) == [(1, 2, "negative", "train"), (2, 3, "unsure", "train")]
     engine.dispose()
 
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 from streamlit.testing.v1 import AppTest
 
 from annotate import demo
@@ -14,7 +14,7 @@ from annotate.projects import list_projects, project_summary
 from annotate.tour import Step, stage_of
 from db.domain import AnswerKind, Estimate, Kind
 from db.engine import writing
-from db.models import Matcher, Round, Task, now
+from db.models import Answer, Matcher, Round, Task, now
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.measured import answer_on, make_audited_project, make_measured_project
@@ -54,6 +54,8 @@ def test_a_card_shows_batch_round_figure_and_daily_labels(engine: Engine) -> Non
     exact = make_measured_project(engine, "Exact")
     make_audited_project(engine, "Sampled")
     make_round(engine, exact, 20)
+    with writing(engine) as session:
+        session.execute(update(Answer).values(created_at=now()))
     page = open_page()
     text, figures = said(page), [(metric.label, metric.value) for metric in page.metric]
     assert "exact over 200,600 pairs, round 4" in text
