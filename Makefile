@@ -5,12 +5,12 @@ export TOKENIZERS_PARALLELISM ?= true
 
 test slow: export HF_HUB_OFFLINE = 1
 
-.PHONY: app test slow lint reference bench bench-quick venv chromium
+.PHONY: app test slow lint reference bench bench-quick venv chromium postgres
 
 app: .venv/app
 	$(BIN)/python -m annotate serve
 
-test: .venv/dev chromium
+test: .venv/dev chromium postgres
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not browser"
 	$(BIN)/python -m pytest -m "browser and not slow"
 
@@ -45,6 +45,10 @@ reference: .venv/dev
 .venv/dev: requirements-dev.txt requirements.txt constraints.txt | .venv/bin/python
 	$(BIN)/pip install --quiet -r requirements-dev.txt -c constraints.txt
 	touch $@ .venv/app
+
+# Some tests start a server of their own; where it cannot be installed, they skip and say so.
+postgres:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || (apt-get update && apt-get install -y postgresql) || echo "PostgreSQL is missing: its tests will skip"
 
 # Playwright drives Debian's browser; where it cannot be installed, the browser tests skip and say so.
 chromium:

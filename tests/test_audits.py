@@ -26,7 +26,7 @@ from db.audits import (
 )
 from db.domain import AnswerKind, DesignKind, InputError, Purpose
 from db.engine import artifacts, reading, writing
-from db.models import Answer, Design, Job, Lease, Round, Task, now
+from db.models import Answer, Design, Job, Lease, PairLabel, Round, Task, now
 from db.rounds import last_answer_at, rounds_of
 from db.tally import label_tally
 from db.tasks import add_tasks, batch_progress, lease_tasks, newest_round, newest_sitting, open_sitting
@@ -261,7 +261,8 @@ def test_audit_labels_are_the_current_labels_of_audited_pairs(
     engine: Engine, project: int, acts: list[tuple[int, str, AnswerKind]]
 ) -> None:
     with writing(engine) as session:
-        session.execute(delete(Answer))
+        for table in (PairLabel, Answer):
+            session.execute(delete(table))
     tasks = tasks_of(engine, batch_of(engine, project).id)
     for place, annotator, answer in acts:
         act(engine, tasks[place], answer, annotator, by_task=annotator == "a")

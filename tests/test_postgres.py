@@ -1,0 +1,131 @@
+"""What differs between databases, on a PostgreSQL server that the run starts: tables, triggers, locks, queries."""
+
+import os
+import random
+import shutil
+import subprocess
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Engine, text
+
+from annotate.history import history
+from annotate.labelling import record, serve
+from annotate.monitoring import read_report
+from annotate.overview import read_overviews
+from annotate.why import last_answered, reasons
+from db.answers import current_labels, label_counts
+from db.domain import AnswerKind
+from db.engine import make_engine, migrate, reading
+from db.models import Base
+from tests.browser.conftest import free_port
+from tests.factories import make_project, make_round
+
+pytestmark = pytest.mark.postgres
+
+
+def program(name: str) -> str | None:
+    """The path of a program of the server: Debian keeps them out of the search path."""
+    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
+    return str(found[-1]) if found else shutil.which(name)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a database of a new server."""
+    initdb, pg_ctl = program("initdb"), program("pg_ctl")
+    if initdb is None or pg_ctl is None:
+        pytest.skip("PostgreSQL is missing: install the package postgresql")
+    folder, port = tmp_path_factory.mktemp("postgres"), free_port()
+    user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # the server refuses to run as root
+    if user:
+        shutil.chown(folder, "postgres")
+        for parent in folder.parents[:3]:
+            parent.chmod(parent.stat().st_mode | 0o055)
+    data, quiet = str(folder / "data"), subprocess.DEVNULL
+    subprocess.run([*user, initdb, "-D", data, "-A", "trust", "-U", "allpairs"], check=True, stdout=quiet, cwd="/")
+    options = f"-p {port} -k {folder} -c listen_addresses=localhost -c fsync=off"
+    start = [*user, pg_ctl, "-D", data, "-o", options, "-l", str(folder / "log"), "-w", "start"]
+    subprocess.run(start, check=True, stdout=quiet, cwd="/")
+    yield f"postgresql+psycopg://allpairs@localhost:{port}/postgres"
+    subprocess.run([*user, pg_ctl, "-D", data, "-m", "immediate", "stop"], check=True, stdout=quiet, cwd="/")
+
+
+@pytest.fixture
+def postgres(server: str) -> Iterator[Engine]:
+    """An engine on empty, migrated tables."""
+    engine = make_engine(server)
+    with engine.connect() as connection:
+        connection.execute(text("DROP SCHEMA public CASCADE"))
+        connection.execute(text("CREATE SCHEMA public"))
+        connection.commit()
+    migrate(server)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def project(postgres: Engine) -> int:
+    """A project of two lists with a batch of nine pairs."""
+    project_id = make_project(postgres, ["Who?", "When?", "Why?"], ["Mary 50%", "in May", "at noon"], auto_train=False)
+    make_round(postgres, project_id, 9)
+    return project_id
+
+
+def tell(engine: Engine, project_id: int, who: str, acts: list[tuple[int, AnswerKind]], key: str = "") -> None:
+    events = [
+        {"key": f"{who}-{key}-{at}", "task_id": task, "answer": answer, "seconds": 2.0}
+        for at, (task, answer) in enumerate(acts)
+    ]
+    assert record(engine, project_id, who, events).refused == {}
+
+
+def test_the_tables_are_those_of_the_models(postgres: Engine) -> None:
+    with postgres.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_the_trigger_keeps_the_label_of_each_pair(postgres: Engine, project: int) -> None:
+    tasks = [pair.task_id for pair in serve(postgres, project, "a")[0]]
+    rng = random.Random(0)
+    for at in range(60):
+        acts = [(rng.choice(tasks[:4]), rng.choice(list(AnswerKind))) for _ in range(3)]
+        tell(postgres, project, rng.choice("abc"), acts, str(at))
+        with reading(postgres) as session:
+            kept, worked_out = current_labels(session, project), current_labels(session, project, 10**9)
+        assert kept == worked_out
+    with reading(postgres) as session:
+        assert sum(label_counts(session, project).values()) == len(kept)
+
+
+def test_annotators_at_once_get_different_pairs_and_lose_no_answer(postgres: Engine, project: int) -> None:
+    def label(who: str) -> list[int]:
+        pairs, _ = serve(postgres, project, who, 3)
+        tell(postgres, project, who, [(pair.task_id, AnswerKind.POSITIVE) for pair in pairs])
+        return [pair.task_id for pair in pairs]
+
+    with ThreadPoolExecutor(3) as pool:
+        served = [task for tasks in pool.map(label, ["ann", "ben", "cem"]) for task in tasks]
+    assert len(served) == len(set(served)) == 9
+    with reading(postgres) as session:
+        assert label_counts(session, project) == {AnswerKind.POSITIVE: 9}
+
+
+def test_the_pages_queries(postgres: Engine, project: int) -> None:
+    pairs, _ = serve(postgres, project, "ann", grouped=True)
+    assert [pair.left for pair in pairs] == ["Who?"] * 3 + ["When?"] * 3 + ["Why?"] * 3
+    tell(postgres, project, "ann", [(pairs[0].task_id, AnswerKind.POSITIVE), (pairs[1].task_id, AnswerKind.NEGATIVE)])
+    assert history(postgres, project, "ann", 5, words="mary 50%").total == 1
+    task = last_answered(postgres, project, "ann")
+    assert task == pairs[1].task_id
+    assert reasons(postgres, project, task).rank == 2
+    (overview,) = read_overviews(postgres)
+    assert overview.batch is not None
+    assert overview.batch.answered == 2
+    (counts,) = read_report(postgres, project).answers.values()
+    assert counts == {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 1}
