@@ -19,13 +19,14 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
 from db.answers import purpose_counts
 from db.domain import AnswerKind, Purpose
 from db.models import Answer, Item, Lease, PairLabel, Round, Task
 
 LEASE = timedelta(minutes=10)
+_SAME_PAIR = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
 
 
 @dataclass(frozen=True)
@@ -141,21 +142,9 @@ def _free_in(
 
 def _open_tasks(batch: Round, part: ColumnElement[bool]) -> Select[Task]:
     """The tasks of a part of the round whose pair nobody has labelled, with their lease."""
-    labels, task = _labels(batch), aliased(Task)
-    same_pair = and_(labels.c.left_id == task.left_id, labels.c.right_id == task.right_id)
-    # By ids, and not by an outer join: SQLite would go through all labels for each of them, seconds at 8,000 tasks.
-    labelled = select(task.id).join(labels, same_pair).where(task.round_id == batch.id)
+    labelled = select(PairLabel.answer_id).where(_SAME_PAIR).exists()
     held = select(Task).outerjoin(Lease, Lease.task_id == Task.id)
-    return held.where(Task.round_id == batch.id, part, Task.id.not_in(labelled))
-
-
-def _labels(batch: Round) -> CTE:
-    """The labels of the round's pairs, whoever gave them and in whichever round: columns left_id, right_id, answer."""
-    same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
-    labels = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer).join(Task, same_pair)
-    return (
-        labels.where(Task.round_id == batch.id).cte("round_labels").prefix_with("MATERIALIZED")
-    )  # or SQLite would work it out again for each task
+    return held.where(Task.round_id == batch.id, part, ~labelled)
 
 
 def _skips(batch: Round, annotator: str) -> CTE:
@@ -272,13 +261,12 @@ _COUNTED = {"positives": AnswerKind.POSITIVE, "negatives": AnswerKind.NEGATIVE, 
 
 def _count_by_label(session: Session, batch: Round) -> dict[tuple[bool, AnswerKind | None], int]:
     """How many tasks of the round itself (True) and of its reserve carry each label; those without one under None."""
-    labels, in_batch = _labels(batch), case((Task.position < batch.size, 1), else_=0).label("in_batch")
-    same_pair = and_(labels.c.left_id == Task.left_id, labels.c.right_id == Task.right_id)
+    in_batch = case((Task.position < batch.size, 1), else_=0).label("in_batch")
     rows = session.execute(
-        select(in_batch, labels.c.answer, func.count())
+        select(in_batch, PairLabel.answer, func.count())
         .select_from(Task)
-        .outerjoin(labels, same_pair)
+        .outerjoin(PairLabel, _SAME_PAIR)
         .where(Task.round_id == batch.id)
-        .group_by("in_batch", labels.c.answer)
+        .group_by("in_batch", PairLabel.answer)
     )
     return {(bool(which), None if answer is None else AnswerKind(answer)): count for which, answer, count in rows}
