@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate.label_problems import HARMLESS, Problem, Recorder, Report, Trouble, recording
+from annotate.labelling import LONGEST_NOTE
 from db.answers import current_labels, keys_like, store_answers
 from db.corpus.cells import bad, shown
 from db.corpus.files import Row, column_names, read_rows
@@ -48,7 +49,7 @@ class Choices:
 def import_labels(
     engine: Engine, project: str, path: Path, choices: Choices | None = None, problems: Path | None = None
 ) -> Report:
-    """What came of importing a file with id1, id2, label (1, 0 or unsure) and optionally annotator.
+    """What came of importing a file with id1, id2, label (1, 0 or unsure) and optionally annotator and note.
 
     A column `answer`, as exports have it, goes before `label`. problems: a CSV file to write all rows to that were not
     stored. Raises InputError, and stores nothing, for a file that cannot be read and for the first row with a mistake,
@@ -75,7 +76,7 @@ def import_labels(
 def _columns(path: Path) -> Sequence[str]:
     present = column_names(path)
     answer = "answer" if "answer" in present else "label"
-    return ("id1", "id2", answer, *(["annotator"] if "annotator" in present else []))
+    return ("id1", "id2", answer, *(name for name in ("annotator", "note") if name in present))
 
 
 @dataclass(frozen=True)
@@ -121,7 +122,7 @@ class _Reader:
     known: _Known
     choices: Choices
     recorder: Recorder
-    acts: dict[Act, tuple[AnswerKind, int]] = field(default_factory=dict)  # answer and row of the file
+    acts: dict[Act, tuple[AnswerKind, int, str]] = field(default_factory=dict)  # answer, row of the file, note
     contradicted: set[Act] = field(default_factory=set)
 
     def add(self, row: Row) -> None:
@@ -132,17 +133,21 @@ class _Reader:
         except _Wrong as wrong:
             if wrong.trouble not in HARMLESS and not self.choices.skip:
                 raise bad(wrong.what, self.path, row.number, self.columns[wrong.column]) from None
-            annotator = row.values[3] if len(row.values) > 3 else ""
+            annotator = self._optional(row, "annotator")
             one, other, label = row.values[:3]
             self.recorder.add(Problem(row.number, wrong.trouble, wrong.what, one, other, label, annotator))
         else:
-            self.acts[act] = answer, row.number
+            self.acts[act] = answer, row.number, self._optional(row, "note").strip()[:LONGEST_NOTE]
 
     def rows(self, project_id: int) -> list[dict[str, Any]]:
         """The answers to store, in the order of the file."""
         time = present()
-        kept = ((act, answer) for act, (answer, _) in self.acts.items() if act not in self.contradicted)
-        return [_row(project_id, act, answer, time) for act, answer in kept]
+        kept = ((act, answer, note) for act, (answer, _, note) in self.acts.items() if act not in self.contradicted)
+        return [_row(project_id, act, answer, note, time) for act, answer, note in kept]
+
+    def _optional(self, row: Row, column: str) -> str:
+        """The cell of a column that the file need not have."""
+        return row.values[self.columns.index(column)] if column in self.columns else ""
 
     def _act(self, row: Row) -> Act:
         items = []
@@ -159,7 +164,7 @@ class _Reader:
         return left, right, self._annotator(row)
 
     def _annotator(self, row: Row) -> str:
-        name = row.values[3].strip() if len(row.values) > 3 else ""
+        name = self._optional(row, "annotator").strip()
         if len(name) > MAX_ANNOTATOR:
             what = f"a name of {len(name):,} characters, and the limit is {MAX_ANNOTATOR}; shorten it"
             raise _Wrong(Trouble.UNUSABLE, what, 3)
@@ -175,7 +180,7 @@ class _Reader:
     def _check(self, act: Act, answer: AnswerKind) -> None:
         """Nothing; raises for a row that says what another one or the project says, or something else than they."""
         if act in self.acts:
-            before, number = self.acts[act]
+            before, number, _ = self.acts[act]
             if before == answer:
                 raise _Wrong(Trouble.DOUBLE, f"the same as row {number}", 2)
             self.contradicted.add(act)
@@ -193,7 +198,7 @@ def _key(project_id: int, act: Act, answer: AnswerKind) -> str:
     return f"{KEYS}{hashlib.sha256(named.encode()).hexdigest()}"
 
 
-def _row(project_id: int, act: Act, answer: AnswerKind, time: Any) -> dict[str, Any]:
+def _row(project_id: int, act: Act, answer: AnswerKind, note: str, time: Any) -> dict[str, Any]:
     left, right, annotator = act
     return {
         "project_id": project_id,
@@ -202,5 +207,6 @@ def _row(project_id: int, act: Act, answer: AnswerKind, time: Any) -> dict[str, 
         "annotator": annotator,
         "answer": answer,
         "key": _key(project_id, act, answer),
+        "note": note or None,
         "created_at": time,
     }

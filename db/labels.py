@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, null, select, true
+from sqlalchemy import ColumnElement, Select, and_, func, select, true
 from sqlalchemy.orm import Session, aliased
 
 from db.answers import counting_ids
@@ -50,24 +50,18 @@ def history_rows(session: Session, project_id: int) -> Iterator[LabelRow]:
 
 def noted(session: Session, project_id: int) -> int:
     """How many answers of the project have a note."""
-    return session.scalar(select(func.count(Answer.id)).where(Answer.project_id == project_id, _note() != "")) or 0
+    return session.scalar(select(func.count(Answer.id)).where(Answer.project_id == project_id, Answer.note != "")) or 0
 
 
 def _answers(project_id: int, counts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     """The columns of LabelRow in their order."""
     act = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.created_at, Answer.seconds)
     return (
-        select(*act, _note(), Round.number, Task.strategy, Task.score, _audited(project_id), counts)
+        select(*act, Answer.note, Round.number, Task.strategy, Task.score, _audited(project_id), counts)
         .outerjoin(Task, Task.id == Answer.task_id)
         .outerjoin(Round, Round.id == Task.round_id)
         .order_by(Answer.id)
     )
-
-
-def _note() -> ColumnElement[Any]:
-    """What annotators wrote, in databases whose answers have notes."""
-    columns = Answer.__table__.columns
-    return columns["note"] if "note" in columns else null()
 
 
 def _read(session: Session, answers: Select[*tuple[Any, ...]]) -> Iterator[LabelRow]:

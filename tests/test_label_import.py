@@ -4,12 +4,14 @@ import csv
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from annotate.label_import import Choices, import_labels
 from annotate.label_problems import FIRST, Report, Trouble
 from annotate.labels import export_labels
 from db.domain import InputError
+from db.engine import reading, writing
+from db.models import Answer
 from tests.factories import make_project, make_round
 from tests.test_labels_files import N, P, U, answer, labelled, stored
 
@@ -127,3 +129,19 @@ def test_ids_that_look_like_formulas_come_back(engine: Engine, tmp_path: Path) -
     export_labels(engine, "Questions", tmp_path / "labels.csv")
     assert (tmp_path / "labels.csv").read_text().splitlines()[1].startswith("'=1+1,''@x,")
     assert import_labels(engine, "Questions", tmp_path / "labels.csv").counts == {Trouble.DOUBLE: 1}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
+def test_notes_go_out_and_come_back(engine: Engine, project: int, tmp_path: Path, suffix: str) -> None:
+    notes = {"first": "=1+1, they say", "second": None}
+    with writing(engine) as session:
+        for row, note in zip(session.scalars(select(Answer).order_by(Answer.id)), notes.values(), strict=True):
+            row.note = note
+    path, noted = tmp_path / f"labels.{suffix}", tmp_path / f"noted.{suffix}"
+    assert export_labels(engine, "Questions", path) == 2
+    assert export_labels(engine, "Questions", noted, noted=True) == 1
+    other = make_project(engine, [f"text {i}" for i in range(6)], name="Other")
+    assert import_labels(engine, "Other", path).stored == 2
+    with reading(engine) as session:
+        copies = session.scalars(select(Answer).where(Answer.project_id == other).order_by(Answer.id)).all()
+    assert [copy.note for copy in copies] == list(notes.values())
