@@ -49,7 +49,7 @@ def export_to(
 @labels.command("import")
 def import_from(
     project: Project,
-    file: Annotated[Path, typer.Argument(help="A table with id1, id2, label (1, 0 or unsure), perhaps annotator and note.")],
+    file: Annotated[Path, typer.Argument(help="A table: id1, id2, label (1, 0 or unsure), perhaps annotator, note.")],
     skip: Annotated[bool, typer.Option("--skip", help="Leave out rows with mistakes instead of storing none.")] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Store labels that differ from those that count: the new ones count then.")

@@ -25,8 +25,9 @@ TROUBLES = {
     Trouble.DOUBLE: "there already",
 }
 ABOUT_LABELS = (
-    "A table with the columns `id1`, `id2` and `label` (1, 0 or unsure) or `answer`, and perhaps `annotator` and `note`: what "
-    "this page exports, or what another tool made. The file is checked first; nothing is stored before you say so."
+    "A table with the columns `id1`, `id2` and `label` (1, 0 or unsure) or `answer`, and perhaps `annotator` and "
+    "`note`: what this page exports, or what another tool made. The file is checked first; nothing is stored "
+    "before you say so."
 )
 ABOUT_PROJECT = (
     "An archive of a project, from any installation. It becomes a project of its own; where its name is taken, a "
