@@ -51,6 +51,7 @@ def test_answers_can_be_undone_after_a_reload(page: Page, make_desk: MakeDesk) -
     settle(page, 3)
     page.reload()
     expect(page.locator("[data-act=undo]")).to_be_enabled(timeout=15_000)
+    page.locator("[data-test-script-state=notRunning]").wait_for()  # while the page is drawn anew, a key may be lost
     for _ in range(3):
         page.keyboard.press("z")
     assert shown(page) == first
