@@ -20,7 +20,7 @@ def main() -> None:
     """Nothing; the page is shown."""
     database = engine()
     project = current_project(database)
-    st.header("Answers", anchor=False)
+    st.title("Answers", anchor=False)
     if project is None:
         st.info("There is no project yet. Make one from a file of texts on the page “New project”.")
         return
