@@ -29,7 +29,8 @@ def start_app(home: str | Path) -> tuple[subprocess.Popen[bytes], int]:
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true"]
     environment = os.environ | {"ALLPAIRS_HOME": str(home)}
-    app = subprocess.Popen([*command, f"--server.port={port}"], cwd=ROOT, env=environment)
+    options = [*command, f"--server.port={port}"]
+    app = subprocess.Popen(options, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)  # ours has the figures
     wait_for(f"http://localhost:{port}/healthz")
     return app, port
 
