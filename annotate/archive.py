@@ -15,7 +15,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 from sqlalchemy import Engine, Table, select
 from sqlalchemy.orm import Session
 
-from db.domain import InputError
+from annotate.tables import whole
 from db.engine import artifacts, snapshot
 from db.matchers import matchers_of
 from db.models import Design, now
@@ -42,18 +42,12 @@ def export_project(engine: Engine, project: str, out: Path, models: bool = True,
 
     Raises InputError where there is no such project, and for a file that cannot be written.
     """
-    if not out.parent.is_dir():
-        raise InputError(f"{out}: there is no folder {out.parent}; make it first")
-    aside = out.with_name(f".{out.name}.part")
-    try:
-        with snapshot(engine) as session, ZipFile(aside, "w", ZIP_DEFLATED, compresslevel=1) as bundle:
-            exported = _write(session, project_named(session, project).id, bundle, models, vectors)
-        aside.replace(out)
-    except OSError as error:
-        raise InputError(f"{out}: cannot write the file ({error.strerror or error})") from None
-    finally:
-        aside.unlink(missing_ok=True)
-    return exported
+    with (
+        whole(out) as aside,
+        snapshot(engine) as session,
+        ZipFile(aside, "w", ZIP_DEFLATED, compresslevel=1) as bundle,
+    ):
+        return _write(session, project_named(session, project).id, bundle, models, vectors)
 
 
 def _write(session: Session, project_id: int, bundle: ZipFile, models: bool, vectors: bool) -> Exported:

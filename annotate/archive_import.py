@@ -22,13 +22,15 @@ from db.answers import known_keys
 from db.domain import InputError, Settings
 from db.engine import artifacts, writing
 from db.matchers import matchers_of
-from db.models import Answer, Design, Item, Matcher, Project
+from db.models import Answer, Design, Item, Matcher, Project, Task
 from db.projects import checked_name, numbered_name
 from db.transfer import TABLES, Arrival, Numbering, Row, lacking
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 28
 DECKS, DECK_SIDES = "decks.npz", ("left.npy", "right.npy")  # of a design: they hold items' ids
+# What a damaged or foreign file makes others raise: zipfile (NotImplementedError: a compression that it does not know),
+# json and the checks here (ValueError), rows and manifests of another shape (KeyError, TypeError), and the tables.
 _DAMAGE = (BadZipFile, zlib.error, EOFError, KeyError, TypeError, ValueError, NotImplementedError, SQLAlchemyError)
 
 
@@ -138,6 +140,8 @@ class _Import:
             if name == Answer.__tablename__:
                 _renew_keys(arrival.session, rows)
             for row in rows:
+                if name == Task.__tablename__:
+                    row["alike"] = _renumbered(row.get("alike"), arrival.numbers[Item.__tablename__])
                 if name in (Matcher.__tablename__, Design.__tablename__):
                     row["folder"] = _folder(arrival.project_id, name, row)
             return rows
@@ -169,8 +173,7 @@ class _Import:
         items = arrival.numbers[Item.__tablename__]
         for design in session.scalars(select(Design).where(Design.project_id == arrival.project_id)):
             if "sample" in design.details:
-                sample = [[items.of(left), items.of(right), *how] for left, right, *how in design.details["sample"]]
-                design.details = {**design.details, "sample": sample}
+                design.details = {**design.details, "sample": _renumbered(design.details["sample"], items)}
             decks = aside / f"design-{design.number}" / DECKS
             if decks.is_file():
                 _renumber(decks, items)
@@ -208,6 +211,11 @@ def _renew_keys(session: Session, rows: list[Row]) -> None:
     for row in rows:
         if row["key"] in taken:
             row["key"] = f"copy-{uuid4().hex}"
+
+
+def _renumbered(pairs: list[list[Any]] | None, items: Numbering) -> list[list[Any]] | None:
+    """The pairs, and what is said of each, with the new ids of their items."""
+    return None if pairs is None else [[items.of(left), items.of(right), *said] for left, right, *said in pairs]
 
 
 def _renumber(decks: Path, items: Numbering) -> None:

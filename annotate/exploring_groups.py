@@ -5,6 +5,8 @@ from itertools import combinations, product
 from uuid import uuid4
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
@@ -59,7 +61,8 @@ def groups_of(matches: Scored, kind: Kind) -> Groups:
     """The groups that the matches connect."""
     ids, places = np.unique(np.concatenate([matches.left, matches.right]), return_inverse=True)
     left, right = places[: len(matches)], places[len(matches) :]
-    _, of = np.unique(_components(len(ids), left, right), return_inverse=True)
+    edges = coo_array((np.ones(len(left), dtype=bool), (left, right)), shape=(len(ids), len(ids)))
+    _, of = connected_components(edges, directed=False)
     size = np.bincount(of)
     if kind == Kind.SYMMETRIC:
         pairs = size * (size - 1) // 2
@@ -69,20 +72,6 @@ def groups_of(matches: Scored, kind: Kind) -> Groups:
     count = np.bincount(of[left], minlength=len(size))
     score = np.bincount(of[left], weights=matches.score.astype(np.float64), minlength=len(size)) / np.maximum(count, 1)
     return Groups(ids, of, size, pairs, count, score)
-
-
-def _components(n: int, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The component of each of n items, named by its smallest, as `db.corpus.graph` does, for many pairs."""
-    root = np.arange(n)
-    while True:
-        smaller = np.minimum(root[left], root[right])
-        nearer = root.copy()
-        for ends in (root[left], root[right]):  # the roots are joined, and with them all below
-            np.minimum.at(nearer, ends, smaller)
-        nearer = nearer[nearer]
-        if np.array_equal(nearer, root):
-            return root
-        root = nearer
 
 
 def open_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:

@@ -6,9 +6,9 @@ from uuid import uuid4
 
 from sqlalchemy import Engine
 
-from annotate.labelling import LONGEST_NOTE, ask_if_due
+from annotate.labelling import ask_if_due
 from db.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
-from db.domain import AnswerKind, InputError
+from db.domain import LONGEST_NOTE, AnswerKind, InputError
 from db.engine import reading, writing
 from db.models import now
 from db.tasks import texts_of

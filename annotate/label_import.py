@@ -10,11 +10,10 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate.label_problems import HARMLESS, Problem, Recorder, Report, Trouble, recording
-from annotate.labelling import LONGEST_NOTE
 from db.answers import current_labels, keys_like, store_answers
 from db.corpus.cells import bad, shown
 from db.corpus.files import Row, column_names, read_rows
-from db.domain import AnswerKind, Kind, Side
+from db.domain import LONGEST_NOTE, AnswerKind, Kind, Side
 from db.engine import reading, writing
 from db.items import CHUNK, items_by_identifier
 from db.models import now as present
@@ -128,7 +127,7 @@ class _Reader:
     def add(self, row: Row) -> None:
         """Nothing; the row is to be stored, or taken down as a problem."""
         try:
-            act, answer = self._act(row), self._answer(row)
+            act, answer, note = self._act(row), self._answer(row), self._note(row)
             self._check(act, answer)
         except _Wrong as wrong:
             if wrong.trouble not in HARMLESS and not self.choices.skip:
@@ -137,7 +136,7 @@ class _Reader:
             one, other, label = row.values[:3]
             self.recorder.add(Problem(row.number, wrong.trouble, wrong.what, one, other, label, annotator))
         else:
-            self.acts[act] = answer, row.number, self._optional(row, "note").strip()[:LONGEST_NOTE]
+            self.acts[act] = answer, row.number, note
 
     def rows(self, project_id: int) -> list[dict[str, Any]]:
         """The answers to store, in the order of the file."""
@@ -169,6 +168,13 @@ class _Reader:
             what = f"a name of {len(name):,} characters, and the limit is {MAX_ANNOTATOR}; shorten it"
             raise _Wrong(Trouble.UNUSABLE, what, 3)
         return name or ANNOTATOR
+
+    def _note(self, row: Row) -> str:
+        note = self._optional(row, "note").strip()
+        if len(note) > LONGEST_NOTE:
+            what = f"a note of {len(note):,} characters, and the limit is {LONGEST_NOTE:,}; shorten it"
+            raise _Wrong(Trouble.UNUSABLE, what, self.columns.index("note"))
+        return note
 
     def _answer(self, row: Row) -> AnswerKind:
         answer = ANSWERS.get(row.values[2].strip().lower())

@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from annotate.jobs import NEXT_ROUND, request_audit, request_correction, request_round
 from db.answers import answered_since, known_keys, own_answers, store_answers
 from db.audits import design_of
-from db.domain import LABELS, AnswerKind, DesignKind, InputError, Purpose, Settings
+from db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, InputError, Purpose, Settings
 from db.engine import reading, writing
 from db.jobs import last_job, newest_job, open_job
 from db.models import Job, Project, Task, now
@@ -36,7 +36,6 @@ from db.tasks import (
 
 log = logging.getLogger(__name__)
 
-LONGEST_NOTE = 2_000  # characters
 RECENT = 50  # answers that can be undone after a reload; older ones are on the page “Answers”
 BUFFER = 40  # pairs that a browser holds, so that neither speed nor a lost connection interrupts
 

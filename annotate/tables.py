@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,26 +26,32 @@ def write_table(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
     Raises InputError for an unknown ending and a folder that cannot be written.
     """
     writer = writer_for(path)
+    with whole(path) as aside:
+        return writer(aside, columns, rows)
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A file beside this one to write to, which takes its place at the end: it is complete or not there.
+
+    Raises InputError for a folder that is missing or cannot be written.
+    """
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
     aside = path.with_name(f".{path.name}.part")
     try:
-        written = writer(aside, columns, rows)
+        yield aside
         aside.replace(path)
     except OSError as error:
         raise InputError(f"{path}: cannot write the file ({error.strerror or error})") from None
     finally:
         aside.unlink(missing_ok=True)
-    return written
 
 
 def writer_for(path: Path) -> Callable[[Path, Columns, Iterable[Row]], int]:
-    """The function that writes files with this ending.
-
-    Raises InputError for an unknown ending and a missing folder.
-    """
+    """The function that writes files with this ending. Raises InputError for an unknown one."""
     if path.suffix.lower() not in WRITERS:
         raise InputError(f"{path}: cannot write files that end in {path.suffix!r}; use {', '.join(WRITERS)}")
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
     return WRITERS[path.suffix.lower()]
 
 

@@ -179,15 +179,20 @@ def click(page: Page, count: int) -> list[float]:
     page.evaluate(WATCH, [False, ".st-key-without_keyboard [data-testid=stText]"])
     page.evaluate("addEventListener('click', window.timed, true)")
     button = page.locator(".st-key-without_keyboard button", has_text="No").last
-    # A second click before all of the page is drawn anew would meet the button of the pair before.
-    return _timed(page, count, lambda: button.click(), pause=1_000)
+    drawn = page.locator("[data-test-script-state=notRunning]")
+
+    def press() -> None:
+        drawn.wait_for()  # before the whole page is drawn anew, a click would meet the button of the pair before
+        button.click()
+
+    return _timed(page, count, press)
 
 
-def _timed(page: Page, count: int, act: Callable[[], None], pause: int = 100) -> list[float]:
+def _timed(page: Page, count: int, act: Callable[[], None]) -> list[float]:
     for done in range(count):
         act()
         page.wait_for_function("(n) => window.times.length > n", arg=done, timeout=30_000)
-        page.wait_for_timeout(pause)
+        page.wait_for_timeout(100)
     page.wait_for_timeout(3_000)  # the last answers are stored
     return [float(each) for each in page.evaluate("window.times")]
 

@@ -56,6 +56,7 @@ class AnswerKind(StrEnum):
     RETRACT = "retract"  # undo: the pair is unanswered again
 
 
+LONGEST_NOTE = 2_000  # characters of what an annotator remarks on a pair
 LABELS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE)
 
 

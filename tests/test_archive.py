@@ -43,6 +43,9 @@ def fill(engine: Engine, home: Path) -> int:
         design = session.scalars(select(Design).where(Design.project_id == project_id)).one()
         design.details = {"sample": [[items[-4], items[-2], 1, 0.25]]}
         design.matcher_id = matchers[-1].id
+        task = session.scalars(select(Task).where(Task.project_id == project_id)).first()
+        assert task is not None
+        task.alike = [[items[0], items[1], 0.75]]
         for item, text in zip(session.scalars(select(Item).where(Item.project_id == project_id)), WILD, strict=False):
             item.text = text
     make_sitting(engine, project_id, 3)
@@ -82,6 +85,10 @@ def plain(archive: Path) -> dict[str, list[dict[str, Any]]]:
     """The rows of an archive with places in their tables instead of ids, and without folders' names."""
     rows = tables(archive)
     places = {name: {row["id"]: at for at, row in enumerate(rows[name])} for name in rows if "id" in TABLES[name].c}
+
+    def placed(pairs: list[list[Any]]) -> list[list[Any]]:
+        return [[places["items"][left], places["items"][right], *said] for left, right, *said in pairs]
+
     for name, table in TABLES.items():
         for row in rows[name]:
             for column in table.columns:
@@ -94,8 +101,9 @@ def plain(archive: Path) -> dict[str, list[dict[str, Any]]]:
             if name == "matchers":
                 row["cutoff"] = sum(1 for id_ in places["answers"] if id_ <= row["cutoff"])
             if name == "designs":
-                row["details"]["sample"] = [[places["items"][left], places["items"][right], *how]
-                                            for left, right, *how in row["details"]["sample"]]  # fmt: skip
+                row["details"]["sample"] = placed(row["details"]["sample"])
+            if name == "tasks" and row["alike"]:
+                row["alike"] = placed(row["alike"])
     return rows
 
 

@@ -20,10 +20,10 @@ from db.answers import current_labels
 from db.corpus.graph import components
 from db.corpus.graph import groups as parts_of
 from db.domain import AnswerKind, InputError, Kind, Split
-from db.engine import make_engine, reading, writing
+from db.engine import make_engine, migrate, reading, writing
 from db.explorations import Hit, Search, write_search
 from db.jobs import EXPLORE, SEARCH, open_job
-from db.models import Answer, Base, Evaluation, Gold, Job, Task
+from db.models import Answer, Evaluation, Gold, Job, Task
 from db.pairs import labels_of
 from tests.explored import explore, item_ids
 from tests.factories import make_project, make_round
@@ -114,7 +114,7 @@ ACTS = st.lists(
 def test_the_labels_of_given_pairs_are_those_of_all(acts: list[tuple[int, str, AnswerKind]]) -> None:
     with TemporaryDirectory() as folder:
         engine = make_engine(f"sqlite:///{folder}/db")
-        Base.metadata.create_all(engine)
+        migrate(f"sqlite:///{folder}/db")
         project_id = make_project(engine, ["a", "b", "c"])
         ids = item_ids(engine, project_id)
         pairs = [(ids[0], ids[1]), (ids[1], ids[2])]

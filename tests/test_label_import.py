@@ -145,3 +145,9 @@ def test_notes_go_out_and_come_back(engine: Engine, project: int, tmp_path: Path
     with reading(engine) as session:
         copies = session.scalars(select(Answer).where(Answer.project_id == other).order_by(Answer.id)).all()
     assert [copy.note for copy in copies] == list(notes.values())
+
+
+def test_a_note_that_is_too_long_is_named(engine: Engine, project: int, tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text(f"id1,id2,label,note\nleft-4,left-5,1,{'x' * 2001}\n")
+    with pytest.raises(InputError, match=r"row 2, column 'note'.*2,001 characters.*2,000"):
+        import_labels(engine, "Questions", tmp_path / "labels.csv")

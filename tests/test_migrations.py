@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import Engine, inspect, select
+from sqlalchemy import Connection, Engine, inspect, select
 
 from db.engine import make_engine, migrate, reading, writing
 from db.models import Base, PairLabel, Project
@@ -43,16 +45,23 @@ def test_processes_that_migrate_at_once_all_succeed(home: Path) -> None:
     engine.dispose()
 
 
-def test_answers_given_before_labels_were_kept_have_theirs(home: Path) -> None:
-    engine = make_engine()
-    config = Config()
+@contextmanager
+def tables_of(revision: str) -> Iterator[Connection]:
+    """A connection to an empty database with the tables of an earlier revision, and a project in it."""
+    engine, config = make_engine(), Config()
     config.set_main_option("script_location", str(ROOT / "db" / "migrations"))
     with engine.connect().execution_options(write=True) as connection, connection.begin():
         config.attributes["connection"] = connection
-        command.upgrade(config, "0004")
+        command.upgrade(config, revision)
         connection.exec_driver_sql(
             "insert into projects (name, kind, settings, created_at) values ('Old', 'symmetric', '{}', '2026-01-02')"
         )
+        yield connection
+    engine.dispose()
+
+
+def test_answers_given_before_labels_were_kept_have_theirs(home: Path) -> None:
+    with tables_of("0004") as connection:
         for item in (1, 2, 3):
             connection.exec_driver_sql(f"insert into items values ({item}, 1, 'left', 'train', 'text {item}')")
         acts = [(1, 2, "a", "positive"), (1, 2, "b", "negative"), (1, 3, "a", "positive"), (1, 3, "a", "retract")]
@@ -62,6 +71,7 @@ def test_answers_given_before_labels_were_kept_have_theirs(home: Path) -> None:
                 f"values (1, {left}, {right}, '{who}', '{answer}', 'key-{at}', '2026-01-03')"
             )
     migrate()
+    engine = make_engine()
     with reading(engine) as session:
         kept = session.execute(select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer, PairLabel.purpose)).all()
     assert sorted(kept) == [(1, 2, "negative", "train"), (2, 3, "unsure", "train")]
@@ -69,16 +79,10 @@ def test_answers_given_before_labels_were_kept_have_theirs(home: Path) -> None:
 
 
 def test_projects_made_before_they_could_be_put_away_are_listed(home: Path) -> None:
-    engine = make_engine()
-    config = Config()
-    config.set_main_option("script_location", str(ROOT / "db" / "migrations"))
-    with engine.connect().execution_options(write=True) as connection, connection.begin():
-        config.attributes["connection"] = connection
-        command.upgrade(config, "0002")
-        connection.exec_driver_sql(
-            "insert into projects (name, kind, settings, created_at) values ('Old', 'symmetric', '{}', '2026-01-02')"
-        )
+    with tables_of("0002"):
+        pass
     migrate()
+    engine = make_engine()
     with reading(engine) as session:
         assert [(project.name, project.archived_at) for project in all_projects(session)] == [("Old", None)]
     engine.dispose()

@@ -1,8 +1,9 @@
 """The page of one's own answers."""
 
+from functools import partial
+
 import pytest
 from sqlalchemy import Engine
-from streamlit.testing.v1 import AppTest
 
 from annotate.history import history
 from annotate.labelling import record, serve
@@ -11,17 +12,10 @@ from db.domain import AnswerKind
 from db.engine import reading
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
+from tests.pages import open_page as opened
 
 PAGE = ROOT / "annotate" / "pages" / "answers.py"
-
-
-def open_page(**parameters: str) -> AppTest:
-    page = AppTest.from_file(str(PAGE), default_timeout=30)
-    for name, value in parameters.items():
-        page.query_params[name] = value
-    page.run()
-    assert not page.exception
-    return page
+open_page = partial(opened, PAGE)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,16 +22,12 @@ from tests.conftest import ROOT
 from tests.experiments import finished_experiment
 from tests.factories import make_project
 from tests.measured import add_gold, add_job
+from tests.pages import open_page as opened
 
 PAGE = ROOT / "annotate" / "pages" / "experiments.py"
+open_page = partial(opened, PAGE)
 WISH = Wish("Mine", ["static-retrieval", "uncertainty"], seeds=3, rounds=2, first=25, growth=2.0)
 DEFAULT: Settings = Settings.model_validate({})
-
-
-def open_page() -> AppTest:
-    page = AppTest.from_file(str(PAGE), default_timeout=30).run()
-    assert not page.exception
-    return page
 
 
 @pytest.fixture

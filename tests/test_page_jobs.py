@@ -1,6 +1,7 @@
 """The jobs page, without a browser."""
 
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,11 @@ from db.models import Worker, now
 from tests.conftest import ROOT
 from tests.factories import make_project
 from tests.measured import add_job, add_worker
+from tests.pages import open_page as opened
 
 PAGE = ROOT / "annotate" / "pages" / "jobs.py"
+open_page = partial(opened, PAGE)
 COMMAND = "python -m learner worker"
-
-
-def open_page() -> AppTest:
-    page = AppTest.from_file(str(PAGE), default_timeout=30).run()
-    assert not page.exception
-    return page
 
 
 def keys(page: AppTest) -> list[str | None]:

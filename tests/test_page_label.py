@@ -16,6 +16,7 @@ from db.engine import reading, writing
 from db.models import Answer, Job, Lease, Round, Task, Worker, now
 from tests.conftest import ROOT
 from tests.factories import make_design, make_project, make_round, make_sitting
+from tests.pages import open_page as opened
 
 SCRIPT, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "label.py"
 
@@ -30,16 +31,7 @@ def project(engine: Engine) -> int:
 @pytest.fixture
 def open_page(engine: Engine) -> Callable[..., AppTest]:
     """A function that opens the app, or one page of it alone."""
-
-    def open_page(script: object = SCRIPT, **parameters: str) -> AppTest:
-        page = AppTest.from_file(str(script), default_timeout=20)
-        for name, value in parameters.items():
-            page.query_params[name] = value
-        page.run()
-        assert not page.exception
-        return page
-
-    return open_page
+    return lambda script=SCRIPT, **parameters: opened(script, **parameters)
 
 
 def first_task(engine: Engine, project_id: int) -> Task:

@@ -1,5 +1,6 @@
 """The monitor page, without a browser."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,17 +22,10 @@ from tests.measured import (
     make_measured_project,
     write_model_folder,
 )
+from tests.pages import open_page as opened
 
 SHELL, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "monitor.py"
-
-
-def open_page(**parameters: str) -> AppTest:
-    page = AppTest.from_file(str(PAGE), default_timeout=30)
-    for name, value in parameters.items():
-        page.query_params[name] = value
-    page.run()
-    assert not page.exception
-    return page
+open_page = partial(opened, PAGE)
 
 
 def headings(page: AppTest) -> list[str]:

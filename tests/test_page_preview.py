@@ -1,5 +1,6 @@
 """The preview of the next pairs on the settings page, without a browser and without a worker."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +15,16 @@ from db.previews import Preview, write_preview
 from tests.conftest import ROOT
 from tests.factories import make_project
 from tests.measured import add_job, add_worker
+from tests.pages import open_page as opened
 from tests.test_previews import ENTERED, make_preview
 
 PAGE = ROOT / "annotate" / "pages" / "settings.py"
+open_page = partial(opened, PAGE)
 
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
     return make_project(engine, ["one *star*", "two " * 200, "three"])
-
-
-def open_page() -> AppTest:
-    page = AppTest.from_file(str(PAGE), default_timeout=30).run()
-    assert not page.exception
-    return page
 
 
 def captions(page: AppTest) -> list[str]:

@@ -1,5 +1,6 @@
 """The settings page and the form of settings, without a browser."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +17,16 @@ from learner.catalog import STRATEGIES
 from tests.conftest import ROOT
 from tests.factories import make_project
 from tests.measured import make_measured_project
+from tests.pages import open_page as opened
 
 PAGE = ROOT / "annotate" / "pages" / "settings.py"
+open_page = partial(opened, PAGE)
 DEFAULTS: dict[str, Any] = Settings.model_validate({}).model_dump()
 
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
     return make_project(engine, ["a", "b"], name="Old *name*", crowding=0.25, lexical=True)
-
-
-def open_page() -> AppTest:
-    page = AppTest.from_file(str(PAGE), default_timeout=30).run()
-    assert not page.exception
-    return page
 
 
 def field(page: AppTest, project: int, name: str) -> Any:

@@ -6,10 +6,9 @@ from sqlalchemy import Engine
 from annotate.app_state import annotator, current_project, engine
 from annotate.components.why import why
 from annotate.history import Past, correct, history
-from annotate.labelling import LONGEST_NOTE
 from annotate.why import reasons
 from annotate.wording import literal
-from db.domain import LABELS, AnswerKind, InputError
+from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
 
 PAGE = 20  # answers on one page
 TITLES = {AnswerKind.POSITIVE: "Yes", AnswerKind.NEGATIVE: "No", AnswerKind.UNSURE: "Unsure"}

@@ -5,10 +5,11 @@ from playwright.sync_api import BrowserContext, Page, expect
 
 from db.domain import AnswerKind
 from db.engine import writing
+from db.models import Project
 from db.tasks import mark_likely
-from tests.browser.conftest import PHONE, settle
-from tests.browser.conftest import open_card as open_card
+from tests.browser.conftest import PHONE, open_card, settle
 from tests.browser.test_label import MakeDesk, shown
+from tests.conftest import ROOT
 
 P, N, U, S, R = AnswerKind
 RIGHT = [f"Passage {i} says something about the matter at hand." for i in range(6)]
@@ -208,3 +209,34 @@ def test_the_likely_sentence_of_a_passage_is_in_sight(page: Page, make_desk: Mak
     expect(likely).to_be_in_viewport()
     assert page.locator("mark.differs").count() == 0
     assert page.locator("[data-side=right]").text_content() == passage
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+def test_screenshots(page: Page, make_desk: MakeDesk, device: str, scheme: str) -> None:
+    """Pictures for the docs: several candidates at once, and the page of one's own answers."""
+    question = "How do I get a refund for a ticket that I bought twice?"
+    right = [
+        "Refunds are paid to the card that was used, within thirty days of the journey.",
+        "The train leaves at noon.",
+        "A ticket bought twice is refunded once you send us both numbers.",
+        "Our offices are closed on Sundays.",
+    ]
+    desk = make_desk(4, texts=[question], right=right, name="Help desk", question="Does the text answer the question?")
+    if device == "phone":
+        page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    open_card(page, desk.url)
+    page.get_by_text("One question, its candidates").click()
+    page.locator(".candidate-text").nth(2).click()
+    folder = ROOT / "docs" / "screenshots"
+    page.screenshot(path=folder / f"candidates-{device}-{scheme}.png")
+    page.locator("[data-act=submit]").click()
+    settle(page, 4)
+    page.goto(desk.url.replace("/?", "/answers?"))
+    expect(page.get_by_text("4 answers")).to_be_visible(timeout=15_000)
+    page.locator("[data-test-script-state=notRunning]").wait_for()
+    page.screenshot(path=folder / f"answers-{device}-{scheme}.png")
+    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
+    with writing(desk.engine) as session:  # the next picture wants the name
+        session.get_one(Project, desk.project_id).name = f"Seen again: {device}, {scheme}"
