@@ -8,10 +8,11 @@ import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from annotate.exploring import probability
 from db.answers import own_answers
 from db.domain import AnswerKind, InputError, Purpose
 from db.engine import artifacts, reading
-from db.matchers import SCORES, matchers_of, probability
+from db.matchers import SCORES, matchers_of
 from db.models import Matcher, Round, Task
 from db.pairs import labels_of
 from db.tasks import texts_of
@@ -99,7 +100,8 @@ def _scores(session: Session, task: Task, chosen_by: Matcher | None) -> list[Sco
     for matcher in reversed(matchers_of(session, task.project_id)):
         score = read_score(matcher, task.left_id, task.right_id) if matcher.number > first else None
         if score is not None:
-            found.append(Scored(matcher.number, score, probability(matcher, score)))
+            p = probability(matcher, np.array([score]))
+            found.append(Scored(matcher.number, score, None if p is None else float(p[0])))
     return found
 
 

@@ -30,6 +30,11 @@ def ago(time: datetime) -> str:
     return "just now" if seconds < 5 else f"{duration(seconds)} ago"
 
 
+def beginning(text: str, longest: int = 600) -> str:
+    """The text, or its first `longest` characters."""
+    return text if len(text) <= longest else f"{text[:longest]} …"
+
+
 def literal(text: str) -> str:
     """The text such that Markdown shows it as it is, on one line, whatever signs are in it."""
     # Streamlit turns :emoji:, :red[ ] and -> into signs after it has read the escapes: an invisible joiner parts them.

@@ -1,7 +1,5 @@
 """Matchers: the models of a project, one for each trained round, and number 0 for the pre-trained encoder."""
 
-from math import exp
-
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -26,11 +24,3 @@ def newest_matcher(session: Session, project_id: int) -> Matcher | None:
     return session.scalar(
         select(Matcher).where(Matcher.project_id == project_id).order_by(Matcher.number.desc()).limit(1)
     )
-
-
-def probability(matcher: Matcher, score: float) -> float | None:
-    """sigmoid(w·score + b); nothing where the matcher is not trained."""
-    if matcher.w is None or matcher.b is None:
-        return None
-    logit = max(-700.0, matcher.w * score + matcher.b)  # beyond, exp overflows
-    return 1 / (1 + exp(-logit))

@@ -207,7 +207,9 @@ def labelled(engine: Engine) -> int:
     with writing(engine) as session:
         tasks = session.scalars(select(Task).where(Task.project_id == project_id).order_by(Task.position)).all()
         for act, (place, kind, who) in enumerate(acts):
-            session.add(answer_on(tasks[place], kind, who, act))
+            answered = answer_on(tasks[place], kind, who, act)
+            answered.note = f"{who} on {place}"
+            session.add(answered)
             session.flush()
     return project_id
 
@@ -241,6 +243,7 @@ def test_a_copy_has_the_same_items_gold_settings_and_labels(engine: Engine, labe
     assert [(one.annotator, one.answer) for one in mine[1]] == [("bob", N), ("ann", U), ("ann", N), ("ann", P)]
     assert {one.created_at for one in mine[1]} <= {one.created_at for one in mine[0]}
     assert {one.task_id for one in mine[1]} == {None}
+    assert [one.note for one in mine[1]] == ["bob on 0", "ann on 2", "ann on 4", "ann on 0"]
 
 
 def test_a_copy_without_labels_has_none(engine: Engine, labelled: int) -> None:

@@ -10,7 +10,7 @@ from annotate.labelling import record
 from annotate.why import Alike, last_answered, read_score, reasons
 from db.domain import AnswerKind, InputError, Purpose
 from db.engine import artifacts, reading, writing
-from db.matchers import SCORES, probability
+from db.matchers import SCORES
 from db.models import Matcher, Round, Task
 from tests.factories import make_design, make_project, make_round
 
@@ -78,12 +78,6 @@ def test_scores_are_found_again(engine: Engine, home: object, pair: tuple[int, i
     matcher = make_matcher(engine, make_project(engine, TEXTS), 1)
     keep(engine, matcher, scores)
     assert read_score(matcher, *pair) == scores.get(pair)
-
-
-def test_probabilities_do_not_overflow() -> None:
-    assert probability(Matcher(w=1e6, b=0.0), -1.0) == pytest.approx(0, abs=1e-300)
-    assert probability(Matcher(w=1e6, b=0.0), 1.0) == 1
-    assert probability(Matcher(w=None, b=None), 1.0) is None
 
 
 def test_labelled_pairs_like_it_have_their_label_of_now(engine: Engine, project: int) -> None:

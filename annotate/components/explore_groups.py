@@ -5,12 +5,11 @@ import streamlit as st
 from annotate import exploring_groups as grouping
 from annotate.app_state import annotator, engine
 from annotate.components.explore_matches import expectation, paged, threshold_slider
-from annotate.components.explore_pair import shortened
 from annotate.exploring import Round, best_pairs, kind_of
 from annotate.exploring_groups import Groups
 from annotate.exploring_matches import count_above
 from annotate.figures import counted
-from annotate.wording import literal
+from annotate.wording import beginning, literal
 from db.domain import InputError
 from db.engine import reading
 from db.items import item_texts
@@ -64,7 +63,7 @@ def _group(project_id: int, groups: Groups, group: int) -> None:
             f"**{counted(len(items), 'text')}** · {matching} (coherence {groups.coherence[group]:.2f}) · "
             f"mean score {groups.score[group]:.3f}"
         )
-        lines = [f"- {literal(shortened(texts[id_]))}" for id_ in items[:TEXTS]]
+        lines = [f"- {literal(beginning(texts[id_]))}" for id_ in items[:TEXTS]]
         more = [f"- *{len(items) - TEXTS:,} more*"] if len(items) > TEXTS else []
         st.markdown("\n".join([*lines, *more]))
         _answer(project_id, items)

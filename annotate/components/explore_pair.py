@@ -8,10 +8,9 @@ from annotate.app_state import annotator, engine
 from annotate.differences import Segment, highlight
 from annotate.exploring import ShownPair
 from annotate.picking import pick
-from annotate.wording import literal
+from annotate.wording import beginning, literal
 from db.domain import AnswerKind, InputError, Split
 
-LONGEST = 600  # characters of a text that are shown
 TEXT = "white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.45"
 MARK = (
     "color: inherit; background: color-mix(in srgb, currentColor 12%, transparent); text-decoration: underline; "
@@ -23,7 +22,7 @@ ANSWERS = {AnswerKind.POSITIVE: "yes", AnswerKind.NEGATIVE: "no", AnswerKind.UNS
 
 def pair_row(project_id: int, pair: ShownPair, note: str = "") -> None:
     """Nothing; draws the pair. note: a further figure, in Markdown."""
-    left, right = highlight(shortened(pair.left), shortened(pair.right))
+    left, right = highlight(beginning(pair.left), beginning(pair.right))
     with st.container(border=True, key=f"pair_{pair.left_id}_{pair.right_id}"):
         texts = st.columns(2, gap="small")
         for column, segments in zip(texts, (left, right), strict=True):
@@ -70,11 +69,6 @@ def known(pair: ShownPair) -> list[str]:
     if measuring:
         words.append("evaluation pair" if measuring == 2 or Split.BOTH in pair.splits else "half an evaluation pair")
     return words
-
-
-def shortened(text: str) -> str:
-    """The text, or the beginning of a long one."""
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
 
 
 def marked(segments: list[Segment]) -> str:

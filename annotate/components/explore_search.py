@@ -5,13 +5,13 @@ import streamlit as st
 from annotate import exploring
 from annotate import exploring_search as searching
 from annotate.app_state import engine
-from annotate.components.explore_pair import pair_row, shortened
+from annotate.components.explore_pair import pair_row
 from annotate.components.explore_round import cost
 from annotate.components.job_status import OPEN, failure, progress
 from annotate.components.strategy_preview import why_waiting
 from annotate.exploring import Round
 from annotate.monitoring import round_name
-from annotate.wording import literal
+from annotate.wording import beginning, literal
 from db.domain import InputError, Kind
 from db.explorations import Search
 
@@ -71,7 +71,7 @@ def _of_project(project_id: int, found: Round) -> None:
         for item in items:
             arguments = (project_id, found.matcher.number, item.id)
             st.button(
-                literal(shortened(item.text)), key=f"search_item_{item.id}", type="tertiary", on_click=_ask_item,
+                literal(beginning(item.text)), key=f"search_item_{item.id}", type="tertiary", on_click=_ask_item,
                 args=arguments, icon=":material/search:",
             )  # fmt: skip
     if len(items) == searching.FOUND:
@@ -100,7 +100,7 @@ def _result(project_id: int, kind: Kind, job_id: str, was_under_way: bool) -> No
 def _show(project_id: int, kind: Kind, search: Search) -> None:
     """Nothing; draws what was searched for, and the nearest texts."""
     name = round_name(search.number)
-    st.markdown(f"**Nearest to “{literal(shortened(search.text))}”**, {name[0].lower()}{name[1:]}")
+    st.markdown(f"**Nearest to “{literal(beginning(search.text))}”**, {name[0].lower()}{name[1:]}")
     if not search.hits:
         st.info("There is no other text to compare it with.", icon=":material/inbox:")
     if search.item_id is None:
@@ -114,5 +114,5 @@ def _show(project_id: int, kind: Kind, search: Search) -> None:
 
 def _near(near: searching.Near) -> None:
     with st.container(border=True, horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-        st.markdown(literal(shortened(near.text)))
+        st.markdown(literal(beginning(near.text)))
         st.caption(f"score {near.score:.3f}" + ("" if near.p is None else f", p {near.p:.3f}"))

@@ -10,12 +10,11 @@ from annotate.app_state import engine
 from annotate.components.job_status import EVERY, KINDS, OPEN, failure, progress, progress_in_words
 from annotate.components.settings_form import LABELS
 from annotate.previews import PreviewWork, ShownPair
-from annotate.wording import literal
+from annotate.wording import beginning, literal
 from db.domain import InputError
 from db.previews import Preview
 from learner.catalog import STRATEGIES
 
-LONGEST = 400  # characters of a text that are shown
 WHAT = (
     "The ten pairs that the strategy would ask for next, chosen by the newest model among those that nobody has "
     "answered. The values entered here count, saved or not; nothing of the project changes."
@@ -96,10 +95,6 @@ def _show(preview: Preview, entered: Mapping[str, Any]) -> None:
 
 def _pair(place: int, pair: ShownPair) -> None:
     left, right, figures = st.columns([5, 5, 3], gap="small")
-    left.markdown(f"{place}\\. {_shortened(pair.left)}")
-    right.markdown(_shortened(pair.right))
+    left.markdown(f"{place}\\. {literal(beginning(pair.left))}")
+    right.markdown(literal(beginning(pair.right)))
     figures.caption(f"score {pair.score:.3f}" + ("" if pair.p is None else f", p {pair.p:.3f}"))
-
-
-def _shortened(text: str) -> str:
-    return literal(text if len(text) <= LONGEST else f"{text[:LONGEST]} …")

@@ -8,14 +8,12 @@ import streamlit as st
 
 from annotate.charts import Plot, tooltips
 from annotate.colours import MATCHER
+from annotate.components.explore_pair import ANSWERS
 from annotate.components.figure import figure
 from annotate.why import Alike, Reasons, Scored
-from annotate.wording import literal
+from annotate.wording import beginning, literal
 from db.domain import Purpose
 from learner.catalog import STRATEGIES
-
-ANSWERS = {"positive": "yes", "negative": "no", "unsure": "unsure"}
-MOST = 300  # characters of a text that are shown
 
 
 def why(found: Reasons) -> None:
@@ -69,10 +67,6 @@ def score_chart(scores: Sequence[Scored]) -> Plot:
 
 
 def _labelled(pair: Alike) -> None:
-    label = ANSWERS.get(pair.answer or "", "no label any more")
+    label = ANSWERS[pair.answer] if pair.answer else "no label any more"
     st.caption(f"{label} · likeness {pair.alike:.2f}")
-    st.text(f"{_short(pair.left)}\n{_short(pair.right)}")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= MOST else f"{text[:MOST]} …"
+    st.text(f"{beginning(pair.left)}\n{beginning(pair.right)}")

@@ -7,12 +7,11 @@ from annotate.app_state import annotator, current_project, engine
 from annotate.components.why import why
 from annotate.history import Past, correct, history
 from annotate.why import reasons
-from annotate.wording import literal
+from annotate.wording import beginning, literal
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
 
 PAGE = 20  # answers on one page
 TITLES = {AnswerKind.POSITIVE: "Yes", AnswerKind.NEGATIVE: "No", AnswerKind.UNSURE: "Unsure"}
-SHORT = 600  # characters of a text that are shown
 
 
 def main() -> None:
@@ -56,7 +55,7 @@ def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
     answer = past.answer
     with st.container(border=True, key=f"past_{answer.id}"):
         for column, text in zip(st.columns(2), (past.left, past.right), strict=True):
-            column.text(text if len(text) <= SHORT else f"{text[:SHORT]} …")
+            column.text(beginning(text))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.segmented_control(
                 "Answer to this pair", LABELS, default=answer.answer, required=True, format_func=TITLES.__getitem__,

@@ -130,6 +130,7 @@ def test_a_project_is_duplicated_archived_deleted_and_brought_back(stocked: tupl
     expect(page.get_by_text("Bin (1)")).to_have_count(0, timeout=15_000)
     assert GONE not in [row.name for row in list_projects(engine, everything=True)]
     choose(page, OLD, "Delete")
+    expect(dialog).to_be_visible(timeout=15_000)
     page.keyboard.press("Escape")  # a question that is put aside is not asked again
     expect(dialog).to_have_count(0)
     page.get_by_text("Show archived (1)").click()
