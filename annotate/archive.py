@@ -3,6 +3,7 @@
 manifest.json            format, version, and the rows and columns of each table
 tables/items.jsonl       one object a row, with every column that the table has
 models/3/…               the model of round 3, as sentence-transformers loads it
+scores/3/…               the scores that it gave the labelled pairs
 vectors/3/…              if asked for: the texts as that model sees them, which can be computed again
 designs/1/…              the decks that the audit tasks of a design are drawn from
 """
@@ -17,13 +18,13 @@ from sqlalchemy.orm import Session
 
 from annotate.tables import whole
 from db.engine import artifacts, snapshot
-from db.matchers import matchers_of
+from db.matchers import SCORES, matchers_of
 from db.models import Design, now
 from db.projects import project_named
 from db.transfer import TABLES, project_rows
 
 FORMAT, VERSION = "allpairs-project", 1
-MANIFEST, MODELS, VECTORS, DESIGNS = "manifest.json", "models", "vectors", "designs"
+MANIFEST, MODELS, OLD_SCORES, VECTORS, DESIGNS = "manifest.json", "models", "scores", "vectors", "designs"
 VECTOR_FILES = ("vectors.npy", "evaluation.npz")  # beside a model's folder
 COPIED = 1 << 20  # bytes at once
 
@@ -57,11 +58,14 @@ def _write(session: Session, project_id: int, bundle: ZipFile, models: bool, vec
         _write_folder(artifacts() / design.folder, f"{DESIGNS}/{design.number}", bundle)
     held: list[int] = []
     missing: list[int] = []
-    for matcher in matchers if models else []:
-        found = _write_folder(artifacts() / str(matcher.folder), f"{MODELS}/{matcher.number}", bundle)
-        (held if found else missing).append(matcher.number)
-        for file in VECTOR_FILES if vectors else ():
-            _write_file((artifacts() / str(matcher.folder)).parent / file, f"{VECTORS}/{matcher.number}/{file}", bundle)
+    for matcher in matchers:
+        folder = artifacts() / str(matcher.folder)
+        _write_file(folder.parent / SCORES, f"{OLD_SCORES}/{matcher.number}/{SCORES}", bundle)
+        if models:
+            found = _write_folder(folder, f"{MODELS}/{matcher.number}", bundle)
+            (held if found else missing).append(matcher.number)
+        for file in VECTOR_FILES if models and vectors else ():
+            _write_file(folder.parent / file, f"{VECTORS}/{matcher.number}/{file}", bundle)
     tables = {name: {"rows": count, "columns": list(TABLES[name].columns.keys())} for name, count in rows.items()}
     manifest = {"format": FORMAT, "version": VERSION, "written_at": now().isoformat(), "tables": tables}
     bundle.writestr(MANIFEST, json.dumps(manifest, indent=2))  # the last: a file without it is no archive

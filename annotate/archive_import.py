@@ -17,18 +17,19 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from annotate.archive import COPIED, DESIGNS, FORMAT, MANIFEST, MODELS, VECTORS, VERSION, table_file
+from annotate.archive import COPIED, DESIGNS, FORMAT, MANIFEST, MODELS, OLD_SCORES, VECTORS, VERSION, table_file
 from db.answers import known_keys
 from db.domain import InputError, Settings
 from db.engine import artifacts, writing
-from db.matchers import matchers_of
+from db.matchers import SCORES, matchers_of
 from db.models import Answer, Design, Item, Matcher, Project, Task
 from db.projects import checked_name, numbered_name
 from db.transfer import TABLES, Arrival, Numbering, Row, lacking
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 28
-DECKS, DECK_SIDES = "decks.npz", ("left.npy", "right.npy")  # of a design: they hold items' ids
+DECKS = "decks.npz"  # of a design
+SIDES = ("left.npy", "right.npy")  # of decks and scores: they hold items' ids
 # What a damaged or foreign file makes others raise: zipfile (NotImplementedError: a compression that it does not know),
 # json and the checks here (ValueError), rows and manifests of another shape (KeyError, TypeError), and the tables.
 _DAMAGE = (BadZipFile, zlib.error, EOFError, KeyError, TypeError, ValueError, NotImplementedError, SQLAlchemyError)
@@ -174,9 +175,8 @@ class _Import:
         for design in session.scalars(select(Design).where(Design.project_id == arrival.project_id)):
             if "sample" in design.details:
                 design.details = {**design.details, "sample": _renumbered(design.details["sample"], items)}
-            decks = aside / f"design-{design.number}" / DECKS
-            if decks.is_file():
-                _renumber(decks, items)
+        for file in (*aside.glob(f"design-*/{DECKS}"), *aside.glob(f"round-*/{SCORES}")):
+            _renumber(file, items)
         without = [
             matcher.number
             for matcher in matchers_of(session, arrival.project_id)
@@ -190,7 +190,8 @@ class _Import:
 def _place(info: ZipInfo) -> Path | None:
     """Where a file of the archive belongs below the project's folder; nothing for tables. Raises ValueError."""
     parts = PurePosixPath(info.filename).parts
-    kinds = {MODELS: ("round-{}", "model"), VECTORS: ("round-{}",), DESIGNS: ("design-{}",)}
+    rounds = ("round-{}",)
+    kinds = {MODELS: (*rounds, "model"), OLD_SCORES: rounds, VECTORS: rounds, DESIGNS: ("design-{}",)}
     if info.is_dir() or not parts or parts[0] not in kinds:
         return None
     if len(parts) < 3 or not parts[1].isdecimal() or any(part in ("..", "/") or "\\" in part for part in parts):
@@ -218,16 +219,16 @@ def _renumbered(pairs: list[list[Any]] | None, items: Numbering) -> list[list[An
     return None if pairs is None else [[items.of(left), items.of(right), *said] for left, right, *said in pairs]
 
 
-def _renumber(decks: Path, items: Numbering) -> None:
-    """Nothing; the decks hold the new ids of items. Other arrays are copied as they are, piece by piece."""
-    aside = decks.with_suffix(".tmp")
-    with ZipFile(decks) as source, ZipFile(aside, "w") as target:
+def _renumber(file: Path, items: Numbering) -> None:
+    """Nothing; the file of arrays holds the new ids of items. Other arrays are copied as they are, piece by piece."""
+    aside = file.with_suffix(".tmp")
+    with ZipFile(file) as source, ZipFile(aside, "w") as target:
         for info in source.infolist():
             with source.open(info) as old, target.open(info.filename, "w", force_zip64=True) as new:
-                if info.filename in DECK_SIDES:
+                if info.filename in SIDES:
                     ids = np.lib.format.read_array(old, allow_pickle=False)
                     renewed = np.array([items.of(id_) for id_ in ids.tolist()], dtype=np.int64)
                     np.lib.format.write_array(new, renewed, allow_pickle=False)
                 else:
                     shutil.copyfileobj(old, new, COPIED)
-    aside.replace(decks)
+    aside.replace(file)

@@ -15,8 +15,10 @@ from sqlalchemy import Engine, func, select
 from annotate.archive import export_project
 from annotate.archive_import import import_project
 from annotate.projects import delete_project, list_projects
+from annotate.why import read_score
 from db.domain import InputError
 from db.engine import artifacts, make_engine, migrate, reading, writing
+from db.matchers import SCORES, matchers_of
 from db.models import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
 from db.projects import MAX_NAME
 from db.transfer import LEFT_BEHIND, TABLES
@@ -56,6 +58,8 @@ def fill(engine: Engine, home: Path) -> int:
     (folder / "design-1").mkdir()
     sides = {"left": np.array(items[-9:-6]), "right": np.array(items[-3:]), "score": np.array([0.5, 0.25, 0.1])}
     np.savez(folder / "design-1" / "decks.npz", **sides)
+    labelled = {"left": np.array(items[:2]), "right": np.array(items[2:4]), "score": np.array([0.75, 0.5])}
+    np.savez(folder / "job-2" / SCORES, **labelled)
     return project_id
 
 
@@ -108,7 +112,7 @@ def plain(archive: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def files(archive: Path) -> dict[str, bytes]:
-    """The models, vectors and designs of an archive; decks, which hold ids, apart."""
+    """The models, vectors and designs of an archive; arrays with ids apart."""
     with ZipFile(archive) as bundle:
         kept = [name for name in bundle.namelist() if name.split("/")[0] in ("models", "vectors", "designs")]
         return {name: bundle.read(name) for name in kept if not name.endswith("decks.npz")}
@@ -141,7 +145,7 @@ def test_a_project_comes_back_the_same(
     assert not list((tmp_path / "other" / "artifacts").glob(".*"))
 
 
-def test_decks_and_folders_name_what_is_new(
+def test_decks_scores_and_folders_name_what_is_new(
     engine: Engine, project: int, tmp_path: Path, elsewhere: Callable[[str], Engine]
 ) -> None:
     export_project(engine, NAME, tmp_path / "one.zip")
@@ -154,6 +158,9 @@ def test_decks_and_folders_name_what_is_new(
     assert folders == [None, f"project-{new}/round-1/model", f"project-{new}/round-2/model"]
     assert (artifacts() / str(folders[1]) / "model.safetensors").is_file()
     assert not list((artifacts() / f"project-{new}").rglob("vectors.npy"))  # they were not asked for
+    with reading(other) as session:
+        second = matchers_of(session, new)[0]
+        assert [read_score(second, *pair) for pair in zip(items[:2], items[2:4], strict=True)] == [0.75, 0.5]
     with np.load(artifacts() / design.folder / "decks.npz") as decks:
         assert decks["left"].tolist() == items[-9:-6] and decks["right"].tolist() == items[-3:]
         assert decks["score"].tolist() == [0.5, 0.25, 0.1]
