@@ -153,9 +153,18 @@ def test_a_closure_beyond_measure_is_refused(tmp_path: Path, monkeypatch: pytest
 edges = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)).filter(lambda pair: pair[0] != pair[1]), max_size=15)
 
 
+def smallest_reached(n: int, pairs: list[tuple[int, int]]) -> list[int]:
+    """The smallest item that each item reaches: told to neighbours until nothing changes."""
+    reached = list(range(n))
+    for left, right in pairs * n:
+        reached[left] = reached[right] = min(reached[left], reached[right])
+    return reached
+
+
 @given(edges)
 def test_closure_is_idempotent_and_joins_exactly_the_connected(pairs: list[tuple[int, int]]) -> None:
     component = graph.components(13, pairs)
+    assert component.tolist() == smallest_reached(13, pairs)
     closed = set(graph.closure(graph.groups(component)))
     assert closed >= {(min(pair), max(pair)) for pair in pairs}
     again = graph.components(13, closed)

@@ -41,7 +41,9 @@ RULES = {
     "learner.catalog": Rule((), "the app reads the catalog: name a function as 'module:name'", ("pydantic",)),
     "db": Rule(("db",), "move what computes to learner/ and what people do to annotate/", ("sqlalchemy", "alembic")),
     "db.domain": Rule((), "the words of the product stand on nothing", ("pydantic",)),
-    "db.corpus": Rule(("db.domain", "db.corpus"), "read files without SQL; rows are made in db/", ("numpy", "pyarrow")),
+    "db.corpus": Rule(
+        ("db.domain", "db.corpus"), "read files without SQL; rows are made in db/", ("numpy", "pyarrow", "scipy")
+    ),
 }  # fmt: skip
 ROWS = ("learner.jobs", "learner.worker")  # where rows meet tensors
 MAY_IMPORT_ROWS = {"learner.cli": ("learner.worker",), "learner.worker": ROWS, "learner.jobs": ROWS}

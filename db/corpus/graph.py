@@ -5,25 +5,17 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 
 def components(n: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
     """The component of each of n items, named by its smallest item: int64 (n,)."""
-    parent: dict[int, int] = {}  # of the items in pairs: most of a large corpus are in none
-    for left, right in pairs:
-        a, b = _root(parent, left), _root(parent, right)
-        parent[max(a, b)] = min(a, b)
-    component = np.arange(n, dtype=np.int64)
-    for item in parent:
-        component[item] = _root(parent, item)
-    return component
-
-
-def _root(parent: dict[int, int], item: int) -> int:
-    while parent.setdefault(item, item) != item:
-        parent[item] = parent[parent[item]]
-        item = parent[item]
-    return item
+    left, right = np.fromiter(pairs, dtype=(np.int64, 2)).reshape(-1, 2).T
+    edges = coo_array((np.ones(len(left), dtype=bool), (left, right)), shape=(n, n))
+    _, of = connected_components(edges, directed=False)
+    smallest = np.unique(of, return_index=True)[1]
+    return smallest[of].astype(np.int64)
 
 
 def groups(component: NDArray[np.int64]) -> list[list[int]]:
