@@ -19,6 +19,7 @@ from learner.catalog import STRATEGIES
 from learner.cli_concat import concat
 from learner.cli_dataset import dataset
 from learner.cli_experiment import experiment
+from learner.cli_pipeline import pipeline
 from learner.console import fail, print_result, progress_bar
 from learner.encoder import load_encoder
 from learner.evaluate import checked_method, evaluate_audit, evaluate_corpus
@@ -30,6 +31,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 app.command()(concat)
 app.command()(dataset)
 app.command()(experiment)
+app.command()(pipeline)
 
 Left = Annotated[Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl or parquet, also .gz.")]
 Right = Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")]

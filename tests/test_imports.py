@@ -38,7 +38,9 @@ RULES = {
     "learner.cli": Rule(("learner", "db.domain", "db.corpus"), "put database work into learner/jobs/", heavy=True),
     "learner.jobs": Rule(("learner", "db"), "the learner knows nothing of the app", heavy=True),
     "learner.worker": Rule(("learner", "db"), "the learner knows nothing of the app", heavy=True),
-    "learner.catalog": Rule((), "the app reads the catalog: name a function as 'module:name'", ("pydantic",)),
+    "learner.catalog": Rule(
+        ("learner.catalog",), "the app reads the catalog: name a function as 'module:name'", ("pydantic",)
+    ),
     "db": Rule(("db",), "move what computes to learner/ and what people do to annotate/", ("sqlalchemy", "alembic")),
     "db.domain": Rule((), "the words of the product stand on nothing", ("pydantic",)),
     "db.corpus": Rule(

@@ -154,6 +154,11 @@ def draw(figure: Figure, folder: Path) -> None:
     """Nothing; the folder holds both panels side by side as PNG and SVG."""
     title = f"{figure.title}, {figure.dataset}"
     both = alt.hconcat(*(panel(figure, measure).properties(width=WIDTH) for measure in PANELS), title=title)
-    spec = both.configure_view(stroke=None).configure(background="white").to_dict()
-    (folder / f"{figure.stem}.png").write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2))
-    (folder / f"{figure.stem}.svg").write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))
+    save_chart(both, folder / figure.stem)
+
+
+def save_chart(chart: alt.HConcatChart, path: Path) -> None:
+    """Nothing; the chart lies beside the path's name as PNG and SVG."""
+    spec = chart.configure_view(stroke=None).configure(background="white").to_dict()
+    path.with_name(f"{path.name}.png").write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2))
+    path.with_name(f"{path.name}.svg").write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))

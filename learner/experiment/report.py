@@ -15,13 +15,13 @@ from learner.experiment.results import Results, read_results
 from learner.experiment.spec import Experiment
 from learner.experiment.tables import paper_tables
 from learner.experiment.writing import (
-    Rows,
     as_csv,
     as_markdown,
     comparison_markdown,
     costs_markdown,
     point_rows,
     table_rows,
+    write_table,
 )
 from learner.simulate import dataset_of
 
@@ -56,7 +56,9 @@ def _write_tables(results: Results, folder: Path) -> list[str]:
     written = []
     for table in paper_tables(results, datasets):
         text = as_markdown(table)
-        _write(folder / table.name, table_rows(table), f"{table.name.replace('table', 'Table ')}: {table.title}", text)
+        write_table(
+            folder / table.name, table_rows(table), f"{table.name.replace('table', 'Table ')}: {table.title}", text
+        )
         written.append(text)
     return written
 
@@ -65,16 +67,9 @@ def _write_comparison(results: Results, points: Sequence[Point], costs: Sequence
     """The comparison of all rows as Markdown."""
     shown = "### All rows\n\n" + "\n".join(comparison_markdown(points, name) for name in results.datasets)
     paid = "### Labels to reach an AP\n\n" + "\n".join(costs_markdown(costs, name) for name in results.datasets)
-    _write(folder / "comparison", point_rows(points, (AP, PRECISION, "positives", SHARE)), "All rows", shown)
-    _write(folder / "labels", [asdict(cost) for cost in costs], "Labels to reach an AP", paid)
+    write_table(folder / "comparison", point_rows(points, (AP, PRECISION, "positives", SHARE)), "All rows", shown)
+    write_table(folder / "labels", [asdict(cost) for cost in costs], "Labels to reach an AP", paid)
     return [shown, paid]
-
-
-def _write(path: Path, rows: Rows, title: str, markdown: str) -> None:
-    """Nothing; the table lies beside the path's name as CSV, JSON and Markdown."""
-    path.with_suffix(".csv").write_text(as_csv(rows))
-    path.with_suffix(".json").write_text(json.dumps({"title": title, "rows": rows}, indent=1))
-    path.with_suffix(".md").write_text(markdown)
 
 
 def _write_figure(figure: Figure, folder: Path) -> str:

@@ -2,7 +2,9 @@
 
 import csv
 import io
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from learner.experiment.comparison import Cost, Point
@@ -49,6 +51,13 @@ def as_csv(rows: Rows) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def write_table(path: Path, rows: Rows, title: str, markdown: str) -> None:
+    """Nothing; the table lies beside the path's name as CSV, JSON and Markdown."""
+    path.with_suffix(".csv").write_text(as_csv(rows))
+    path.with_suffix(".json").write_text(json.dumps({"title": title, "rows": rows}, indent=1))
+    path.with_suffix(".md").write_text(markdown)
 
 
 def as_markdown(table: Table) -> str:

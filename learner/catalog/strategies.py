@@ -1,4 +1,4 @@
-"""What there is to choose from: one entry a strategy. Read by the app, so it imports nothing of the learner."""
+"""The strategies: one entry each."""
 
 from pydantic import BaseModel, ConfigDict
 

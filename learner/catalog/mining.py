@@ -1,0 +1,123 @@
+"""The configuration of few-shot mining (paper 000). Defaults are the paper's where it names one."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from learner.catalog.section import Section
+
+Backbone = str
+
+
+class MiningInputs(Section):
+    """The files that few-shot mining reads; all of them CSV, TSV, JSON Lines or Parquet."""
+
+    seed_pairs: str = Field(description="The positive pairs there are: columns x and y.")
+    corpus_x: str = Field(description="Texts that may be a pair's first: columns id and text, and date where known.")
+    corpus_y: str | None = Field(
+        None, description="Texts that may be its second, likewise; without it pairs are made within the first list."
+    )
+    gold: str | None = Field(None, description="Known pairs to measure what was mined by: columns id1, id2 and label.")
+    test_pairs: str | None = Field(
+        None, description="Pairs that nothing learns from, for measuring retrieval: columns x and y."
+    )
+
+
+class Biencoder(Section):
+    """The bi-encoder that proposes pairs."""
+
+    backbone: Backbone = Field(
+        "all-MiniLM-L6-v2", min_length=1,
+        description="An encoder: a sentence-transformers or Hugging Face name (the paper: facebook/bart-large), or a "
+        "folder.",
+    )  # fmt: skip
+    towers: Literal[1, 2] = Field(1, description="One encoder for both texts, or one for each.")
+    similarity: Literal["cosine", "dot"] = Field("cosine", description="Trained: scaled cosine, or dot product.")
+    scale: float = Field(20.0, ge=1, le=1000, description="Times the cosine, in training; at 1 it cannot be fitted.")
+    steps: int = Field(100, ge=1, le=100_000, description="Training steps (the paper: 100 and 200).")
+    batch_size: int = Field(32, ge=2, le=4096, description="Pairs in one step; the others' texts are negatives.")
+    negatives: int = Field(
+        1, ge=0, le=100, description="Further negatives of each pair in a step: random texts of the second list."
+    )
+    learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate (the paper: 5e-6 to 5e-5).")
+    max_length: int = Field(128, ge=8, le=8192, description="Tokens of a text in training.")
+
+
+class Classifier(Section):
+    """The classifier beside the bi-encoder: does a text look like those of the seed pairs?"""
+
+    side: Literal["none", "x", "y"] = Field("none", description="The texts that it sorts out: none, first or second.")
+    weight: float = Field(1.0, gt=0, le=100, description="Its share of the loss.")
+    keep: Literal["threshold", "fraction"] = Field("threshold", description="Keep by probability, or a share.")
+    threshold: float = Field(0.5, ge=0, le=1, description="Least probability that is kept.")
+    fraction: float = Field(0.2, gt=0, le=1, description="Share that is kept (the paper on summaries: one in five).")
+
+
+class Margin(Section):
+    """Which pairs are proposed, and in what order."""
+
+    neighbours: int = Field(4, ge=1, le=1000, description="Neighbours of each text that its margin is taken over (k).")
+    margin: Literal["ratio", "distance", "absolute"] = Field(
+        "ratio", description="Cosine over, or less, the mean cosine of both texts' neighbours; or the cosine itself."
+    )
+    retrieval: Literal["forward", "backward", "intersection", "max"] = Field(
+        "forward",
+        description="Neighbours of first texts, of second ones, of both at once, or the best of either for each text.",
+    )
+    one_to_one: bool = Field(False, description="Each text in one pair at most, the best first.")
+    top: int = Field(2_000, ge=1, le=1_000_000, description="Pairs that are proposed to the filters, the best first.")
+
+
+class Filters(Section):
+    """What sorts out proposed pairs before the cross-encoder reads them."""
+
+    drop_seeds: bool = Field(True, description="Drop pairs that are seed pairs.")
+    drop_verbatim: bool = Field(False, description="Drop pairs of which one text stands in the other word for word.")
+    least_sentences: int = Field(0, ge=0, le=1000, description="Least sentences of a first text (the paper: 4).")
+    shortest: int = Field(0, ge=0, le=100_000, description="Least words of either text.")
+    same_date: Literal["no", "day", "month", "year"] = Field(
+        "no", description="Keep pairs of one day, month or year only (both lists then need the column date)."
+    )
+
+
+class Crossencoder(Section):
+    """The cross-encoder that reads both texts of a proposed pair, and ranks again."""
+
+    use: bool = Field(True, description="Rank by a cross-encoder; without it the margin's order stays.")
+    backbone: Backbone = Field(
+        "all-MiniLM-L6-v2", min_length=1,
+        description="A cross-encoder's body: a Hugging Face name (the paper: facebook/bart-large), or a folder.",
+    )  # fmt: skip
+    objective: Literal["binary", "pairwise"] = Field(
+        "binary", description="Right or wrong, each pair alone; or the right pair above a wrong one of the same text."
+    )
+    steps: int = Field(200, ge=1, le=100_000, description="Training steps (the paper: 200 and 1,000).")
+    batch_size: int = Field(16, ge=2, le=4096, description="Pairs in one step.")
+    negatives: int = Field(
+        4, ge=1, le=100, description="Wrong pairs for each seed pair: what the bi-encoder finds for its first text."
+    )
+    learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate.")
+    max_length: int = Field(192, ge=8, le=8192, description="Tokens of both texts together.")
+
+
+class Downstream(Section):
+    """What the mined pairs are good for: retrieval, trained with them and without, at equal counts."""
+
+    amounts: list[int] = Field(
+        [0, 100, 500], min_length=1, max_length=20, description="Numbers of mined pairs that are added to the seed."
+    )
+    seeds: int = Field(1, ge=1, le=20, description="Repetitions; two or more give intervals.")
+    steps: int = Field(200, ge=1, le=100_000, description="Training steps of each model.")
+
+
+class MiningConfig(Section):
+    """How few-shot mining works."""
+
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random.")
+    wanted: int = Field(500, ge=1, le=1_000_000, description="Mined pairs that are kept, the best first.")
+    biencoder: Biencoder = Field(default_factory=Biencoder)
+    classifier: Classifier = Field(default_factory=Classifier)
+    margin: Margin = Field(default_factory=Margin)
+    filters: Filters = Field(default_factory=Filters)
+    crossencoder: Crossencoder = Field(default_factory=Crossencoder)
+    downstream: Downstream = Field(default_factory=Downstream)

@@ -1,0 +1,38 @@
+"""The pipelines: one entry each."""
+
+from pydantic import BaseModel, ConfigDict
+
+from learner.catalog.mining import MiningConfig, MiningInputs
+from learner.catalog.section import Section
+
+
+class PipelineEntry(BaseModel):
+    """A paper's method as a job. `config`: what a person chooses; `inputs`: the files it reads.
+
+    `place`: the module below `learner.pipelines` whose `PIPELINE` it is.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    title: str
+    paper: str
+    description: str
+    reads: str
+    makes: str
+    config: type[Section]
+    inputs: type[Section]
+    place: str
+
+
+PIPELINES: dict[str, PipelineEntry] = {
+    "few-shot-mining": PipelineEntry(
+        title="Few-shot mining",
+        paper="Few-shot Mining of Naturally Occurring Inputs and Outputs (2022)",
+        description="From about 100 positive pairs and two large lists of texts: new pairs, ranked and filtered.",
+        reads="positive pairs, and both lists of texts; known pairs to measure by, where there are any",
+        makes="ranked pairs, a bi-encoder and a cross-encoder",
+        config=MiningConfig,
+        inputs=MiningInputs,
+        place="mining",
+    ),
+}

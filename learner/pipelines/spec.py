@@ -1,0 +1,50 @@
+"""A pipeline's configuration as a TOML file: a table `inputs`, and what the catalog's model names."""
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from db.domain import InputError
+from learner.catalog import PIPELINES
+from learner.catalog.section import Section
+
+
+def read_spec(name: str, path: Path) -> tuple[Section, Section]:
+    """Inputs and configuration in the file; paths are relative to it. Raises InputError, which names the key."""
+    try:
+        content = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the file ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path.name}: not valid TOML ({error})") from None
+    return make_spec(name, content, path)
+
+
+def make_spec(name: str, content: dict[str, Any], path: Path) -> tuple[Section, Section]:
+    """Inputs and configuration of this content, as the file at this path would hold it. Raises InputError."""
+    entry = PIPELINES.get(name)
+    if entry is None:
+        raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
+    inputs = content.get("inputs")
+    if not isinstance(inputs, dict):
+        wanted = ", ".join(name for name, field in entry.inputs.model_fields.items() if field.is_required())
+        raise InputError(f"{path.name}: there is no table [inputs]; it names the files: {wanted}")
+    try:
+        files = entry.inputs.model_validate(inputs)
+    except ValidationError as error:
+        raise _wrong(path, error, "inputs") from None
+    try:
+        config = entry.config.model_validate({key: value for key, value in content.items() if key != "inputs"})
+    except ValidationError as error:
+        raise _wrong(path, error) from None
+    placed = {key: str((path.parent / value).resolve()) if isinstance(value, str) else value
+              for key, value in files.model_dump().items()}  # fmt: skip
+    return entry.inputs.model_validate(placed), config
+
+
+def _wrong(path: Path, error: ValidationError, *table: str) -> InputError:
+    first = error.errors()[0]
+    key = ".".join([*table, *map(str, first["loc"])])
+    return InputError(f"{path.name}: {key}: {first['msg'][0].lower()}{first['msg'][1:]}, not {first['input']!r}")
