@@ -1,1 +1,1 @@
-"""Few-shot mining (paper 000): the few pairs there are → bi-encoder → margin → filters → cross-encoder → ranked pairs."""
+"""Few-shot mining (paper 000): few pairs → bi-encoder → margin → filters → cross-encoder → ranked pairs."""
