@@ -6,7 +6,8 @@ Reads `ALLPAIRS_DATA`, else ../shared/data, through `learner.adapters`. WikiQA: 
 sentences, the published split of the questions, positives only. QQP: the questions and stated duplicates of the
 development part, which are split anew. Amazon–Google: both lists, without a split. `wikiqa_small`: the development
 questions to train and the test questions to measure, with their own sentences alone. `qqp_small`: 5,000 of QQP's
-development questions, whole groups of duplicates.
+development questions, whole groups of duplicates. `mlquestions_*`: for few-shot mining, 100 of the development pairs as
+seed, the other development questions and all passages as lists, and the test pairs.
 """
 
 import argparse
@@ -15,13 +16,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from benchmarks.common import ROOT
 from db.corpus import graph
+from db.corpus.corpus import identity
 from learner.adapters import ADAPTERS, Options, Titles
 from learner.adapters.released import Released, tables_of, write_table
 
 SMALL = 5_000  # questions of qqp_small
+SEEDS = 100  # pairs of mlquestions_seed
 
 
 def main() -> None:
@@ -41,6 +45,8 @@ def main() -> None:
     _write(_small_qqp(qqp), {"left": "questions", "gold": "gold"}, out)
     amazon_google = ADAPTERS["amazon_google"](data / "amazon_google", Options())
     _write(amazon_google, {"left": "left", "right": "right", "gold": "gold"}, out)
+    for name, table in _mlquestions(data / "mlquestions").items():
+        table.to_csv(out / f"mlquestions_{name}.csv", index=False)
 
 
 def _part(released: Released, part: str) -> Released:
@@ -81,6 +87,29 @@ def _small_qqp(qqp: Released) -> Released:
         gold=[pair for pair in qqp.gold if pair.id1 in kept and pair.id2 in kept],
         parts={name: part for name, part in qqp.parts.items() if name in kept},
     )
+
+
+def _mlquestions(folder: Path) -> dict[str, pd.DataFrame]:
+    """Seed pairs, both lists, known pairs and test pairs; texts that are the same but for white space are one."""
+    dev, test = (_pairs(pd.read_parquet(folder / f"{part}.parquet")) for part in ("dev", "test"))
+    passages = pd.Series(pd.read_parquet(folder / "passages.parquet")["passage"].map(identity).unique())
+    number = {text: f"p{row}" for row, text in enumerate(passages)}
+    drawn = np.random.default_rng(0).permutation(len(dev))
+    seed, others = dev.iloc[drawn[:SEEDS]], dev.iloc[np.sort(drawn[SEEDS:])]
+    questions = pd.Series([text for text in others["x"].unique() if text not in set(seed["x"])])
+    asked = {text: f"q{row}" for row, text in enumerate(questions)}
+    known = others[others["x"].isin(asked)]
+    return {
+        "seed": seed,
+        "questions": pd.DataFrame({"id": questions.map(asked), "text": questions}),
+        "passages": pd.DataFrame({"id": passages.map(number), "text": passages}),
+        "gold": pd.DataFrame({"id1": known["x"].map(asked), "id2": known["y"].map(number)}).drop_duplicates(),
+        "test": test,
+    }
+
+
+def _pairs(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({"x": table["question"].map(identity), "y": table["passage"].map(identity)})
 
 
 def _write(released: Released, names: dict[str, str], out: Path) -> None:

@@ -20,9 +20,10 @@ from torch import nn
 from db.domain import DEFAULT_ENCODER, InputError, Progress, no_progress
 from learner.device import default_device, fast_training
 from learner.encoder import bundled_minilm
+from learner.optimizer import adamw
 from learner.pair_reader import PairTokens, pair_logits, read_pairs
 from learner.scorer import TextScorer
-from learner.training import WARM_UP, Labelled
+from learner.training import Labelled
 
 PAPER_BACKBONES = ("bert-base-uncased", "xlnet-base-cased", "roberta-base", "albert-base-v2")
 POOL = 32  # batches whose pairs are sorted by length together: near enough to random, with little padding
@@ -101,7 +102,7 @@ def _descend(
 ) -> None:
     tokens = read_pairs(model, texts, labelled.left, labelled.right)
     order = list(_batches(tokens.lengths, settings, np.random.default_rng(settings.seed)))
-    optimizer, schedule = _optimizer(model, settings.learning_rate, len(order))
+    optimizer, schedule = adamw(model.parameters(), settings.learning_rate, len(order))
     model.train(settings.dropout)
     for step, batch in enumerate(order):
         _step(model, tokens, batch, labelled.label[batch], optimizer)
@@ -134,16 +135,3 @@ def _batches(lengths: np.ndarray, settings: ConcatSettings, rng: np.random.Gener
             part = part[np.argsort(lengths[part], kind="stable")]
             batches += [part[at : at + settings.batch_size] for at in range(0, len(part), settings.batch_size)]
         yield from (batches[i] for i in rng.permutation(len(batches)))
-
-
-def _optimizer(
-    model: CrossEncoder, rate: float, steps: int
-) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
-    """AdamW, and a rate that rises over a tenth of the steps and falls to 0."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, eps=1e-6, weight_decay=0.0, fused=True)
-    warm = max(1, round(WARM_UP * steps))
-
-    def factor(step: int) -> float:
-        return (step + 1) / warm if step < warm else (steps - step) / max(1, steps - warm)
-
-    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, factor)

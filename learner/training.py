@@ -13,12 +13,12 @@ from torch import Tensor, nn
 from db.domain import Progress, Settings, no_progress
 from learner.device import fast_training
 from learner.encoder import Encoder, Tokens
+from learner.optimizer import adamw
 from learner.output_layer import OutputLayer, fit_output_layer
 from learner.space import Space, score, scores
 
 MAX_LENGTH = 128  # tokens of a text in training
 HEAD_RATE = 1e4  # w and b learn this many times as fast as the encoder
-WARM_UP = 0.1  # share of the steps over which the rate rises
 ATTEMPTS, WORST_LOSS = 3, 0.6  # a refit loss above this means that training failed
 CHECKED = 1_000  # pairs are enough to tell; whoever encodes all texts afterwards refits to all pairs
 
@@ -157,10 +157,4 @@ def _optimizer(
         {"params": [p for p in encoder.model.parameters() if p.requires_grad], "lr": rate},
         {"params": list(head.parameters()), "lr": rate * HEAD_RATE},
     ]
-    optimizer = torch.optim.AdamW(groups, eps=1e-6, weight_decay=0.0, fused=True)
-    warm = max(1, round(WARM_UP * steps))
-
-    def factor(step: int) -> float:
-        return (step + 1) / warm if step < warm else (steps - step) / max(1, steps - warm)
-
-    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, factor)
+    return adamw(groups, rate, steps)

@@ -4,9 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from learner.catalog.retrieval import RetrieverSettings
 from learner.catalog.section import Section
-
-Backbone = str
 
 
 class MiningInputs(Section):
@@ -21,26 +20,6 @@ class MiningInputs(Section):
     test_pairs: str | None = Field(
         None, description="Pairs that nothing learns from, for measuring retrieval: columns x and y."
     )
-
-
-class Biencoder(Section):
-    """The bi-encoder that proposes pairs."""
-
-    backbone: Backbone = Field(
-        "all-MiniLM-L6-v2", min_length=1,
-        description="An encoder: a sentence-transformers or Hugging Face name (the paper: facebook/bart-large), or a "
-        "folder.",
-    )  # fmt: skip
-    towers: Literal[1, 2] = Field(1, description="One encoder for both texts, or one for each.")
-    similarity: Literal["cosine", "dot"] = Field("cosine", description="Trained: scaled cosine, or dot product.")
-    scale: float = Field(20.0, ge=1, le=1000, description="Times the cosine, in training; at 1 it cannot be fitted.")
-    steps: int = Field(100, ge=1, le=100_000, description="Training steps (the paper: 100 and 200).")
-    batch_size: int = Field(32, ge=2, le=4096, description="Pairs in one step; the others' texts are negatives.")
-    negatives: int = Field(
-        1, ge=0, le=100, description="Further negatives of each pair in a step: random texts of the second list."
-    )
-    learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate (the paper: 5e-6 to 5e-5).")
-    max_length: int = Field(128, ge=8, le=8192, description="Tokens of a text in training.")
 
 
 class Classifier(Section):
@@ -84,7 +63,7 @@ class Crossencoder(Section):
     """The cross-encoder that reads both texts of a proposed pair, and ranks again."""
 
     use: bool = Field(True, description="Rank by a cross-encoder; without it the margin's order stays.")
-    backbone: Backbone = Field(
+    backbone: str = Field(
         "all-MiniLM-L6-v2", min_length=1,
         description="A cross-encoder's body: a Hugging Face name (the paper: facebook/bart-large), or a folder.",
     )  # fmt: skip
@@ -115,7 +94,7 @@ class MiningConfig(Section):
 
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random.")
     wanted: int = Field(500, ge=1, le=1_000_000, description="Mined pairs that are kept, the best first.")
-    biencoder: Biencoder = Field(default_factory=Biencoder)
+    biencoder: RetrieverSettings = Field(default_factory=RetrieverSettings)
     classifier: Classifier = Field(default_factory=Classifier)
     margin: Margin = Field(default_factory=Margin)
     filters: Filters = Field(default_factory=Filters)

@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from learner.experiment.figures import save_chart
+from learner.experiment.figures import Plot, save_chart
 from learner.experiment.writing import Rows, as_csv, write_table
 
 TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
@@ -36,7 +36,7 @@ class Report:
         write_table(self.folder / TABLES / name, rows, title, whole)
         self.parts.append(whole)
 
-    def figure(self, name: str, title: str, rows: Rows, panels: Sequence[tuple[str, alt.LayerChart]]) -> None:
+    def figure(self, name: str, title: str, rows: Rows, panels: Sequence[tuple[str, Plot]]) -> None:
         """Nothing; the figure is in the report, and beside it as data, pictures and charts for pages.
 
         panels: what each shows, in a sentence, and its chart.

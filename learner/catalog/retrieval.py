@@ -1,0 +1,25 @@
+"""The configuration of a bi-encoder that is trained for retrieval."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from learner.catalog.section import Section
+
+
+class RetrieverSettings(Section):
+    """The bi-encoder: how texts become vectors, and how it is trained."""
+
+    backbone: str = Field(
+        "all-MiniLM-L6-v2", min_length=1,
+        description="An encoder: a sentence-transformers or Hugging Face name (paper 000: facebook/bart-large), or a "
+        "folder.",
+    )  # fmt: skip
+    towers: Literal[1, 2] = Field(1, description="One encoder for both texts, or one for each.")
+    similarity: Literal["cosine", "dot"] = Field("cosine", description="Trained: scaled cosine, or dot product.")
+    scale: float = Field(20.0, ge=1, le=1000, description="Times the cosine, in training: at 1 it cannot be fitted.")
+    steps: int = Field(100, ge=1, le=100_000, description="Training steps (paper 000: 100 and 200).")
+    batch_size: int = Field(32, ge=2, le=4096, description="Pairs in one step; the others' texts are negatives.")
+    negatives: int = Field(1, ge=0, le=100, description="Further negatives of each pair in a step: random texts.")
+    learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate (paper 000: 5e-6 to 5e-5).")
+    max_length: int = Field(128, ge=8, le=8192, description="Tokens of a text in training.")

@@ -1,0 +1,69 @@
+"""The classifier beside the bi-encoder: does a text look like those of the seed pairs?
+
+Source: paper 000, section 3.1 (multitask). Its head and the weight of its loss are not given there: here a linear head
+on the vector, binary cross-entropy, and a weight that is a setting.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from learner.catalog.mining import Classifier
+from learner.device import fast_training
+from learner.encoder import Encoder
+
+FILE = "classifier.npz"
+
+
+class TextClassifier:
+    """Learned on the encoder of a retriever: texts of the seed pairs are positives, random ones negatives."""
+
+    def __init__(
+        self, encoder: Encoder, seeds: Sequence[str], others: Sequence[str], settings: Classifier, batch: int,
+        max_length: int,
+    ) -> None:  # fmt: skip
+        self.encoder, self.seeds, self.others = encoder, seeds, others
+        self.weight, self.batch, self.max_length = settings.weight, batch, max_length
+        self.head = nn.Linear(encoder.dimension, 1, device=encoder.device)
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """The head's."""
+        return self.head.parameters()
+
+    def loss(self, rng: np.random.Generator) -> Tensor:
+        """Binary cross-entropy of as many seed texts as others."""
+        n = min(self.batch, len(self.seeds), len(self.others))
+        texts = [self.seeds[row] for row in rng.choice(len(self.seeds), n, replace=False)]
+        texts += [self.others[row] for row in rng.choice(len(self.others), n, replace=False)]
+        wanted = torch.repeat_interleave(torch.tensor([1.0, 0.0], device=self.encoder.device), n)
+        with fast_training(self.encoder.device):
+            vectors = self.encoder.embed(self.encoder.tokenize(texts, self.max_length))
+        logits = self.head(vectors.float())[:, 0]
+        return self.weight * nn.functional.binary_cross_entropy_with_logits(logits, wanted)
+
+    def save(self, path: Path) -> None:
+        """Nothing; the head is in the file."""
+        weight, bias = self.head.weight.detach().cpu().numpy()[0], self.head.bias.detach().cpu().numpy()
+        np.savez(path, weight=weight, bias=bias)
+
+
+def probabilities(path: Path, vectors: np.ndarray) -> np.ndarray:
+    """The probability (n,) float32 that each text is like the seeds', of its vector (n, d) and a saved head."""
+    with np.load(path) as head:
+        logits = vectors @ head["weight"] + head["bias"]
+    return (1 / (1 + np.exp(-logits))).astype(np.float32)
+
+
+def kept(p: np.ndarray, settings: Classifier) -> np.ndarray:
+    """Which texts stay (n,) bool: those from the threshold up, or the share with the highest p (at least one)."""
+    if settings.keep == "threshold":
+        return p >= settings.threshold
+    n = max(1, round(settings.fraction * len(p)))
+    chosen = np.zeros(len(p), dtype=bool)
+    chosen[np.argsort(-p, kind="stable")[:n]] = True
+    return chosen

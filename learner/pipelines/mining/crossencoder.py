@@ -1,0 +1,68 @@
+"""The cross-encoder that reads both texts of a proposed pair.
+
+Source: paper 000, section 3.2. Binary: right pairs against wrong ones, each alone. Pairwise: the right pair of a text
+above a wrong one of the same text, log(1 + exp(−(s⁺ − s⁻))); its scores can be compared, and are no probabilities.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+import torch
+from sentence_transformers import CrossEncoder
+from torch import Tensor, nn
+
+from db.domain import Progress, no_progress
+from learner.catalog.mining import Crossencoder
+from learner.concat import load_backbone
+from learner.device import default_device, fast_training
+from learner.optimizer import adamw, batches
+from learner.pair_reader import PairTokens, pair_logits, read_pairs
+
+WARM_UP, WEIGHT_DECAY = 0.06, 0.01
+
+
+def train_crossencoder(
+    texts: Sequence[str],
+    right: np.ndarray,
+    wrong: np.ndarray,
+    settings: Crossencoder,
+    seed: int,
+    progress: Progress = no_progress,
+) -> CrossEncoder:
+    """The trained cross-encoder. right: (n, 2) rows of the texts; wrong: (n, k) rows that do not belong to right[:, 0].
+
+    Each step has as many right pairs as wrong ones. Raises InputError where the backbone cannot be had.
+    """
+    rng = np.random.default_rng(seed)
+    device = torch.device(default_device())
+    with torch.random.fork_rng([device.index or 0] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        model = load_backbone(settings.backbone, settings.max_length, str(device))
+        optimizer, schedule = adamw(model.parameters(), settings.learning_rate, settings.steps, WARM_UP, WEIGHT_DECAY)
+        left, n, k = right[:, 0], *wrong.shape
+        tokens = read_pairs(model, texts, np.r_[left, np.repeat(left, k)], np.r_[right[:, 1], wrong.ravel()])
+        model.train()
+        for step, batch in enumerate(batches(n, max(1, settings.batch_size // 2), settings.steps, rng)):
+            others = n + batch * k + rng.integers(k, size=len(batch))
+            loss = pair_loss(*_logits(model, tokens, batch, others), settings.objective)
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            progress("train", (step + 1) / settings.steps)
+    return model.eval()
+
+
+def pair_loss(right: Tensor, wrong: Tensor, objective: Literal["binary", "pairwise"]) -> Tensor:
+    """The mean loss of the logits (n,) of right pairs and of one wrong pair each."""
+    if objective == "pairwise":
+        return nn.functional.softplus(wrong - right).mean()
+    return (nn.functional.softplus(-right).mean() + nn.functional.softplus(wrong).mean()) / 2
+
+
+def _logits(model: CrossEncoder, tokens: PairTokens, right: np.ndarray, wrong: np.ndarray) -> tuple[Tensor, Tensor]:
+    with fast_training(torch.device(model.device)):
+        both = pair_logits(model, tokens, np.r_[right, wrong]).float()
+    return both[: len(right)], both[len(right) :]

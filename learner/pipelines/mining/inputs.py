@@ -1,0 +1,131 @@
+"""The first stage: what the inputs hold, checked, as files that the other stages read."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from db.corpus.corpus import identity
+from db.corpus.files import column_names, read_rows
+from db.domain import InputError, Progress
+from learner.pipelines.mining.texts import DATE, ID, TEXT, TextList, copy_texts, read_pairs, require_columns
+from learner.pipelines.pipeline import Run
+
+LEAST_SEEDS = 2
+SEEDS, TEST, GOLD = "seeds.json", "test.json", "gold.npy"
+LABELS = {"1": True, "true": True, "0": False, "false": False}
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The inputs of a run, read from its first stage; y is x where pairs are made within one list."""
+
+    folder: Path
+
+    @property
+    def one_list(self) -> bool:
+        """Whether pairs are made within one list."""
+        return not (self.folder / "y.parquet").exists()
+
+    @property
+    def x(self) -> TextList:
+        """The first texts."""
+        return TextList(self.folder / "x.parquet")
+
+    @property
+    def y(self) -> TextList:
+        """The second texts."""
+        return self.x if self.one_list else TextList(self.folder / "y.parquet")
+
+    @cached_property
+    def seeds(self) -> list[tuple[str, str]]:
+        """The seed pairs."""
+        return [(x, y) for x, y in json.loads((self.folder / SEEDS).read_text())]
+
+    @cached_property
+    def test(self) -> list[tuple[str, str]]:
+        """The test pairs; none where there are none."""
+        path = self.folder / TEST
+        return [(x, y) for x, y in json.loads(path.read_text())] if path.exists() else []
+
+    @cached_property
+    def gold(self) -> np.ndarray | None:
+        """Rows (n, 2) int64 of the known positives, smaller rows first in one list; nothing where none are known."""
+        path = self.folder / GOLD
+        return np.load(path) if path.exists() else None
+
+    @cached_property
+    def positives(self) -> set[tuple[int, int]]:
+        """The known positives as pairs of rows."""
+        return set() if self.gold is None else set(map(tuple, self.gold.tolist()))
+
+    def is_seed(self, x: str, y: str) -> bool:
+        """Whether these texts are a seed pair."""
+        return self._key(x, y) in self._seed_keys
+
+    @cached_property
+    def _seed_keys(self) -> set[tuple[str, str]]:
+        return {self._key(x, y) for x, y in self.seeds}
+
+    def _key(self, x: str, y: str) -> tuple[str, str]:
+        pair = identity(x), identity(y)
+        return (min(pair), max(pair)) if self.one_list else pair
+
+
+def texts_of(run: Run) -> Texts:
+    """What the run's first stage has read."""
+    return Texts(run.of("texts"))
+
+
+def check_inputs(run: Run) -> None:
+    """Nothing. Raises InputError where a file lacks a column, or there are too few seed pairs."""
+    inputs, config = run.inputs, run.config
+    if inputs.corpus_y is None and config.biencoder.towers == 2:
+        raise InputError("biencoder.towers: two encoders need two lists, and there is one: choose 1")
+    dated = [DATE] if config.filters.same_date != "no" else []
+    for path in (inputs.corpus_x, inputs.corpus_y):
+        if path is not None:
+            require_columns(Path(path), [ID, TEXT, *dated])
+    if inputs.gold is not None:
+        require_columns(Path(inputs.gold), ["id1", "id2"])
+    for path in (inputs.seed_pairs, inputs.test_pairs):
+        if path is not None:
+            require_columns(Path(path), ["x", "y"])
+    seeds = Path(inputs.seed_pairs)
+    if (count := len(read_pairs(seeds))) < LEAST_SEEDS:
+        raise InputError(f"{seeds.name}: {count} seed pair, and at least {LEAST_SEEDS} are needed; the paper has 100")
+
+
+def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; texts, seed pairs and known pairs lie in the folder."""
+    inputs, dated = run.inputs, run.config.filters.same_date != "no"
+    (folder / SEEDS).write_text(json.dumps(read_pairs(Path(inputs.seed_pairs))))
+    if inputs.test_pairs is not None:
+        (folder / TEST).write_text(json.dumps(read_pairs(Path(inputs.test_pairs))))
+    copy_texts(Path(inputs.corpus_x), folder / "x.parquet", dated, progress)
+    if inputs.corpus_y is not None:
+        copy_texts(Path(inputs.corpus_y), folder / "y.parquet", dated, progress)
+    if inputs.gold is not None:
+        np.save(folder / GOLD, _gold(Path(inputs.gold), Texts(folder)))
+
+
+def _gold(path: Path, texts: Texts) -> np.ndarray:
+    """Rows (n, 2) of the positives in the table; pairs of texts that are not in the lists are left out."""
+    x = _rows_by_id(texts.x)
+    y = x if texts.one_list else _rows_by_id(texts.y)
+    labelled = "label" in column_names(path)
+    found: set[tuple[int, int]] = set()
+    for row in read_rows(path, ("id1", "id2", "label") if labelled else ("id1", "id2")):
+        label = LABELS.get(row.values[2].lower()) if labelled else True
+        if label is None:
+            raise InputError(f"{path.name}, row {row.number}, column 'label': {row.values[2]!r}; write 1 or 0")
+        pair = x.get(row.values[0]), y.get(row.values[1])
+        if label and pair[0] is not None and pair[1] is not None:
+            found.add((min(pair), max(pair)) if texts.one_list else pair)  # type: ignore[type-var, arg-type]
+    return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
+
+
+def _rows_by_id(texts: TextList) -> dict[str, int]:
+    return {id_: row for row, id_ in enumerate(id_ for chunk in texts.chunks(ID) for id_ in chunk)}

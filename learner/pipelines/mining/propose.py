@@ -1,0 +1,123 @@
+"""The stages that propose pairs: a bi-encoder learned on the seed pairs, vectors of all texts, and their margins."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from db.domain import InputError, Progress
+from learner.pipelines.mining.classifier import FILE as CLASSIFIER
+from learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
+from learner.pipelines.mining.inputs import Texts, texts_of
+from learner.pipelines.mining.margin import candidates, retrieve
+from learner.pipelines.mining.shards import encode_list, neighbours
+from learner.pipelines.mining.texts import CHUNK, TextList
+from learner.pipelines.pipeline import Run
+from learner.retriever import Lesson, Retriever, load_retriever, new_retriever, train_retriever
+
+RETRIEVER = "model"
+RANDOM_TEXTS = 20_000  # from which random negatives are drawn
+ENCODED = 0.95  # of a stage's work that encodes both lists
+
+
+def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds the retriever, and the classifier where there is one."""
+    texts, config = texts_of(run), run.config
+    retriever = new_retriever(config.biencoder)
+    rng = np.random.default_rng([config.seed, 1])
+    others = {"x": sample(texts.x, RANDOM_TEXTS, rng), "y": sample(texts.y, RANDOM_TEXTS, rng)}
+    beside = None
+    if config.classifier.side != "none":
+        encoder = retriever.query if config.classifier.side == "x" else retriever.passage
+        seeds = [pair["xy".index(config.classifier.side)] for pair in texts.seeds]
+        size, longest = config.biencoder.batch_size, config.biencoder.max_length
+        beside = TextClassifier(encoder, seeds, others[config.classifier.side], config.classifier, size, longest)
+    train_retriever(retriever, lesson_of(texts.seeds, others["y"]), config.biencoder, config.seed, progress, beside)
+    retriever.save(folder / RETRIEVER)
+    if beside is not None:
+        beside.save(folder / CLASSIFIER)
+
+
+def lesson_of(pairs: Sequence[tuple[str, str]], others: Sequence[str]) -> Lesson:
+    """The pairs of texts as a lesson; others: further passages, for random negatives."""
+    queries = {text: row for row, text in enumerate(dict.fromkeys(x for x, _ in pairs))}
+    passages = {text: row for row, text in enumerate(dict.fromkeys([*(y for _, y in pairs), *others]))}
+    rows = [(queries[x], passages[y]) for x, y in pairs]
+    return Lesson(list(queries), list(passages), np.array(rows, dtype=np.int64))
+
+
+def sample(texts: TextList, n: int, rng: np.random.Generator) -> list[str]:
+    """n of the texts at random, or all where there are no more."""
+    size = len(texts)
+    return texts.take(np.sort(rng.choice(size, n, replace=False))) if size > n else texts.all()
+
+
+def encode_lists(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds the vectors of both lists, and the rows that the classifier keeps."""
+    texts, config = texts_of(run), run.config
+    retriever = load_retriever(run.of("biencoder") / RETRIEVER)
+    encode_all(texts, retriever, folder, lambda stage, done: progress(stage, ENCODED * done))
+    for side in ("x",) if texts.one_list else ("x", "y"):
+        vectors = np.load(folder / f"{side}.npy", mmap_mode="r")
+        chosen = np.ones(len(vectors), dtype=bool)
+        if config.classifier.side == side or (texts.one_list and config.classifier.side != "none"):
+            head = run.of("biencoder") / CLASSIFIER
+            parts = [probabilities(head, vectors[at : at + CHUNK]) for at in range(0, len(vectors), CHUNK)]
+            chosen = kept(np.concatenate(parts), config.classifier)
+        if not chosen.any():
+            what = f"the classifier keeps none of the {len(chosen):,} texts of list {side}"
+            raise InputError(f"{what}: lower classifier.threshold, or keep a fraction")
+        np.save(folder / f"{side}_rows.npy", np.flatnonzero(chosen))
+
+
+def encode_all(texts: Texts, retriever: Retriever, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds x.npy, and y.npy where the second texts' vectors are others."""
+    lists = {"x": (retriever.query, texts.x), "y": (retriever.passage, texts.y)}
+    names = ["x"] if texts.one_list else ["x", "y"]
+    whole = sum(len(lists[name][1]) for name in names)
+    before = 0
+    for name in names:
+        encoder, own = lists[name]
+
+        def part(stage: str, done: float, before: int = before, size: int = len(own)) -> None:
+            progress(stage, (before + done * size) / whole)
+
+        encode_list(encoder, own, folder / f"{name}.npy", part)
+        before += len(own)
+
+
+class Vectors:
+    """What the stage `vectors` left, on disk: vectors (n, d) float16 and the rows that are kept, of each side."""
+
+    def __init__(self, folder: Path) -> None:
+        self.x, self.x_rows = _side(folder, "x")
+        self.y, self.y_rows = _side(folder, "y") if (folder / "y.npy").exists() else (self.x, self.x_rows)
+
+    def kept(self) -> tuple[np.ndarray, np.ndarray]:
+        """The kept vectors of both sides; those of a whole list stay on disk."""
+        return _of_rows(self.x, self.x_rows), _of_rows(self.y, self.y_rows)
+
+
+def _side(folder: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
+    return np.load(folder / f"{name}.npy", mmap_mode="r"), np.load(folder / f"{name}_rows.npy")
+
+
+def _of_rows(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    return vectors if len(rows) == len(vectors) else vectors[rows]
+
+
+def propose(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds the proposed pairs, the largest margin first."""
+    texts, settings = texts_of(run), run.config.margin
+    vectors = Vectors(run.of("vectors"))
+    x, y = vectors.kept()
+    if texts.one_list:
+        forward, backward = neighbours(x, x, settings.neighbours, True, progress), None
+    else:
+        forward = neighbours(x, y, settings.neighbours, False, lambda stage, done: progress(stage, done / 2))
+        backward = neighbours(y, x, settings.neighbours, False, lambda stage, done: progress(stage, 0.5 + done / 2))
+    found = retrieve(candidates(forward, backward, settings.margin), settings, texts.one_list)
+    np.savez(
+        folder / "pairs.npz", x=vectors.x_rows[found.x], y=vectors.y_rows[found.y], cos=found.cos, margin=found.margin,
+        rank_forward=found.rank_forward, rank_backward=found.rank_backward,
+    )  # fmt: skip

@@ -1,0 +1,164 @@
+"""The last stage: tables and figures of what was mined, dropped, right and useful."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import numpy as np
+import pandas as pd
+from scipy.stats import binomtest
+
+from db.domain import Progress
+from learner.experiment.figures import COLOURS, HEIGHT, Plot
+from learner.experiment.results import mean_of
+from learner.experiment.writing import grid, mean_cells, written
+from learner.pipelines.mining.downstream import AT, FIGURES
+from learner.pipelines.mining.inputs import Texts, texts_of
+from learner.pipelines.mining.propose import RETRIEVER, Vectors
+from learner.pipelines.mining.sift import COUNTS, CROSSENCODER, MINED, Proposed
+from learner.pipelines.pipeline import Artifact, Run, write_artifacts
+from learner.pipelines.report import Report
+
+BIENCODER, FULL = "bi-encoder", "cross-encoder"
+DEPTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)  # ranks at which precision is told
+BEST = 10  # pairs that stand beside each other
+LONGEST = 160  # characters of a text in a table
+HOW = (
+    "Few-shot mining (paper 000). Precision counts known pairs alone: a right pair that nobody has listed counts as "
+    "wrong, so it is a lower bound; its interval is Wilson's, 95%. Recall at k: the share of test queries whose "
+    "passage is among the k nearest of all passages; means over seeds, ± half of Student's 95% interval (none for one "
+    "seed)."
+)
+
+
+def write_results(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds tables/, figures/, report.md and artifacts.json."""
+    texts = texts_of(run)
+    report = Report(folder, "Few-shot mining")
+    report.text(HOW)
+    _counts(report, run, texts)
+    orders = _orders(run)
+    kept = Proposed.load(run.of("kept"))
+    if texts.gold is not None:
+        _precision(report, texts, kept, orders)
+    _downstream(report, run)
+    _side_by_side(report, texts, kept, orders)
+    report.close()
+    write_artifacts(folder, _artifacts(run, len(kept)))
+
+
+def _orders(run: Run) -> dict[str, np.ndarray]:
+    """Positions of the kept pairs as each model ranks them."""
+    with np.load(run.of("mined") / "order.npz") as stored:
+        order, scored = stored["order"], len(stored["score"]) > 0
+    return {BIENCODER: np.arange(len(order))} | ({FULL: order} if scored else {})
+
+
+def _counts(report: Report, run: Run, texts: Texts) -> None:
+    counts = json.loads((run.of("kept") / COUNTS).read_text())
+    vectors = Vectors(run.of("vectors"))
+    rows = [
+        ("seed pairs", len(texts.seeds)),
+        ("first texts", len(texts.x)),
+        ("second texts", len(texts.y)),
+        ("first texts that the classifier keeps", len(vectors.x_rows)),
+        ("second texts that the classifier keeps", len(vectors.y_rows)),
+        ("pairs proposed", counts["proposed"]),
+        *((f"dropped: {reason}", n) for reason, n in counts["dropped"].items()),
+        ("pairs left", counts["kept"]),
+        ("pairs mined", min(counts["kept"], run.config.wanted)),
+    ]
+    body = [[what, f"{n:,}"] for what, n in rows]
+    report.table("counts", "From texts to pairs", [{"what": what, "n": n} for what, n in rows], grid(["", "n"], body))
+
+
+def _precision(report: Report, texts: Texts, kept: Proposed, orders: dict[str, np.ndarray]) -> None:
+    right = np.array(
+        [pair in texts.positives for pair in zip(kept.x.tolist(), kept.y.tolist(), strict=True)], dtype=bool
+    )
+    depths = [depth for depth in DEPTHS if depth < len(kept)] + ([len(kept)] if len(kept) else [])
+    rows = [_precision_row(model, depth, right[order[:depth]]) for model, order in orders.items() for depth in depths]
+    body = [[f"{row['model']}, first {row['pairs']:,}", *(f"{row[name]:.3f}" for name in ("precision", "low", "high"))]
+            for row in rows]  # fmt: skip
+    title = "Precision of the mined pairs"
+    report.table("precision", title, rows, grid(["", "precision", "low", "high"], body))
+    if rows:
+        words = "; ".join(f"{row['model']} {row['precision']:.2f} of the first {row['pairs']:,}" for row in rows)
+        report.figure("precision", title, rows, [(f"{title}: {words}.", _curve(rows, "pairs", "precision", "model"))])
+
+
+def _precision_row(model: str, depth: int, right: np.ndarray) -> dict[str, Any]:
+    interval = binomtest(int(right.sum()), len(right)).proportion_ci(method="wilson")
+    return {
+        "model": model,
+        "pairs": depth,
+        "precision": float(right.mean()),
+        "low": interval.low,
+        "high": interval.high,
+    }
+
+
+def _downstream(report: Report, run: Run) -> None:
+    found = [json.loads(line) for line in (run.of("downstream") / FIGURES).read_text().splitlines()]
+    if not found:
+        return
+    measures = [f"recall_at_{k}" for k in AT] + ["mrr"]
+    rows, body = [], []
+    for method, amount in dict.fromkeys((row["method"], row["amount"]) for row in found):
+        mine = [row for row in found if (row["method"], row["amount"]) == (method, amount)]
+        means = {name: mean_of([row[name] for row in mine]) for name in measures}
+        cells = {key: value for name, mean in means.items() for key, value in mean_cells(name, mean).items()}
+        rows.append({"method": method, "added": amount, "seeds": len(mine), **cells})
+        body.append([method, f"{amount:,}", *(written(mean, False) for mean in means.values())])
+    title = "Retrieval by a model that learned from the pairs"
+    report.table("downstream", title, rows, grid(["", "pairs added", "recall at 1", "recall at 10", "MRR"], body))
+    words = "; ".join(f"{row['method']} + {row['added']:,}: {row['recall_at_1']:.3f}" for row in rows)
+    names = {"recall_at_1": "recall", "recall_at_1_low": "low", "recall_at_1_high": "high"}
+    curves = [{key: row[key] for key in ("method", "added")} | {new: row[old] for old, new in names.items()}
+              for row in rows]  # fmt: skip
+    chart = _curve(curves, "added", "recall", "method")
+    report.figure("downstream", title, curves, [(f"Recall at 1 by pairs added. {words}.", chart)])
+
+
+def _curve(rows: Sequence[dict[str, Any]], x: str, y: str, by: str) -> Plot:
+    """Lines with points and intervals."""
+    data = pd.DataFrame(rows)
+    names = list(dict.fromkeys(data[by]))
+    scale = alt.Scale(domain=names, range=list(COLOURS[: len(names)]))
+    colour = alt.Color(f"{by}:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=2))
+    base = alt.Chart(data).encode(x=alt.X(f"{x}:Q", title=x.capitalize()), color=colour)
+    line = base.mark_line(point=True).encode(y=alt.Y(f"{y}:Q", title=y.capitalize()), tooltip=[by, x, y, "low", "high"])
+    bars = [] if data["low"].isna().all() else [base.mark_rule().encode(y="low:Q", y2="high:Q")]
+    return alt.layer(*bars, line).properties(height=HEIGHT)
+
+
+def _side_by_side(report: Report, texts: Texts, kept: Proposed, orders: dict[str, np.ndarray]) -> None:
+    """The paper's Table 3: the best pairs of each model."""
+    rows: list[dict[str, Any]] = []
+    for model, order in orders.items():
+        best = kept.take(order[:BEST])
+        for rank, (x, y) in enumerate(zip(texts.x.take(best.x), texts.y.take(best.y), strict=True), 1):
+            rows.append({"model": model, "rank": rank, "x": x, "y": y})
+    body = [[f"{row['model']}, {row['rank']}", _cell(row["x"]), _cell(row["y"])] for row in rows]
+    if rows:
+        report.table("best", "The best pairs of each model", rows, grid(["", "first text", "second text"], body))
+
+
+def _cell(text: str) -> str:
+    """The beginning of a text such that a Markdown table holds it."""
+    short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
+    return " ".join(short.split()).replace("\\", "\\\\").replace("|", "\\|")
+
+
+def _artifacts(run: Run, kept: int) -> list[Artifact]:
+    pairs = min(kept, run.config.wanted)
+    found = [
+        Artifact("pairs", "Mined pairs", f"mined/{MINED}", {"pairs": pairs}),
+        Artifact("biencoder", "Bi-encoder", f"biencoder/{RETRIEVER}", {"backbone": run.config.biencoder.backbone}),
+    ]
+    if (run.of("mined") / CROSSENCODER).is_dir():
+        about = {"backbone": run.config.crossencoder.backbone, "objective": run.config.crossencoder.objective}
+        found.append(Artifact("crossencoder", "Cross-encoder", f"mined/{CROSSENCODER}", about))
+    return found

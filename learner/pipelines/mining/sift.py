@@ -1,0 +1,126 @@
+"""The stages that sift proposed pairs: filters first, then a cross-encoder that reads both texts."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from db.corpus.corpus import identity
+from db.domain import InputError, Progress
+from learner.pipelines.mining.crossencoder import train_crossencoder
+from learner.pipelines.mining.filters import reasons
+from learner.pipelines.mining.inputs import Texts, texts_of
+from learner.pipelines.mining.propose import RETRIEVER, Vectors
+from learner.pipelines.mining.shards import neighbours
+from learner.pipelines.mining.texts import DATE, ID
+from learner.pipelines.pipeline import Run
+from learner.retriever import load_retriever
+from learner.scorer import TextScorer
+
+CROSSENCODER, MINED, DROPPED, COUNTS = "model", "mined.jsonl", "dropped.jsonl", "counts.json"
+TRAIN = 0.4  # of the stage's work
+
+
+@dataclass(frozen=True)
+class Proposed:
+    """Pairs by row, the largest margin first, with what the bi-encoder says of them: arrays of one length."""
+
+    x: np.ndarray
+    y: np.ndarray
+    cos: np.ndarray
+    margin: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def take(self, chosen: np.ndarray) -> "Proposed":
+        """The pairs at those positions, in that order."""
+        return Proposed(self.x[chosen], self.y[chosen], self.cos[chosen], self.margin[chosen])
+
+    @classmethod
+    def load(cls, folder: Path) -> "Proposed":
+        """The pairs that a stage left."""
+        with np.load(folder / "pairs.npz") as arrays:
+            return cls(*(arrays[name] for name in ("x", "y", "cos", "margin")))
+
+
+def sift(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds the pairs that pass all filters, and why each other one does not."""
+    texts, proposed = texts_of(run), Proposed.load(run.of("candidates"))
+    pairs = list(zip(texts.x.take(proposed.x), texts.y.take(proposed.y), strict=True))
+    dated = run.config.filters.same_date != "no"
+    dates = (texts.x.take(proposed.x, DATE), texts.y.take(proposed.y, DATE)) if dated else None
+    why = reasons(pairs, run.config.filters, texts.is_seed, dates)
+    kept = proposed.take(np.flatnonzero([reason is None for reason in why]))
+    np.savez(folder / "pairs.npz", x=kept.x, y=kept.y, cos=kept.cos, margin=kept.margin)
+    ids = zip(texts.x.take(proposed.x, ID), texts.y.take(proposed.y, ID), strict=True)
+    with (folder / DROPPED).open("w") as file:
+        for (x, y), reason in zip(ids, why, strict=True):
+            if reason is not None:
+                file.write(json.dumps({"x_id": x, "y_id": y, "reason": reason}) + "\n")
+    counted = Counter(reason for reason in why if reason is not None)
+    (folder / COUNTS).write_text(json.dumps({"proposed": len(why), "kept": len(kept), "dropped": counted}))
+
+
+def rank_again(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds the mined pairs in their last order, and the cross-encoder where one is used."""
+    texts, kept = texts_of(run), Proposed.load(run.of("kept"))
+    score = None
+    if run.config.crossencoder.use and len(kept):
+        score = _cross_scores(run, folder, kept, progress)
+    order = np.arange(len(kept)) if score is None else np.argsort(-score, kind="stable")
+    np.savez(folder / "order.npz", order=order, score=score if score is not None else np.empty(0, np.float32))
+    write_pairs(folder / MINED, texts, kept, order[: run.config.wanted], score)
+
+
+def _cross_scores(run: Run, folder: Path, kept: Proposed, progress: Progress) -> np.ndarray:
+    """The cross-encoder's score of each kept pair, (n,) float32; the model is saved."""
+    texts, settings = texts_of(run), run.config.crossencoder
+    rows, right, wrong = _contrasts(run, texts, settings.negatives)
+    model = train_crossencoder(
+        rows, right, wrong, settings, run.config.seed, lambda stage, done: progress(stage, TRAIN * done)
+    )
+    model.save_pretrained(str(folder / CROSSENCODER), create_model_card=False)
+    both = [*texts.x.take(kept.x), *texts.y.take(kept.y)]
+    left = np.arange(len(kept))
+    scorer = TextScorer(model, both)
+    return scorer.score(left, left + len(kept), lambda stage, done: progress(stage, TRAIN + (1 - TRAIN) * done))
+
+
+def _contrasts(run: Run, texts: Texts, k: int) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Texts, right pairs (n, 2) and wrong second texts (n, k) as rows of them.
+
+    Wrong ones are what the bi-encoder finds for each seed pair's first text among all second ones (paper 000, section
+    3.2), without those that are right.
+    """
+    right: dict[str, set[str]] = {}  # by first text, which is not its own second one
+    for x, y in texts.seeds:
+        right.setdefault(identity(x), {identity(x)}).add(identity(y))
+    queries = load_retriever(run.of("biencoder") / RETRIEVER).query.encode([x for x, _ in texts.seeds])
+    found, _ = neighbours(queries, Vectors(run.of("vectors")).y, k + max(map(len, right.values())))
+    near = np.array(texts.y.take(found.ravel()), dtype=object).reshape(found.shape).tolist()
+    rows: dict[str, int] = {}
+    wrong = []
+    for (x, _), texts_near in zip(texts.seeds, near, strict=True):
+        others = [text for text in texts_near if identity(text) not in right[identity(x)]]
+        if not others:
+            raise InputError("the second list holds no wrong text for a seed pair: give it more texts")
+        wrong.append([rows.setdefault(others[place % len(others)], len(rows)) for place in range(k)])
+    pairs = [[rows.setdefault(text, len(rows)) for text in pair] for pair in texts.seeds]
+    return list(rows), np.array(pairs, dtype=np.int64), np.array(wrong, dtype=np.int64)
+
+
+def write_pairs(path: Path, texts: Texts, pairs: Proposed, order: np.ndarray, score: np.ndarray | None) -> None:
+    """Nothing; the file holds the pairs at these positions as JSON Lines, ranked."""
+    chosen = pairs.take(order)
+    columns = (texts.x.take(chosen.x, ID), texts.y.take(chosen.y, ID), texts.x.take(chosen.x), texts.y.take(chosen.y))
+    with path.open("w") as file:
+        for rank, (place, x_id, y_id, x, y) in enumerate(zip(order.tolist(), *columns, strict=True), 1):
+            row = {
+                "x_id": x_id, "y_id": y_id, "x": x, "y": y, "cos": float(pairs.cos[place]),
+                "margin": float(pairs.margin[place]), "cross_score": None if score is None else float(score[place]),
+                "rank": rank, "source": "mined",
+            }  # fmt: skip
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")

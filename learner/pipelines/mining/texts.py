@@ -1,0 +1,91 @@
+"""The texts of few-shot mining: a list on disk, read piece by piece."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+
+from db.corpus.files import column_names, read_rows
+from db.domain import InputError, Progress
+
+CHUNK = 50_000  # texts that are in memory at once
+ID, TEXT, DATE = "id", "text", "date"
+
+
+@dataclass(frozen=True)
+class TextList:
+    """A list of texts in a Parquet file: rows in the order of the file they came from."""
+
+    path: Path
+
+    def __len__(self) -> int:
+        return int(pyarrow.parquet.read_metadata(self.path).num_rows)
+
+    def chunks(self, column: str = TEXT) -> Iterator[list[str]]:
+        """The column, 50,000 rows at a time."""
+        for batch in pyarrow.parquet.ParquetFile(self.path).iter_batches(CHUNK, columns=[column]):
+            yield batch.column(0).to_pylist()
+
+    def take(self, rows: np.ndarray, column: str = TEXT) -> list[str]:
+        """The column's values of these rows (n,), in their order."""
+        wanted, inverse = np.unique(rows, return_inverse=True)
+        found: list[str] = []
+        start = 0
+        for chunk in self.chunks(column):
+            here = wanted[(wanted >= start) & (wanted < start + len(chunk))]
+            found += [chunk[row - start] for row in here.tolist()]
+            start += len(chunk)
+        return [found[at] for at in inverse.tolist()]
+
+    def all(self, column: str = TEXT) -> list[str]:
+        """The whole column."""
+        return [value for chunk in self.chunks(column) for value in chunk]
+
+
+def copy_texts(source: Path, target: Path, dated: bool, progress: Progress) -> TextList:
+    """The texts of a table, which has the columns id and text, and date where `dated`; constant memory.
+
+    Raises InputError, which names file, row and column, for a table that cannot be read, and for an empty text.
+    """
+    columns = (ID, TEXT, DATE) if dated else (ID, TEXT)
+    schema = pyarrow.schema([(name, pyarrow.large_string()) for name in columns])
+    with pyarrow.parquet.ParquetWriter(target, schema) as writer:
+        for rows in _chunks(source, columns, progress):
+            values = dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))
+            writer.write_table(pyarrow.table(values, schema=schema))
+    return TextList(target)
+
+
+def _chunks(source: Path, columns: Sequence[str], progress: Progress) -> Iterator[list[tuple[str, ...]]]:
+    rows: list[tuple[str, ...]] = []
+    for row in read_rows(source, columns, progress):
+        if not row.values[1].strip():
+            raise InputError(f"{source.name}, row {row.number}, column 'text': the text is empty; remove the row")
+        rows.append(row.values)
+        if len(rows) == CHUNK:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
+
+
+def read_pairs(path: Path, columns: tuple[str, str] = ("x", "y")) -> list[tuple[str, str]]:
+    """The pairs of texts in a table. Raises InputError, which names file, row and column, also for an empty text."""
+    pairs = []
+    for row in read_rows(path, columns):
+        if not all(value.strip() for value in row.values):
+            at = columns[0] if not row.values[0].strip() else columns[1]
+            raise InputError(f"{path.name}, row {row.number}, column {at!r}: the text is empty; remove the row")
+        pairs.append((row.values[0], row.values[1]))
+    return pairs
+
+
+def require_columns(path: Path, columns: Sequence[str]) -> None:
+    """Nothing. Raises InputError where the table lacks one of the columns."""
+    names = column_names(path)
+    for column in columns:
+        if column not in names:
+            raise InputError(f"{path.name}: there is no column {column!r}; it has {', '.join(names[:20])}")

@@ -1,0 +1,155 @@
+"""Retrieval by a bi-encoder: each query is to be nearer to its passage than to every other passage of the step.
+
+Source: paper 000, section 3.1; the same loss trains DPR (paper 001). Distinct texts of a step are embedded once.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from db.domain import Progress, no_progress
+from learner.catalog.retrieval import RetrieverSettings
+from learner.device import fast_training
+from learner.encoder import Encoder, load_encoder
+from learner.optimizer import adamw, batches
+
+FILE = "retriever.json"
+QUERY, PASSAGE = "query", "passage"  # folders of the towers; of one tower the first
+WARM_UP, WEIGHT_DECAY = 0.06, 0.01
+BESIDE_RATE = 100.0  # what is learned beside starts from nothing, and learns this many times as fast as the encoders
+
+
+@dataclass(frozen=True)
+class Retriever:
+    """Encoders of queries and of passages, which are the same object where there is one tower; scale: of the cosine."""
+
+    query: Encoder
+    passage: Encoder
+    scale: float
+
+    @property
+    def towers(self) -> list[Encoder]:
+        """Each encoder once."""
+        return [self.query] if self.query is self.passage else [self.query, self.passage]
+
+    def save(self, folder: Path) -> None:
+        """Nothing; the folder holds the towers, each as sentence-transformers loads it."""
+        for name, encoder in zip((QUERY, PASSAGE), self.towers, strict=False):
+            encoder.save(folder / name)
+        about = {"towers": len(self.towers), "similarity": self.query.distance, "scale": self.scale}
+        (folder / FILE).write_text(json.dumps(about))
+
+
+class Beside(Protocol):
+    """Something that is learned beside the retrieval, on the same encoders."""
+
+    def parameters(self) -> Iterator[nn.Parameter]:
+        """What is trained beside the encoders."""
+
+    def loss(self, rng: np.random.Generator) -> Tensor:
+        """The loss of one step, to be added."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a retriever learns from: pairs (n, 2) int64, rows of the queries and of the passages."""
+
+    queries: Sequence[str]
+    passages: Sequence[str]
+    pairs: np.ndarray
+
+
+def new_retriever(settings: RetrieverSettings, device: str | None = None) -> Retriever:
+    """The untrained retriever: every tower is the backbone. Raises InputError where that cannot be had."""
+    query = load_encoder(settings.backbone, device).variant(distance=settings.similarity)
+    passage = query if settings.towers == 1 else load_encoder(settings.backbone, device).variant(
+        distance=settings.similarity
+    )  # fmt: skip
+    return Retriever(query, passage, settings.scale if settings.similarity == "cosine" else 1.0)
+
+
+def load_retriever(folder: Path, device: str | None = None) -> Retriever:
+    """The retriever that was saved in the folder. Raises InputError where it cannot be loaded."""
+    about = json.loads((folder / FILE).read_text())
+
+    def tower(name: str) -> Encoder:
+        return load_encoder(str(folder / name), device).variant(distance=about["similarity"])
+
+    query = tower(QUERY)
+    return Retriever(query, query if about["towers"] == 1 else tower(PASSAGE), about["scale"])
+
+
+def retrieval_loss(scores: Tensor, right: Tensor) -> Tensor:
+    """Mean −log softmax of the right column (n,) of each row of scores (n, m): paper 000, section 3.1."""
+    return nn.functional.cross_entropy(scores, right)
+
+
+def train_retriever(
+    retriever: Retriever,
+    lesson: Lesson,
+    settings: RetrieverSettings,
+    seed: int,
+    progress: Progress = no_progress,
+    beside: Beside | None = None,
+) -> None:
+    """Nothing; the encoders are trained in place.
+
+    Negatives of a pair: the other passages of the step, and random ones. What is known as right is never a negative.
+    """
+    rng = np.random.default_rng(seed)
+    step = _Step(retriever, lesson, settings, rng)
+    parameters = [p for encoder in retriever.towers for p in encoder.model.parameters() if p.requires_grad]
+    groups = [{"params": parameters, "lr": settings.learning_rate}]
+    if beside is not None:
+        groups.append({"params": list(beside.parameters()), "lr": settings.learning_rate * BESIDE_RATE})
+    optimizer, schedule = adamw(groups, settings.learning_rate, settings.steps, WARM_UP, WEIGHT_DECAY)
+    for number, batch in enumerate(batches(len(lesson.pairs), settings.batch_size, settings.steps, rng)):
+        loss = step.loss(batch) + (beside.loss(rng) if beside else 0.0)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+        schedule.step()
+        progress("train", (number + 1) / settings.steps)
+
+
+class _Step:
+    """The loss of a step."""
+
+    def __init__(
+        self, retriever: Retriever, lesson: Lesson, settings: RetrieverSettings, rng: np.random.Generator
+    ) -> None:
+        self.retriever, self.lesson, self.settings, self.rng = retriever, lesson, settings, rng
+        self.known = set(map(tuple, lesson.pairs.tolist()))
+
+    def loss(self, batch: np.ndarray) -> Tensor:
+        """The loss of these pairs (positions)."""
+        query, passage = self.lesson.pairs[batch].T
+        random = self.rng.integers(len(self.lesson.passages), size=self.settings.negatives * len(batch))
+        queries, passages = np.unique(query), np.unique(np.r_[passage, random])
+        with fast_training(self.retriever.query.device):
+            a = self._embed(self.retriever.query, self.lesson.queries, queries)
+            b = self._embed(self.retriever.passage, self.lesson.passages, passages)
+            scores = self.retriever.scale * (a @ b.T)
+        rows, columns = np.searchsorted(queries, query), np.searchsorted(passages, passage)
+        right = torch.from_numpy(columns).to(scores.device)
+        wrong = scores.float()[torch.from_numpy(rows).to(scores.device)]
+        return retrieval_loss(
+            wrong.masked_fill(self._known(query, passages, columns).to(scores.device), -torch.inf), right
+        )
+
+    def _embed(self, encoder: Encoder, texts: Sequence[str], rows: np.ndarray) -> Tensor:
+        return encoder.embed(encoder.tokenize([texts[row] for row in rows], self.settings.max_length))
+
+    def _known(self, query: np.ndarray, passages: np.ndarray, right: np.ndarray) -> Tensor:
+        """Where a query of the step and any of its passages are another right pair, (n, m) bool."""
+        known = [[(q, p) in self.known for p in passages.tolist()] for q in query.tolist()]
+        mask = torch.tensor(known, dtype=torch.bool)
+        mask[torch.arange(len(right)), torch.from_numpy(right)] = False
+        return mask
