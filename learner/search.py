@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -36,6 +37,13 @@ class Pairs:
     def keys(self, rows: int) -> np.ndarray:
         """One int64 for each pair, equal for equal pairs; `rows` is above every row number."""
         return self.left * rows + self.right
+
+
+class Neighbours(NamedTuple):
+    """Rows near each row of a list, the nearest first: their numbers (n, k) int64 and scores (n, k) float32."""
+
+    ids: np.ndarray
+    scores: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -116,6 +124,28 @@ def nearest(
     return _pairs_of(*_nearest(left, right, k + symmetric, device, progress), symmetric)
 
 
+def neighbours(
+    left: np.ndarray,
+    right: np.ndarray,
+    k: int,
+    symmetric: bool,
+    device: str | torch.device | None = None,
+    progress: Progress = no_progress,
+) -> Neighbours:
+    """The k right rows nearest to each left row, itself left out where symmetric; ties in the order of the rows.
+
+    Fewer columns where there are fewer right rows.
+    """
+    ids, scores = _nearest(left, right, k + symmetric, device, progress)
+    if symmetric:
+        own = ids == torch.arange(len(ids), device=ids.device)[:, None]
+        scores = scores.masked_fill(own, -torch.inf)
+    ids, order = ids.sort(dim=1)
+    scores, best = scores.gather(1, order).sort(dim=1, descending=True, stable=True)
+    kept = max(0, min(k, len(right) - symmetric))
+    return Neighbours(ids.gather(1, best)[:, :kept].cpu().numpy(), scores[:, :kept].cpu().numpy())
+
+
 def nearest_scores(
     left: np.ndarray,
     right: np.ndarray,
@@ -124,15 +154,8 @@ def nearest_scores(
     device: str | torch.device | None = None,
     progress: Progress = no_progress,
 ) -> np.ndarray:
-    """The scores of each left row and its k nearest right rows, (n, k) float32, itself left out where symmetric.
-
-    Fewer columns where there are fewer right rows.
-    """
-    ids, scores = _nearest(left, right, k + symmetric, device, progress)
-    if symmetric:
-        own = ids == torch.arange(len(ids), device=ids.device)[:, None]
-        scores = scores.masked_fill(own, -torch.inf).sort(dim=1, descending=True).values[:, : max(0, len(right) - 1)]
-    return scores[:, :k].cpu().numpy()
+    """The scores of `neighbours` alone, (n, k) float32."""
+    return neighbours(left, right, k, symmetric, device, progress).scores
 
 
 def _nearest(

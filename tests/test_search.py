@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from db.domain import InputError
 from learner import search
-from learner.search import Pairs, best_pairs, count_pairs, most_uncertain, nearest
+from learner.search import Pairs, best_pairs, count_pairs, most_uncertain, nearest, neighbours
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +65,29 @@ def test_nearest_in_one_list(n: int, k: int, seed: int) -> None:
     assert_scores(found, vectors, vectors)
 
 
+@properties
+@given(st.integers(1, 17), st.integers(1, 17), st.integers(1, 20), st.booleans(), st.integers(0, 10**6))
+def test_neighbours_lie_in_order(n: int, m: int, k: int, symmetric: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    left = unit(rng, n)
+    right = left if symmetric else unit(rng, m)
+    scores = left @ right.T
+    if symmetric:
+        np.fill_diagonal(scores, -np.inf)
+    best = np.argsort(-scores, axis=1)[:, : min(k, len(right) - symmetric)]
+    found = neighbours(left, right, k, symmetric)
+    assert found.ids.tolist() == best.tolist()
+    assert found.scores == pytest.approx(np.take_along_axis(scores, best, 1), abs=1e-5)
+
+
+def test_neighbours_that_tie_keep_the_order_of_the_rows() -> None:
+    vectors = np.tile(np.array([1, 0], dtype=np.float32), (9, 1))
+    assert neighbours(vectors, vectors, 9, False).ids.tolist() == [list(range(9))] * 9
+    assert neighbours(vectors, vectors, 9, True).ids.tolist() == [
+        [other for other in range(9) if other != row] for row in range(9)
+    ]
+
+
 def test_identical_texts_find_each_other_and_never_themselves() -> None:
     vectors = np.repeat(unit(np.random.default_rng(0), 2), 8, axis=0)
     found = as_list(nearest(vectors, vectors, 3, symmetric=True))
@@ -78,6 +101,8 @@ def test_one_item_and_none(symmetric: bool) -> None:
     one, none = unit(np.random.default_rng(0), 1), np.empty((0, 4), dtype=np.float32)
     assert len(nearest(one, one, 5, symmetric)) == (0 if symmetric else 1)
     assert len(nearest(none, none, 5, symmetric)) == 0
+    assert neighbours(one, one, 5, symmetric).ids.shape == (1, 1 - symmetric)
+    assert neighbours(none, none, 5, symmetric).ids.shape == (0, 0)
     assert len(best_pairs(none, none, symmetric, top=5)) == 0
     assert len(best_pairs(one, one, symmetric, top=5)) == (0 if symmetric else 1)
 

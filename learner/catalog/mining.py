@@ -41,7 +41,7 @@ class Margin(Section):
     )
     retrieval: Literal["forward", "backward", "intersection", "max"] = Field(
         "forward",
-        description="Neighbours of first texts, of second ones, of both at once, or the best of either for each text.",
+        description="The best pair of each first text, of each second, pairs that are both, or the best of all these.",
     )
     one_to_one: bool = Field(False, description="Each text in one pair at most, the best first.")
     top: int = Field(2_000, ge=1, le=1_000_000, description="Pairs that are proposed to the filters, the best first.")

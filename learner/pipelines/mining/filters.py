@@ -1,0 +1,109 @@
+"""What sorts out proposed pairs before the cross-encoder reads them, and why (paper 000, sections 4 and 5)."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+
+from db.corpus.cells import bad, shown
+from db.corpus.corpus import identity
+from db.domain import InputError
+from learner.catalog.mining import Filters
+from learner.passages import sentences
+
+Texts = tuple[str, str]
+
+
+class Reason(StrEnum):
+    """Why a pair was dropped. Pairs are checked in this order, and the first reason counts."""
+
+    SEED = "a seed pair"
+    VERBATIM = "one text within the other"
+    SENTENCES = "too few sentences"
+    SHORT = "too short"
+    DATE = "other dates"
+    ANSWER = "the answer within the question"
+
+
+@dataclass(frozen=True)
+class SeedPairs:
+    """The pairs that there are already. symmetric: within one list, where the order of two texts tells nothing."""
+
+    pairs: Sequence[Texts]
+    symmetric: bool = False
+
+    def __contains__(self, pair: Texts) -> bool:
+        return self._key(pair) in self._keys
+
+    @cached_property
+    def _keys(self) -> frozenset[Texts]:
+        return frozenset(map(self._key, self.pairs))
+
+    def _key(self, pair: Texts) -> Texts:
+        one, other = map(identity, pair)
+        return (min(one, other), max(one, other)) if self.symmetric else (one, other)
+
+
+def reasons(
+    pairs: Iterable[Texts], config: Filters, seeds: SeedPairs, dates: Iterable[tuple[date, date]] | None = None
+) -> list[Reason | None]:
+    """Why each pair is dropped, or nothing where it is kept.
+
+    dates: of the texts of each pair. Raises InputError where the configuration asks for them and there are none.
+    """
+    if config.same_date == "no":
+        return [_reason(pair, config, seeds) for pair in pairs]
+    if dates is None:
+        raise InputError(f"same_date is {config.same_date!r}, which needs the column `date` in both lists; add it")
+    found = []
+    for pair, (one, other) in zip(pairs, dates, strict=True):
+        why = _reason(pair, config, seeds)
+        apart = why is None and _period(one, config.same_date) != _period(other, config.same_date)
+        found.append(Reason.DATE if apart else why)
+    return found
+
+
+def _reason(pair: Texts, config: Filters, seeds: SeedPairs) -> Reason | None:
+    """The first reason that does not need dates."""
+    if config.drop_seeds and pair in seeds:
+        return Reason.SEED
+    if config.drop_verbatim and (within(*pair) or within(*reversed(pair))):
+        return Reason.VERBATIM
+    if config.least_sentences and len(sentences(pair[0])) < config.least_sentences:
+        return Reason.SENTENCES
+    if config.shortest and min(len(text.split()) for text in pair) < config.shortest:
+        return Reason.SHORT
+    return None
+
+
+def reasons_of_answers(asked: Iterable[Texts]) -> list[Reason | None]:
+    """Why each question with its answer is dropped, or nothing: the answer stands in the question word for word."""
+    return [Reason.ANSWER if within(answer, question) else None for question, answer in asked]
+
+
+def within(part: str, whole: str) -> bool:
+    """Whether a text stands in another, in lower case and with white space folded."""
+    return _folded(part) in _folded(whole)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def read_date(value: str, path: Path, row: int, column: str = "date") -> date:
+    """The day that a cell names: an ISO date, or the beginning of a longer ISO time stamp.
+
+    Raises InputError, which names the place, for anything else.
+    """
+    try:
+        return datetime.fromisoformat(value.strip()).date()
+    except ValueError:
+        what = "the date is empty" if not value.strip() else f"{shown(value)} is no date"
+        raise bad(f"{what}; write it as YYYY-MM-DD", path, row, column) from None
+
+
+def _period(day: date, unit: str) -> tuple[int, ...]:
+    """The day, the month or the year of a day."""
+    return (day.year, day.month, day.day)[: ("year", "month", "day").index(unit) + 1]

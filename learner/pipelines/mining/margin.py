@@ -1,0 +1,189 @@
+"""Pairs that stand out among the neighbours of both texts.
+
+Source: Artetxe & Schwenk, Margin-based parallel corpus mining with multilingual sentence embeddings (2019), whose
+retrieval modes these are; paper 000, section 3, mines with the ratio.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+import torch
+
+from db.domain import InputError, Progress, no_progress
+from learner.catalog.mining import Margin
+from learner.search import Neighbours, neighbours
+
+Kind = Literal["ratio", "distance", "absolute"]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Pairs of rows, as arrays of one length: int64, but cos and margin float32.
+
+    rank_forward: the place of y among the neighbours of x, from 1, or 0 where it is none; rank_backward: of x among
+    those of y. Within one list x < y.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    cos: np.ndarray
+    margin: np.ndarray
+    rank_forward: np.ndarray
+    rank_backward: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def take(self, chosen: np.ndarray) -> "Candidates":
+        """The pairs at those positions (or where a mask is true), in that order."""
+        return Candidates(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+
+def mine(
+    x: np.ndarray,
+    y: np.ndarray | None,
+    config: Margin,
+    device: str | torch.device | None = None,
+    progress: Progress = no_progress,
+) -> Candidates:
+    """The pairs that are proposed, the best first. x: (n, d), y: (m, d) unit vectors; without y pairs within x.
+
+    Raises InputError where the ratio means nothing.
+    """
+
+    def half(before: float) -> Progress:
+        return lambda words, done: progress(words, before + done / 2)
+
+    if y is None:
+        forward, backward = neighbours(x, x, config.neighbours, True, device, progress), None
+    else:
+        forward = neighbours(x, y, config.neighbours, False, device, half(0.0))
+        backward = neighbours(y, x, config.neighbours, False, device, half(0.5))
+    return retrieve(candidates(forward, backward, config.margin), config, backward is None)
+
+
+def candidates(forward: Neighbours, backward: Neighbours | None, kind: Kind) -> Candidates:
+    """Every pair of neighbours with its margin, in the order of x, then y.
+
+    forward: the neighbours of each x among the y, backward: of each y among the x; without backward, of each text among
+    the others of its list. Raises InputError for a ratio to a mean cosine that is not above 0.
+    """
+    x, y, from_x = _directed(forward, backward)
+    lists = [forward] if backward is None else [forward, backward]
+    columns = int(y.max(initial=0)) + 1
+    keys, place = np.unique(x * columns + y, return_inverse=True)
+    x, y = np.divmod(keys, columns)
+
+    ranks = np.concatenate([np.tile(np.arange(1, near.ids.shape[1] + 1), len(near.ids)) for near in lists])
+    rank_forward, rank_backward = np.zeros_like(keys), np.zeros_like(keys)
+    rank_forward[place[from_x]], rank_backward[place[~from_x]] = ranks[from_x], ranks[~from_x]
+
+    cos = np.empty(len(keys), dtype=np.float32)
+    cos[place] = np.concatenate([near.scores.ravel() for near in lists])
+    mean_x, mean_y = _means(lists[0])[x], _means(lists[-1])[y]
+    margin = margins(cos.astype(np.float64), mean_x, mean_y, kind).astype(np.float32)
+    return Candidates(x, y, cos, margin, rank_forward, rank_backward)
+
+
+def margins(cos: np.ndarray, mean_x: np.ndarray, mean_y: np.ndarray, kind: Kind) -> np.ndarray:
+    """The margin of each pair: cosine over, or less, the mean of both texts' mean cosines; or the cosine itself.
+
+    mean_x, mean_y: the mean cosine of each text and its neighbours. Raises InputError for a ratio to a mean that is not
+    above 0.
+    """
+    if kind == "absolute":
+        return cos
+    mean = (mean_x + mean_y) / 2
+    if kind == "distance":
+        return cos - mean
+    if len(mean) and not (least := mean.min()) > 0:
+        raise InputError(
+            f"the margin `ratio` needs mean cosines above 0, and the neighbours of a pair have {least:.3g}: "
+            "choose the margin `distance`"
+        )
+    return cos / mean
+
+
+def retrieve(found: Candidates, config: Margin, symmetric: bool) -> Candidates:
+    """The candidates that are proposed, by falling margin, at most `top`.
+
+    Ties: the higher cosine, then the lower x, then the lower y. forward: the best pair of each x; backward: of each y;
+    intersection: pairs that are both; max: all of these, the best first, each text once. Within one list forward and
+    backward are the same, the best pair of each text. symmetric: within one list.
+    """
+    found = found.take(_unbeaten(found, symmetric))
+    ordered = found.take(np.lexsort((found.y, found.x, -found.cos, -found.margin)))
+    kept = ordered.take(_best(ordered, config.retrieval, symmetric))
+    if config.one_to_one or config.retrieval == "max":
+        kept = kept.take(_each_text_once(kept, symmetric, config.top))
+    return kept.take(np.arange(min(config.top, len(kept))))
+
+
+def _directed(forward: Neighbours, backward: Neighbours | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each neighbour of the lists, row by row: x, y, and whether it is a neighbour of x. Within one list x < y."""
+    rows, near = _rows_of(forward), forward.ids.ravel()
+    if backward is None:
+        return np.minimum(rows, near), np.maximum(rows, near), rows < near
+    x, y = np.concatenate([rows, backward.ids.ravel()]), np.concatenate([near, _rows_of(backward)])
+    return x, y, np.arange(len(x)) < len(rows)
+
+
+def _rows_of(near: Neighbours) -> np.ndarray:
+    return np.repeat(np.arange(len(near.ids)), near.ids.shape[1])
+
+
+def _means(near: Neighbours) -> np.ndarray:
+    """The mean cosine of each row's neighbours, (n,) float64; 0 for rows without any, which are in no pair."""
+    means: np.ndarray = near.scores.sum(1, dtype=np.float64) / max(1, near.ids.shape[1])
+    return means
+
+
+def _unbeaten(found: Candidates, symmetric: bool) -> np.ndarray:
+    """Which candidates have the highest margin of one of their texts, ties included: few need to be sorted."""
+    x, y = _texts(found, symmetric)
+    near_x, near_y = found.rank_forward > 0, found.rank_backward > 0
+    highest = np.full(_count(x, y), -np.inf, dtype=np.float32)
+    np.maximum.at(highest, x[near_x], found.margin[near_x])
+    np.maximum.at(highest, y[near_y], found.margin[near_y])
+    return (near_x & (found.margin == highest[x])) | (near_y & (found.margin == highest[y]))
+
+
+def _best(ordered: Candidates, retrieval: str, symmetric: bool) -> np.ndarray:
+    """Which of the candidates, ordered from the best on, the mode chooses: a mask."""
+    x, y = _texts(ordered, symmetric)
+    at, near_x, near_y = np.arange(len(x)), ordered.rank_forward > 0, ordered.rank_backward > 0
+    first = np.full(_count(x, y), len(x))  # the place of each text's best pair
+    np.minimum.at(first, x[near_x], at[near_x])
+    np.minimum.at(first, y[near_y], at[near_y])
+    of_x, of_y = near_x & (first[x] == at), near_y & (first[y] == at)
+    if retrieval == "intersection":
+        return of_x & of_y
+    if retrieval == "max" or symmetric:
+        return of_x | of_y
+    return of_x if retrieval == "forward" else of_y
+
+
+def _each_text_once(ordered: Candidates, symmetric: bool, top: int) -> np.ndarray:
+    """The places of the first `top` pairs whose texts are in no pair before them."""
+    x, y = _texts(ordered, symmetric)
+    taken = bytearray(_count(x, y))
+    chosen: list[int] = []
+    for at, (one, other) in enumerate(zip(x.tolist(), y.tolist(), strict=True)):
+        if taken[one] or taken[other]:
+            continue
+        taken[one] = taken[other] = True
+        chosen.append(at)
+        if len(chosen) == top:
+            break
+    return np.array(chosen, dtype=np.int64)
+
+
+def _texts(found: Candidates, symmetric: bool) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each text of the pairs: those of the second of two lists come after those of the first."""
+    return found.x, found.y if symmetric else found.y + found.x.max(initial=0) + 1
+
+
+def _count(x: np.ndarray, y: np.ndarray) -> int:
+    """One more than the highest number of a text."""
+    return int(max(x.max(initial=-1), y.max(initial=-1))) + 1

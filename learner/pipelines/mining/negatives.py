@@ -1,0 +1,63 @@
+"""Wrong answers to questions that are right in part, for training (paper 000, section 4)."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from db.corpus.corpus import identity
+from learner.pipelines.mining.entities import EntityTagger
+from learner.text_metrics import squad_form
+
+
+class Asked(NamedTuple):
+    """A question with a passage and an answer, right or wrong."""
+
+    question: str
+    passage: str
+    answer: str
+
+
+def wrong_answers(asked: Sequence[Asked], tagger: EntityTagger, n: int, rng: np.random.Generator) -> list[list[Asked]]:
+    """For each question its passage with n other spans as answers, drawn at random; fewer where there are fewer.
+
+    A span that shares all its words with the right answer, or has all of them, may be right and is not drawn; of spans
+    that are alike in the form of SQuAD the first one stands for all.
+    """
+    found = []
+    for one in asked:
+        spans = _other_spans(one, tagger)
+        chosen = rng.choice(len(spans), min(n, len(spans)), replace=False)
+        found.append([one._replace(answer=spans[at]) for at in chosen])
+    return found
+
+
+def _other_spans(one: Asked, tagger: EntityTagger) -> list[str]:
+    """The passage's spans that are no part of the right answer and do not hold it, in their order."""
+    right = set(squad_form(one.answer).split())
+    spans: dict[str, str] = {}
+    for start, end, _ in tagger(one.passage):
+        form = squad_form(one.passage[start:end])
+        words = set(form.split())
+        if words and not words <= right and not right <= words:
+            spans.setdefault(form, one.passage[start:end])
+    return list(spans.values())
+
+
+def wrong_passages(
+    asked: Sequence[Asked], passages: Sequence[str], n: int, rng: np.random.Generator
+) -> list[list[Asked]]:
+    """For each question its right answer with n other passages, drawn at random; fewer where there are fewer.
+
+    A passage is another one where its text is (see `identity`); it may hold the answer's words all the same.
+    """
+    keys = [identity(passage) for passage in passages]
+    copies = Counter(keys)
+    found = []
+    for one in asked:
+        own = identity(one.passage)
+        drawn = rng.choice(len(passages), min(n + copies[own], len(passages)), replace=False)
+        others = [passages[at] for at in drawn if keys[at] != own]
+        found.append([one._replace(passage=passage) for passage in others[:n]])
+    return found
