@@ -167,7 +167,7 @@ def _nearest(
     scores = queries.new_empty((len(queries), wanted))
     ids = torch.empty_like(scores, dtype=torch.long)
     for row in range(0, len(queries), rows):
-        best = best_of_rows(queries[row : row + rows], corpus, wanted)
+        best = _best_of_rows(queries[row : row + rows], corpus, wanted)
         scores[row : row + rows], ids[row : row + rows] = best
         progress("search", min(1.0, (row + rows) / len(queries)))
     return ids, scores
@@ -192,7 +192,7 @@ def _pairs_of(ids: Tensor, scores: Tensor, symmetric: bool) -> Pairs:
     return _as_arrays(*(_each_once(left, right, score, len(ids)) if symmetric else (left, right, score)))
 
 
-def best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
+def _best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Scores and column numbers, each (rows, k), of the k best columns: a running top-k over column blocks."""
     best: tuple[Tensor, Tensor] | None = None
     wide = GPU_WIDE if corpus.is_cuda else WIDE

@@ -67,7 +67,7 @@ def _gold(texts: Texts, seed: int) -> Pairs:
         return []
     rows = texts.gold[np.random.default_rng([seed, 2]).permutation(len(texts.gold))]
     pairs = zip(texts.x.take(rows[:, 0]), texts.y.take(rows[:, 1]), strict=True)
-    return [pair for pair in pairs if not texts.is_seed(*pair)]
+    return [pair for pair in pairs if pair not in texts.seeds]
 
 
 def trained(run: Run, texts: Texts, added: Pairs, seed: int, progress: Progress) -> Retriever:
@@ -75,7 +75,7 @@ def trained(run: Run, texts: Texts, added: Pairs, seed: int, progress: Progress)
     settings = run.config.biencoder.model_copy(update={"steps": run.config.downstream.steps})
     retriever = new_retriever(settings)
     others = sample(texts.y, RANDOM_TEXTS, np.random.default_rng([seed, 3]))
-    lesson = lesson_of([*texts.seeds, *added], others)
+    lesson = lesson_of([*texts.seeds.pairs, *added], others)
     train_retriever(retriever, lesson, settings, seed, lambda stage, done: progress(stage, done / 2))
     return retriever
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.corpus import identity
 from db.corpus.files import column_names, read_rows
 from db.domain import InputError, Progress
+from learner.pipelines.mining.filters import SeedPairs
 from learner.pipelines.mining.texts import DATE, ID, TEXT, TextList, copy_texts, read_pairs, require_columns
 from learner.pipelines.pipeline import Run
 
@@ -40,9 +40,9 @@ class Texts:
         return self.x if self.one_list else TextList(self.folder / "y.parquet")
 
     @cached_property
-    def seeds(self) -> list[tuple[str, str]]:
+    def seeds(self) -> SeedPairs:
         """The seed pairs."""
-        return [(x, y) for x, y in json.loads((self.folder / SEEDS).read_text())]
+        return SeedPairs([(x, y) for x, y in json.loads((self.folder / SEEDS).read_text())], self.one_list)
 
     @cached_property
     def test(self) -> list[tuple[str, str]]:
@@ -60,18 +60,6 @@ class Texts:
     def positives(self) -> set[tuple[int, int]]:
         """The known positives as pairs of rows."""
         return set() if self.gold is None else set(map(tuple, self.gold.tolist()))
-
-    def is_seed(self, x: str, y: str) -> bool:
-        """Whether these texts are a seed pair."""
-        return self._key(x, y) in self._seed_keys
-
-    @cached_property
-    def _seed_keys(self) -> set[tuple[str, str]]:
-        return {self._key(x, y) for x, y in self.seeds}
-
-    def _key(self, x: str, y: str) -> tuple[str, str]:
-        pair = identity(x), identity(y)
-        return (min(pair), max(pair)) if self.one_list else pair
 
 
 def texts_of(run: Run) -> Texts:
@@ -104,9 +92,11 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     (folder / SEEDS).write_text(json.dumps(read_pairs(Path(inputs.seed_pairs))))
     if inputs.test_pairs is not None:
         (folder / TEST).write_text(json.dumps(read_pairs(Path(inputs.test_pairs))))
-    copy_texts(Path(inputs.corpus_x), folder / "x.parquet", dated, progress)
+    copy_texts(Path(inputs.corpus_x), folder / "x.parquet", dated, lambda stage, done: progress(stage, done / 2))
     if inputs.corpus_y is not None:
-        copy_texts(Path(inputs.corpus_y), folder / "y.parquet", dated, progress)
+        copy_texts(
+            Path(inputs.corpus_y), folder / "y.parquet", dated, lambda stage, done: progress(stage, 0.5 + done / 2)
+        )
     if inputs.gold is not None:
         np.save(folder / GOLD, _gold(Path(inputs.gold), Texts(folder)))
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 import numpy as np
-import torch
 
 from db.domain import InputError, Progress, no_progress
 from learner.catalog.mining import Margin
-from learner.search import Neighbours, neighbours
+from learner.pipelines.mining.shards import neighbours
+from learner.search import Neighbours
 
 Kind = Literal["ratio", "distance", "absolute"]
 
@@ -44,10 +44,10 @@ def mine(
     x: np.ndarray,
     y: np.ndarray | None,
     config: Margin,
-    device: str | torch.device | None = None,
     progress: Progress = no_progress,
 ) -> Candidates:
     """The pairs that are proposed, the best first. x: (n, d), y: (m, d) unit vectors; without y pairs within x.
+    They may lie on disk.
 
     Raises InputError where the ratio means nothing.
     """
@@ -56,10 +56,10 @@ def mine(
         return lambda words, done: progress(words, before + done / 2)
 
     if y is None:
-        forward, backward = neighbours(x, x, config.neighbours, True, device, progress), None
+        forward, backward = neighbours(x, x, config.neighbours, True, progress), None
     else:
-        forward = neighbours(x, y, config.neighbours, False, device, half(0.0))
-        backward = neighbours(y, x, config.neighbours, False, device, half(0.5))
+        forward = neighbours(x, y, config.neighbours, False, half(0.0))
+        backward = neighbours(y, x, config.neighbours, False, half(0.5))
     return retrieve(candidates(forward, backward, config.margin), config, backward is None)
 
 

@@ -9,8 +9,8 @@ from db.domain import InputError, Progress
 from learner.pipelines.mining.classifier import FILE as CLASSIFIER
 from learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
 from learner.pipelines.mining.inputs import Texts, texts_of
-from learner.pipelines.mining.margin import candidates, retrieve
-from learner.pipelines.mining.shards import encode_list, neighbours
+from learner.pipelines.mining.margin import mine
+from learner.pipelines.mining.shards import encode_list
 from learner.pipelines.mining.texts import CHUNK, TextList
 from learner.pipelines.pipeline import Run
 from learner.retriever import Lesson, Retriever, load_retriever, new_retriever, train_retriever
@@ -29,10 +29,12 @@ def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
     beside = None
     if config.classifier.side != "none":
         encoder = retriever.query if config.classifier.side == "x" else retriever.passage
-        seeds = [pair["xy".index(config.classifier.side)] for pair in texts.seeds]
+        seeds = [pair["xy".index(config.classifier.side)] for pair in texts.seeds.pairs]
         size, longest = config.biencoder.batch_size, config.biencoder.max_length
         beside = TextClassifier(encoder, seeds, others[config.classifier.side], config.classifier, size, longest)
-    train_retriever(retriever, lesson_of(texts.seeds, others["y"]), config.biencoder, config.seed, progress, beside)
+    train_retriever(
+        retriever, lesson_of(texts.seeds.pairs, others["y"]), config.biencoder, config.seed, progress, beside
+    )
     retriever.save(folder / RETRIEVER)
     if beside is not None:
         beside.save(folder / CLASSIFIER)
@@ -108,15 +110,10 @@ def _of_rows(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 def propose(run: Run, folder: Path, progress: Progress) -> None:
     """Nothing; the folder holds the proposed pairs, the largest margin first."""
-    texts, settings = texts_of(run), run.config.margin
+    texts = texts_of(run)
     vectors = Vectors(run.of("vectors"))
     x, y = vectors.kept()
-    if texts.one_list:
-        forward, backward = neighbours(x, x, settings.neighbours, True, progress), None
-    else:
-        forward = neighbours(x, y, settings.neighbours, False, lambda stage, done: progress(stage, done / 2))
-        backward = neighbours(y, x, settings.neighbours, False, lambda stage, done: progress(stage, 0.5 + done / 2))
-    found = retrieve(candidates(forward, backward, settings.margin), settings, texts.one_list)
+    found = mine(x, None if texts.one_list else y, run.config.margin, progress)
     np.savez(
         folder / "pairs.npz", x=vectors.x_rows[found.x], y=vectors.y_rows[found.y], cos=found.cos, margin=found.margin,
         rank_forward=found.rank_forward, rank_backward=found.rank_backward,

@@ -60,7 +60,7 @@ def _counts(report: Report, run: Run, texts: Texts) -> None:
     counts = json.loads((run.of("kept") / COUNTS).read_text())
     vectors = Vectors(run.of("vectors"))
     rows = [
-        ("seed pairs", len(texts.seeds)),
+        ("seed pairs", len(texts.seeds.pairs)),
         ("first texts", len(texts.x)),
         ("second texts", len(texts.y)),
         ("first texts that the classifier keeps", len(vectors.x_rows)),

@@ -1,15 +1,14 @@
 """Vectors on disk and their nearest neighbours, in memory that does not grow with the number of texts."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from db.domain import Progress, no_progress
+from learner import search
 from learner.encoder import Encoder
 from learner.pipelines.mining.texts import TextList
-from learner.search import Neighbours, as_tensor, best_of_rows
+from learner.search import Neighbours
 
 SHARD = 262_144  # vectors that are searched at once
 QUERIES = 8_192  # vectors that are searched for at once
@@ -39,44 +38,34 @@ def neighbours(
     list, and no row is its own neighbour. Fewer columns where there are fewer vectors.
     """
     wanted = min(k + own, len(vectors))
-    rows = np.empty((len(queries), 0), dtype=np.int64)
-    cosines = np.empty((len(queries), 0), dtype=np.float32)
-    shards = range(0, len(vectors), SHARD)
-    for number, start in enumerate(shards):
-        shard = as_tensor(vectors[start : start + SHARD])
+    found = Neighbours(np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32))
+    starts = range(0, len(vectors), SHARD)
+    for number, start in enumerate(starts):
+        shard = vectors[start : start + SHARD].astype(np.float32)
 
-        def part(done: float, number: int = number) -> None:
-            progress("search", (number + done) / len(shards))
+        def part(stage: str, done: float, number: int = number) -> None:
+            progress(stage, (number + done) / len(starts))
 
-        near, their = _of_shard(queries, shard, wanted, part)
-        rows, cosines = _merged(rows, cosines, near + start, their, wanted)
-    return Neighbours(*(_without_self(rows, cosines, min(k, len(vectors) - 1)) if own else (rows, cosines)))
+        found = _merged(found, start, _of_shard(queries, shard, wanted, part), wanted)
+    return _without_self(found, min(k, len(vectors) - 1)) if own else found
 
 
-def _of_shard(
-    queries: np.ndarray, shard: torch.Tensor, k: int, progress: Callable[[float], None]
-) -> tuple[np.ndarray, np.ndarray]:
-    k = min(k, len(shard))
-    rows = np.empty((len(queries), k), dtype=np.int64)
-    cosines = np.empty((len(queries), k), dtype=np.float32)
+def _of_shard(queries: np.ndarray, shard: np.ndarray, k: int, progress: Progress) -> Neighbours:
+    parts = [search.neighbours(queries[:0], shard, k, False)]
     for start in range(0, len(queries), QUERIES):
-        here = slice(start, start + QUERIES)
-        values, at = best_of_rows(as_tensor(queries[here]), shard, k)
-        rows[here], cosines[here] = at.cpu().numpy(), values.cpu().numpy()
-        progress(min(1.0, (start + QUERIES) / len(queries)))
-    return rows, cosines
+        parts.append(search.neighbours(queries[start : start + QUERIES].astype(np.float32), shard, k, False))
+        progress("search", min(1.0, (start + QUERIES) / len(queries)))
+    return Neighbours(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
-def _merged(
-    rows: np.ndarray, cosines: np.ndarray, more: np.ndarray, their: np.ndarray, k: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The k best of both, the best first, ties by row."""
-    rows, cosines = np.hstack([rows, more]), np.hstack([cosines, their])
-    order = np.lexsort((rows, -cosines))[:, :k]
-    return np.take_along_axis(rows, order, 1), np.take_along_axis(cosines, order, 1)
+def _merged(found: Neighbours, start: int, more: Neighbours, k: int) -> Neighbours:
+    """The k best of both, the best first, ties by row; rows of the second are counted from `start`."""
+    ids, scores = np.hstack([found.ids, more.ids + start]), np.hstack([found.scores, more.scores])
+    order = np.lexsort((ids, -scores))[:, :k]
+    return Neighbours(np.take_along_axis(ids, order, 1), np.take_along_axis(scores, order, 1))
 
 
-def _without_self(rows: np.ndarray, cosines: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    own = rows == np.arange(len(rows))[:, None]
+def _without_self(found: Neighbours, k: int) -> Neighbours:
+    own = found.ids == np.arange(len(found.ids))[:, None]
     order = np.argsort(own, axis=1, kind="stable")[:, :k]  # the row itself, where it is there, goes last
-    return np.take_along_axis(rows, order, 1), np.take_along_axis(cosines, order, 1)
+    return Neighbours(*(np.take_along_axis(array, order, 1) for array in found))

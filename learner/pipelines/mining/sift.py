@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from db.corpus.corpus import identity
 from db.domain import InputError, Progress
 from learner.pipelines.mining.crossencoder import train_crossencoder
-from learner.pipelines.mining.filters import reasons
+from learner.pipelines.mining.filters import read_date, reasons
 from learner.pipelines.mining.inputs import Texts, texts_of
 from learner.pipelines.mining.propose import RETRIEVER, Vectors
 from learner.pipelines.mining.shards import neighbours
@@ -50,9 +51,7 @@ def sift(run: Run, folder: Path, progress: Progress) -> None:
     """Nothing; the folder holds the pairs that pass all filters, and why each other one does not."""
     texts, proposed = texts_of(run), Proposed.load(run.of("candidates"))
     pairs = list(zip(texts.x.take(proposed.x), texts.y.take(proposed.y), strict=True))
-    dated = run.config.filters.same_date != "no"
-    dates = (texts.x.take(proposed.x, DATE), texts.y.take(proposed.y, DATE)) if dated else None
-    why = reasons(pairs, run.config.filters, texts.is_seed, dates)
+    why = reasons(pairs, run.config.filters, texts.seeds, _dates(run, texts, proposed))
     kept = proposed.take(np.flatnonzero([reason is None for reason in why]))
     np.savez(folder / "pairs.npz", x=kept.x, y=kept.y, cos=kept.cos, margin=kept.margin)
     ids = zip(texts.x.take(proposed.x, ID), texts.y.take(proposed.y, ID), strict=True)
@@ -62,6 +61,14 @@ def sift(run: Run, folder: Path, progress: Progress) -> None:
                 file.write(json.dumps({"x_id": x, "y_id": y, "reason": reason}) + "\n")
     counted = Counter(reason for reason in why if reason is not None)
     (folder / COUNTS).write_text(json.dumps({"proposed": len(why), "kept": len(kept), "dropped": counted}))
+
+
+def _dates(run: Run, texts: Texts, pairs: Proposed) -> list[tuple[date, date]] | None:
+    """The days of each pair's texts, where they count."""
+    if run.config.filters.same_date == "no":
+        return None
+    sides = texts.x.take(pairs.x, DATE), texts.y.take(pairs.y, DATE)  # checked when they were read
+    return [(read_date(x, texts.x.path, 0), read_date(y, texts.y.path, 0)) for x, y in zip(*sides, strict=True)]
 
 
 def rank_again(run: Run, folder: Path, progress: Progress) -> None:
@@ -96,19 +103,19 @@ def _contrasts(run: Run, texts: Texts, k: int) -> tuple[list[str], np.ndarray, n
     3.2), without those that are right.
     """
     right: dict[str, set[str]] = {}  # by first text, which is not its own second one
-    for x, y in texts.seeds:
+    for x, y in texts.seeds.pairs:
         right.setdefault(identity(x), {identity(x)}).add(identity(y))
-    queries = load_retriever(run.of("biencoder") / RETRIEVER).query.encode([x for x, _ in texts.seeds])
+    queries = load_retriever(run.of("biencoder") / RETRIEVER).query.encode([x for x, _ in texts.seeds.pairs])
     found, _ = neighbours(queries, Vectors(run.of("vectors")).y, k + max(map(len, right.values())))
     near = np.array(texts.y.take(found.ravel()), dtype=object).reshape(found.shape).tolist()
     rows: dict[str, int] = {}
     wrong = []
-    for (x, _), texts_near in zip(texts.seeds, near, strict=True):
+    for (x, _), texts_near in zip(texts.seeds.pairs, near, strict=True):
         others = [text for text in texts_near if identity(text) not in right[identity(x)]]
         if not others:
             raise InputError("the second list holds no wrong text for a seed pair: give it more texts")
         wrong.append([rows.setdefault(others[place % len(others)], len(rows)) for place in range(k)])
-    pairs = [[rows.setdefault(text, len(rows)) for text in pair] for pair in texts.seeds]
+    pairs = [[rows.setdefault(text, len(rows)) for text in pair] for pair in texts.seeds.pairs]
     return list(rows), np.array(pairs, dtype=np.int64), np.array(wrong, dtype=np.int64)
 
 

@@ -8,8 +8,10 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 
+from db.corpus.cells import bad, shown
 from db.corpus.files import column_names, read_rows
-from db.domain import InputError, Progress
+from db.domain import Progress
+from learner.pipelines.mining.filters import read_date
 
 CHUNK = 50_000  # texts that are in memory at once
 ID, TEXT, DATE = "id", "text", "date"
@@ -63,7 +65,9 @@ def _chunks(source: Path, columns: Sequence[str], progress: Progress) -> Iterato
     rows: list[tuple[str, ...]] = []
     for row in read_rows(source, columns, progress):
         if not row.values[1].strip():
-            raise InputError(f"{source.name}, row {row.number}, column 'text': the text is empty; remove the row")
+            raise bad("the text is empty; remove the row", source, row.number, TEXT)
+        if DATE in columns:
+            read_date(row.values[-1], source, row.number)
         rows.append(row.values)
         if len(rows) == CHUNK:
             yield rows
@@ -78,7 +82,7 @@ def read_pairs(path: Path, columns: tuple[str, str] = ("x", "y")) -> list[tuple[
     for row in read_rows(path, columns):
         if not all(value.strip() for value in row.values):
             at = columns[0] if not row.values[0].strip() else columns[1]
-            raise InputError(f"{path.name}, row {row.number}, column {at!r}: the text is empty; remove the row")
+            raise bad("the text is empty; remove the row", path, row.number, at)
         pairs.append((row.values[0], row.values[1]))
     return pairs
 
@@ -88,4 +92,4 @@ def require_columns(path: Path, columns: Sequence[str]) -> None:
     names = column_names(path)
     for column in columns:
         if column not in names:
-            raise InputError(f"{path.name}: there is no column {column!r}; it has {', '.join(names[:20])}")
+            raise bad(f"no such column; the file has {', '.join(map(shown, names[:20]))}", path, 1, column)

@@ -1,0 +1,151 @@
+"""Few-shot mining as a whole, on made-up questions and passages: what it leaves, with one list and with two."""
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from db.domain import InputError
+from learner.cli import app
+from learner.pipelines.mining.inputs import texts_of
+from learner.pipelines.mining.sift import Proposed
+from learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline
+from learner.pipelines.spec import make_spec
+from tests.tiny import tiny_encoder
+
+NAME = "few-shot-mining"
+THINGS = [f"{colour} {thing}" for colour in ("red", "blue", "green", "black") for thing in ("cat", "dog", "hen", "owl", "fox")]  # fmt: skip  # noqa: E501
+PAIRS = [(f"what is the {thing}", f"the {thing} is an animal here") for thing in THINGS]
+TINY = {"steps": 12, "batch_size": 4, "learning_rate": 2e-3}
+Make = Callable[..., Run]
+
+
+def table(path: Path, columns: str, rows: list[tuple[str, ...]]) -> str:
+    path.write_text("\n".join([columns, *(",".join(row) for row in rows)]))
+    return path.name
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("mining")
+    tiny_encoder(folder, [text for pair in PAIRS for text in pair])
+    table(folder / "seed.csv", "x,y", PAIRS[:5])
+    table(folder / "test.csv", "x,y", PAIRS[15:])
+    table(folder / "x.csv", "id,text", [(f"q{i}", x) for i, (x, _) in enumerate(PAIRS[:15])])
+    table(folder / "y.csv", "id,text", [(f"p{i}", y) for i, (_, y) in enumerate(PAIRS)])
+    table(folder / "gold.csv", "id1,id2,label", [(f"q{i}", f"p{j}", "1" if i == j else "0")
+                                                 for i in range(15) for j in (i, i + 1)])  # fmt: skip
+    table(folder / "both.csv", "id,text", [(f"t{i}", text) for i, text in enumerate(sum(PAIRS[:10], ()))])
+    table(folder / "dated.csv", "id,text,date", [(f"t{i}", x, "2024-01-05") for i, (x, _) in enumerate(PAIRS)])
+    table(folder / "undated.csv", "id,text,date", [("t0", "a", "2024-01-05"), ("t1", "b", "soon")])
+    return folder
+
+
+def wanted(data: Path, inputs: dict[str, str], **config: Any) -> dict[str, Any]:
+    backbone = str(data / "tiny")
+    return {
+        "inputs": {"seed_pairs": "seed.csv", "corpus_x": "x.csv"} | inputs,
+        "biencoder": TINY | {"backbone": backbone},
+        "crossencoder": TINY | {"backbone": str(data / "bert"), "negatives": 2},
+        "downstream": {"amounts": [0, 4], "steps": 3, "seeds": 2},
+    } | config
+
+
+@pytest.fixture
+def make(data: Path, tmp_path: Path) -> Make:
+    def made(inputs: dict[str, str], **config: Any) -> Run:
+        return begin(NAME, tmp_path / "out", *make_spec(NAME, wanted(data, inputs, **config), data / "x.toml"))
+
+    return made
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_two_lists_with_known_pairs(make: Make) -> None:
+    run = make({"corpus_y": "y.csv", "gold": "gold.csv", "test_pairs": "test.csv"}, wanted=8)
+    said: list[tuple[float, str]] = []
+    run_pipeline(NAME, run, lambda words, done: said.append((done, words)))
+    back = [(one, next_) for one, next_ in pairwise(said) if next_[0] < one[0]]
+    assert not back and said[-1][0] <= 1  # progress never falls
+    mined, dropped = lines(run.of("mined") / "mined.jsonl"), lines(run.of("kept") / "dropped.jsonl")
+    assert [row["rank"] for row in mined] == list(range(1, len(mined) + 1)) and 0 < len(mined) <= 8
+    assert [row["cross_score"] for row in mined] == sorted((row["cross_score"] for row in mined), reverse=True)
+    texts = {f"q{i}": x for i, (x, _) in enumerate(PAIRS)} | {f"p{i}": y for i, (_, y) in enumerate(PAIRS)}
+    assert all((texts[row["x_id"]], texts[row["y_id"]]) == (row["x"], row["y"]) for row in mined)
+    assert not {(row["x"], row["y"]) for row in mined} & set(PAIRS[:5])  # seed pairs are not mined again
+    assert {row["reason"] for row in dropped} == {"a seed pair"}
+    counts = {row["what"]: row["n"] for row in rows(run, "counts")}
+    assert counts["pairs proposed"] == counts["pairs left"] + counts["dropped: a seed pair"] == 15
+    right = {(f"q{i}", f"p{i}") for i in range(15)}
+    share = sum((row["x_id"], row["y_id"]) in right for row in all_mined(run)) / counts["pairs left"]
+    last = [row for row in rows(run, "precision") if row["model"] == "cross-encoder"][-1]
+    assert last["precision"] == pytest.approx(share) and last["low"] <= share <= last["high"]
+    found = {(row["method"], row["added"]): row for row in rows(run, "downstream")}
+    assert set(found) == {("seed only", 0), ("bi-encoder", 4), ("full", 4), ("gold", 4)}
+    assert all(row["seeds"] == 2 and 0 <= row["recall_at_1"] <= row["recall_at_10"] <= 1 for row in found.values())
+    artifacts = {one["kind"]: run.folder / one["path"] for one in read_artifacts(run.of(RESULTS))}
+    assert set(artifacts) == {"pairs", "biencoder", "crossencoder"} and all(
+        path.exists() for path in artifacts.values()
+    )
+    report = (run.of(RESULTS) / "report.md").read_text()
+    assert "Precision of the mined pairs" in report and (run.of(RESULTS) / "figures" / "precision.png").is_file()
+
+
+def rows(run: Run, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((run.of(RESULTS) / "tables" / f"{name}.json").read_text())["rows"]
+    return found
+
+
+def all_mined(run: Run) -> list[dict[str, str]]:
+    """The ids of all pairs that passed the filters."""
+    texts, kept = texts_of(run), Proposed.load(run.of("kept"))
+    ids = zip(texts.x.take(kept.x, "id"), texts.y.take(kept.y, "id"), strict=True)
+    return [{"x_id": x, "y_id": y} for x, y in ids]
+
+
+def test_one_list_without_anything_known(make: Make) -> None:
+    run = make({"corpus_x": "both.csv"}, crossencoder={"use": False}, classifier={"side": "x", "keep": "fraction", "fraction": 0.8})  # fmt: skip  # noqa: E501
+    run_pipeline(NAME, run)
+    mined = lines(run.of("mined") / "mined.jsonl")
+    assert mined and all(int(row["x_id"][1:]) < int(row["y_id"][1:]) for row in mined)
+    assert [row["margin"] for row in mined] == sorted((row["margin"] for row in mined), reverse=True)
+    assert {row["cross_score"] for row in mined} == {None}
+    counts = {row["what"]: row["n"] for row in rows(run, "counts")}
+    assert counts["first texts that the classifier keeps"] == 16
+    assert {one["kind"] for one in read_artifacts(run.of(RESULTS))} == {"pairs", "biencoder"}
+
+
+BAD = {
+    "no such column": ({"corpus_x": "seed.csv"}, {}, "seed.csv, row 1, column 'id': no such column"),
+    "no dates": ({}, {"filters": {"same_date": "month"}}, "x.csv, row 1, column 'date': no such column"),
+    "towers": ({}, {"biencoder": {"towers": 2}}, "two encoders need two lists"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_mined_is_refused_first(make: Make, tmp_path: Path, name: str) -> None:
+    inputs, config, said = BAD[name]
+    with pytest.raises(InputError, match=said):
+        make(inputs, **config)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_bad_date_ends_the_first_stage(make: Make) -> None:
+    run = make({"corpus_x": "dated.csv", "corpus_y": "undated.csv"}, filters={"same_date": "day"})
+    with pytest.raises(InputError, match=r"undated\.csv, row 3, column 'date': 'soon' is no date"):
+        run_pipeline(NAME, run)
+    assert not run.has("texts")
+
+
+def test_the_command_says_what_is_wrong_in_a_line(data: Path, tmp_path: Path) -> None:
+    (data / "few.toml").write_text('[inputs]\nseed_pairs = "one.csv"\ncorpus_x = "x.csv"\n')
+    (data / "one.csv").write_text("x,y\na,b\n")
+    command = ["pipeline", NAME, "--config", str(data / "few.toml"), "--out", str(tmp_path / "out")]
+    found = CliRunner().invoke(app, command)
+    assert isinstance(found.exception, InputError) and "1 seed pair, and at least 2 are needed" in str(found.exception)
