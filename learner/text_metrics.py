@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 from nltk.translate.meteor_score import single_meteor_score
 from rouge_score.rouge_scorer import RougeScorer
-from sacrebleu.metrics import BLEU
+from sacrebleu.metrics.bleu import BLEU
 
 ORDERS = 4  # the longest n-grams of BLEU
 BETA = 1.2  # of ROUGE-L in the evaluation code of COCO captions: how much recall counts beside precision
