@@ -58,11 +58,15 @@ class Beside(Protocol):
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a retriever learns from: pairs (n, 2) int64, rows of the queries and of the passages."""
+    """What a retriever learns from: pairs (n, 2) int64, rows of the queries and of the passages.
+
+    wrong: (n, k) rows of passages that do not belong to each pair's query; without them (k = 0) any passages are drawn.
+    """
 
     queries: Sequence[str]
     passages: Sequence[str]
     pairs: np.ndarray
+    wrong: np.ndarray
 
 
 def new_retriever(settings: RetrieverSettings, device: str | None = None) -> Retriever:
@@ -100,7 +104,8 @@ def train_retriever(
 ) -> None:
     """Nothing; the encoders are trained in place.
 
-    Negatives of a pair: the other passages of the step, and random ones. What is known as right is never a negative.
+    Negatives of a pair: the other passages of the step, those of other pairs and wrong or random ones. What is known as
+    right is never a negative.
     """
     rng = np.random.default_rng(seed)
     step = _Step(retriever, lesson, settings, rng)
@@ -131,8 +136,7 @@ class _Step:
     def loss(self, batch: np.ndarray) -> Tensor:
         """The loss of these pairs (positions)."""
         query, passage = self.lesson.pairs[batch].T
-        random = self.rng.integers(len(self.lesson.passages), size=self.settings.negatives * len(batch))
-        queries, passages = np.unique(query), np.unique(np.r_[passage, random])
+        queries, passages = np.unique(query), np.unique(np.r_[passage, self._negatives(batch)])
         with fast_training(self.retriever.query.device):
             a = self._embed(self.retriever.query, self.lesson.queries, queries)
             b = self._embed(self.retriever.passage, self.lesson.passages, passages)
@@ -143,6 +147,13 @@ class _Step:
         return retrieval_loss(
             wrong.masked_fill(self._known(query, passages, columns).to(scores.device), -torch.inf), right
         )
+
+    def _negatives(self, batch: np.ndarray) -> np.ndarray:
+        """Passages beyond those of the step's pairs, for each of them as many as the settings say."""
+        wrong, size = self.lesson.wrong[batch], (len(batch), self.settings.negatives)
+        if not wrong.shape[1]:
+            return self.rng.integers(len(self.lesson.passages), size=size).ravel()
+        return np.take_along_axis(wrong, self.rng.integers(wrong.shape[1], size=size), 1).ravel()
 
     def _embed(self, encoder: Encoder, texts: Sequence[str], rows: np.ndarray) -> Tensor:
         return encoder.embed(encoder.tokenize([texts[row] for row in rows], self.settings.max_length))

@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from db.domain import InputError
+from learner.catalog.mining import MiningConfig
 from learner.cli import app
 from learner.pipelines.mining.inputs import texts_of
 from learner.pipelines.mining.sift import Proposed
@@ -121,7 +122,48 @@ def test_one_list_without_anything_known(make: Make) -> None:
     assert {one["kind"] for one in read_artifacts(run.of(RESULTS))} == {"pairs", "biencoder"}
 
 
+PLACES = ("Rome", "Paris", "Berlin", "Vienna", "Madrid", "Oslo", "Prague", "Dublin")
+PASSAGES = [f"The fair of {place} begins in May 19{i}2 and costs 1{i} dollars" for i, place in enumerate(PLACES)]
+
+
+def test_reading_comprehension(data: Path, make: Make) -> None:
+    asked = [(f"where does the fair of May 19{i}2 begin", place, PASSAGES[i]) for i, place in enumerate(PLACES)]
+    table(data / "asked.csv", "x,answer,passage", asked[:3])
+    table(data / "questions.csv", "id,text", [(f"q{i}", question) for i, (question, *_) in enumerate(asked)])
+    table(data / "passages.csv", "id,text", [(f"p{i}", passage) for i, passage in enumerate(PASSAGES)])
+    table(data / "answers.csv", "id1,id2,answer", [(f"q{i}", f"p{i}", place.lower()) for i, place in enumerate(PLACES)])
+    inputs = {"seed_pairs": "asked.csv", "corpus_x": "questions.csv", "corpus_y": "passages.csv", "gold": "answers.csv"}
+    run = make(inputs, task="reading-comprehension", classifier={"side": "none"})
+    run_pipeline(NAME, run)
+    assert len(texts_of(run).positives) == len(PLACES)  # every answer is among the candidates
+    mined = lines(run.of("mined") / "mined.jsonl")
+    assert mined and all(row["y"] == f"{row['answer']} | {row['passage']}" for row in mined)
+    assert all(row["answer"] in row["passage"] and row["y_id"].startswith("p") for row in mined)
+    reasons = {row["reason"] for row in lines(run.of("kept") / "dropped.jsonl")}
+    assert not [row for row in mined if row["answer"].lower() in row["x"].lower()]
+    assert reasons <= {"a seed pair", "the answer within the question"}
+
+
+def test_a_task_brings_the_papers_values_where_nothing_is_chosen() -> None:
+    config = MiningConfig.model_validate({"task": "summarization", "filters": {"least_sentences": 2}})
+    assert (config.filters.least_sentences, config.filters.same_date) == (2, "month")
+    assert (config.classifier.side, config.classifier.keep, config.classifier.fraction) == ("y", "fraction", 0.2)
+    assert config.crossencoder.objective == "pairwise"
+    assert MiningConfig.model_validate(config.model_dump()) == config
+    assert MiningConfig() == MiningConfig.model_validate({}) and MiningConfig().crossencoder.objective == "binary"
+
+
 BAD = {
+    "reading without passages": (
+        {"seed_pairs": "asked.csv"},
+        {"task": "reading-comprehension"},
+        "needs passages as the second list",
+    ),
+    "no answers": (
+        {"corpus_y": "y.csv"},
+        {"task": "reading-comprehension"},
+        "seed.csv, row 1, column 'answer': no such column",
+    ),
     "no such column": ({"corpus_x": "seed.csv"}, {}, "seed.csv, row 1, column 'id': no such column"),
     "no dates": ({}, {"filters": {"same_date": "month"}}, "x.csv, row 1, column 'date': no such column"),
     "towers": ({}, {"biencoder": {"towers": 2}}, "two encoders need two lists"),

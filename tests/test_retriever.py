@@ -97,6 +97,19 @@ def test_what_is_known_as_right_is_no_negative(backbone: Path) -> None:
     assert max(losses) < 0.1
 
 
+def test_wrong_passages_are_pushed_away(backbone: Path) -> None:
+    """The wrong passages are in no pair: only as drawn negatives can they be told from the right ones."""
+    pairs = [(x, y) for x, y in PAIRS[:2]]
+    wrong = [[x.replace("what is", "lives")] for x, _ in pairs]
+    wanted = settings(backbone, steps=60, batch_size=2, negatives=1)
+    retriever, lesson = new_retriever(wanted), lesson_of(pairs, [], wrong)
+    assert lesson.wrong.shape == (2, 1)
+    train_retriever(retriever, lesson, wanted, 0)
+    scores = retriever.query.encode(lesson.queries) @ retriever.passage.encode(lesson.passages).T
+    rows = np.arange(2)
+    assert (scores[rows, lesson.pairs[:, 1]] > scores[rows, lesson.wrong[:, 0]] + 0.1).all()
+
+
 SCORES = np.array([[3, 1, 2, 0], [1, 1, 1, 0], [0, 5, 1, 2]], dtype=np.float32)
 RANKS = {"optimistic": [1, 1, 2], "average": [1, 2, 2], "pessimistic": [1, 3, 2]}
 

@@ -1,8 +1,8 @@
 """The configuration of few-shot mining (paper 000). Defaults are the paper's where it names one."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from learner.catalog.retrieval import RetrieverSettings
 from learner.catalog.section import Section
@@ -11,14 +11,20 @@ from learner.catalog.section import Section
 class MiningInputs(Section):
     """The files that few-shot mining reads; all of them CSV, TSV, JSON Lines or Parquet."""
 
-    seed_pairs: str = Field(description="The positive pairs there are: columns x and y.")
+    seed_pairs: str = Field(
+        description="The positive pairs there are: columns x and y; for reading comprehension x, answer and passage."
+    )
     corpus_x: str = Field(description="Texts that may be a pair's first: columns id and text, and date where known.")
     corpus_y: str | None = Field(
         None, description="Texts that may be its second, likewise; without it pairs are made within the first list."
     )
-    gold: str | None = Field(None, description="Known pairs to measure what was mined by: columns id1, id2 and label.")
+    gold: str | None = Field(
+        None,
+        description="Known pairs to measure what was mined by: columns id1, id2 and label; for reading comprehension "
+        "id1, id2 (of a passage) and answer.",
+    )
     test_pairs: str | None = Field(
-        None, description="Pairs that nothing learns from, for measuring retrieval: columns x and y."
+        None, description="Pairs that nothing learns from, for measuring retrieval: columns as those of the seed pairs."
     )
 
 
@@ -89,9 +95,34 @@ class Downstream(Section):
     steps: int = Field(200, ge=1, le=100_000, description="Training steps of each model.")
 
 
+# What the paper does for its two tasks (sections 4 and 5), where it is not said otherwise.
+TASKS: dict[str, dict[str, dict[str, Any]]] = {
+    "pairs": {},
+    "reading-comprehension": {
+        "classifier": {"side": "x"},
+        "biencoder": {"steps": 200},
+        "crossencoder": {"steps": 1000},
+    },
+    "summarization": {
+        "classifier": {"side": "y", "keep": "fraction"},
+        "filters": {"drop_verbatim": True, "least_sentences": 4, "same_date": "month"},
+        "crossencoder": {"objective": "pairwise"},
+    },
+}
+
+
 class MiningConfig(Section):
     """How few-shot mining works."""
 
+    task: Literal["pairs", "reading-comprehension", "summarization"] = Field(
+        "pairs",
+        description="Any pairs; a question and a passage with the answer to it; a document and its summary. The latter "
+        "two bring the paper's own values for what is not chosen.",
+    )
+    tagger: str = Field(
+        "patterns", min_length=1,
+        description="What finds candidate answers in passages: patterns (English), or a spaCy model by name.",
+    )  # fmt: skip
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random.")
     wanted: int = Field(500, ge=1, le=1_000_000, description="Mined pairs that are kept, the best first.")
     biencoder: RetrieverSettings = Field(default_factory=RetrieverSettings)
@@ -100,3 +131,15 @@ class MiningConfig(Section):
     filters: Filters = Field(default_factory=Filters)
     crossencoder: Crossencoder = Field(default_factory=Crossencoder)
     downstream: Downstream = Field(default_factory=Downstream)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_task(cls, values: Any) -> Any:
+        """The values, with those of their task where they say nothing."""
+        if not isinstance(values, dict):
+            return values
+        merged = dict(values)
+        for part, defaults in TASKS.get(values.get("task", "pairs"), {}).items():
+            chosen = merged.get(part, {})
+            merged[part] = {**defaults, **chosen} if isinstance(chosen, dict) else chosen
+        return merged

@@ -9,12 +9,27 @@ import numpy as np
 
 from db.corpus.files import column_names, read_rows
 from db.domain import InputError, Progress
+from learner.catalog.mining import MiningConfig
+from learner.pipelines.mining.entities import EntityTagger, PatternTagger, spacy_tagger
 from learner.pipelines.mining.filters import SeedPairs
+from learner.pipelines.mining.negatives import Asked
+from learner.pipelines.mining.reading import (
+    ANSWER,
+    ASKED,
+    as_pairs,
+    load_asked,
+    read_asked,
+    rows_of_answers,
+    write_asked,
+    write_candidates,
+)
 from learner.pipelines.mining.texts import DATE, ID, TEXT, TextList, copy_texts, read_pairs, require_columns
 from learner.pipelines.pipeline import Run
+from learner.text_metrics import squad_form
 
 LEAST_SEEDS = 2
-SEEDS, TEST, GOLD = "seeds.json", "test.json", "gold.npy"
+SEEDS, SEEDS_ASKED, TEST, GOLD = "seeds.json", "seeds_asked.json", "test.json", "gold.npy"
+READING = "reading-comprehension"
 LABELS = {"1": True, "true": True, "0": False, "false": False}
 
 
@@ -45,6 +60,11 @@ class Texts:
         return SeedPairs([(x, y) for x, y in json.loads((self.folder / SEEDS).read_text())], self.one_list)
 
     @cached_property
+    def asked(self) -> list[Asked]:
+        """The seed pairs as questions with passages and answers; none where the task is another."""
+        return load_asked(self.folder / SEEDS_ASKED)
+
+    @cached_property
     def test(self) -> list[tuple[str, str]]:
         """The test pairs; none where there are none."""
         path = self.folder / TEST
@@ -72,33 +92,68 @@ def check_inputs(run: Run) -> None:
     inputs, config = run.inputs, run.config
     if inputs.corpus_y is None and config.biencoder.towers == 2:
         raise InputError("biencoder.towers: two encoders need two lists, and there is one: choose 1")
+    reading = config.task == READING
+    if reading and inputs.corpus_y is None:
+        raise InputError("inputs.corpus_y: reading comprehension needs passages as the second list; name their file")
     dated = [DATE] if config.filters.same_date != "no" else []
     for path in (inputs.corpus_x, inputs.corpus_y):
         if path is not None:
             require_columns(Path(path), [ID, TEXT, *dated])
     if inputs.gold is not None:
-        require_columns(Path(inputs.gold), ["id1", "id2"])
-    for path in (inputs.seed_pairs, inputs.test_pairs):
-        if path is not None:
-            require_columns(Path(path), ["x", "y"])
+        require_columns(Path(inputs.gold), ["id1", "id2", *([ANSWER] if reading else [])])
+    if inputs.test_pairs is not None:
+        require_columns(Path(inputs.test_pairs), ASKED if reading else ("x", "y"))
     seeds = Path(inputs.seed_pairs)
-    if (count := len(read_pairs(seeds))) < LEAST_SEEDS:
+    require_columns(seeds, ASKED if reading else ("x", "y"))
+    if (count := len(_pairs(seeds, reading))) < LEAST_SEEDS:
         raise InputError(f"{seeds.name}: {count} seed pair, and at least {LEAST_SEEDS} are needed; the paper has 100")
+
+
+def _pairs(path: Path, reading: bool) -> list[tuple[str, str]]:
+    return as_pairs(read_asked(path)) if reading else read_pairs(path)
 
 
 def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     """Nothing; texts, seed pairs and known pairs lie in the folder."""
-    inputs, dated = run.inputs, run.config.filters.same_date != "no"
-    (folder / SEEDS).write_text(json.dumps(read_pairs(Path(inputs.seed_pairs))))
+    inputs, config = run.inputs, run.config
+    reading, dated = config.task == READING, config.filters.same_date != "no"
+    seeds = Path(inputs.seed_pairs)
+    (folder / SEEDS).write_text(json.dumps(_pairs(seeds, reading)))
+    if reading:
+        write_asked(folder / SEEDS_ASKED, read_asked(seeds))
     if inputs.test_pairs is not None:
-        (folder / TEST).write_text(json.dumps(read_pairs(Path(inputs.test_pairs))))
+        (folder / TEST).write_text(json.dumps(_pairs(Path(inputs.test_pairs), reading)))
     copy_texts(Path(inputs.corpus_x), folder / "x.parquet", dated, lambda stage, done: progress(stage, done / 2))
     if inputs.corpus_y is not None:
-        copy_texts(
-            Path(inputs.corpus_y), folder / "y.parquet", dated, lambda stage, done: progress(stage, 0.5 + done / 2)
+        _second(
+            Path(inputs.corpus_y), folder / "y.parquet", config, lambda stage, done: progress(stage, (1 + done) / 2)
         )
     if inputs.gold is not None:
-        np.save(folder / GOLD, _gold(Path(inputs.gold), Texts(folder)))
+        known = _known_answers if reading else _gold
+        np.save(folder / GOLD, known(Path(inputs.gold), Texts(folder)))
+
+
+def _second(source: Path, target: Path, config: MiningConfig, progress: Progress) -> None:
+    if config.task == READING:
+        write_candidates(source, target, tagger_of(config), progress)
+    else:
+        copy_texts(source, target, config.filters.same_date != "no", progress)
+
+
+def tagger_of(config: MiningConfig) -> EntityTagger:
+    """What finds candidate answers."""
+    return PatternTagger() if config.tagger == "patterns" else spacy_tagger(config.tagger)
+
+
+def _known_answers(path: Path, texts: Texts) -> np.ndarray:
+    """Rows (n, 2) of questions and of the candidates that are their answers, in the form of SQuAD."""
+    questions, answers = _rows_by_id(texts.x), rows_of_answers(texts.y)
+    found: set[tuple[int, int]] = set()
+    for row in read_rows(path, ("id1", "id2", ANSWER)):
+        question, passage, answer = row.values
+        if question in questions:
+            found |= {(questions[question], at) for at in answers.get((passage, squad_form(answer)), ())}
+    return np.array(sorted(found), dtype=np.int64).reshape(-1, 2)
 
 
 def _gold(path: Path, texts: Texts) -> np.ndarray:

@@ -8,15 +8,17 @@ import numpy as np
 from db.domain import InputError, Progress
 from learner.pipelines.mining.classifier import FILE as CLASSIFIER
 from learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
-from learner.pipelines.mining.inputs import Texts, texts_of
+from learner.pipelines.mining.inputs import Texts, tagger_of, texts_of
 from learner.pipelines.mining.margin import mine
+from learner.pipelines.mining.reading import PASSAGE, wrong_texts
 from learner.pipelines.mining.shards import encode_list
-from learner.pipelines.mining.texts import CHUNK, TextList
+from learner.pipelines.mining.texts import CHUNK, TEXT, TextList
 from learner.pipelines.pipeline import Run
 from learner.retriever import Lesson, Retriever, load_retriever, new_retriever, train_retriever
 
 RETRIEVER = "model"
 RANDOM_TEXTS = 20_000  # from which random negatives are drawn
+SYNTHETIC = 8  # wrong second texts that are made for each seed pair, where the task knows how
 ENCODED = 0.95  # of a stage's work that encodes both lists
 
 
@@ -32,26 +34,44 @@ def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
         seeds = [pair["xy".index(config.classifier.side)] for pair in texts.seeds.pairs]
         size, longest = config.biencoder.batch_size, config.biencoder.max_length
         beside = TextClassifier(encoder, seeds, others[config.classifier.side], config.classifier, size, longest)
-    train_retriever(
-        retriever, lesson_of(texts.seeds.pairs, others["y"]), config.biencoder, config.seed, progress, beside
-    )
+    wrong = wrong_of(run, texts, SYNTHETIC, rng)
+    lesson = lesson_of(texts.seeds.pairs, others["y"], wrong)
+    train_retriever(retriever, lesson, config.biencoder, config.seed, progress, beside)
     retriever.save(folder / RETRIEVER)
     if beside is not None:
         beside.save(folder / CLASSIFIER)
 
 
-def lesson_of(pairs: Sequence[tuple[str, str]], others: Sequence[str]) -> Lesson:
-    """The pairs of texts as a lesson; others: further passages, for random negatives."""
+def lesson_of(
+    pairs: Sequence[tuple[str, str]], others: Sequence[str], wrong: Sequence[Sequence[str]] | None = None
+) -> Lesson:
+    """The pairs of texts as a lesson; others: further passages, for random negatives; wrong: passages for each pair."""
     queries = {text: row for row, text in enumerate(dict.fromkeys(x for x, _ in pairs))}
-    passages = {text: row for row, text in enumerate(dict.fromkeys([*(y for _, y in pairs), *others]))}
+    passages: dict[str, int] = {}
+    for text in (*(y for _, y in pairs), *others):
+        passages.setdefault(text, len(passages))
     rows = [(queries[x], passages[y]) for x, y in pairs]
-    return Lesson(list(queries), list(passages), np.array(rows, dtype=np.int64))
+    not_right = [[passages.setdefault(text, len(passages)) for text in texts] for texts in wrong or [[]] * len(pairs)]
+    return Lesson(
+        list(queries), list(passages), np.array(rows, np.int64), np.array(not_right, np.int64).reshape(len(rows), -1)
+    )
 
 
-def sample(texts: TextList, n: int, rng: np.random.Generator) -> list[str]:
+def wrong_of(run: Run, texts: Texts, n: int, rng: np.random.Generator) -> list[list[str]] | None:
+    """n second texts for each seed pair that are wrong by their making; nothing where the task knows no such."""
+    if not texts.asked:
+        return None
+    passages = sample(texts.y, RANDOM_TEXTS, rng, PASSAGE) + [one.passage for one in texts.asked]
+    found = wrong_texts(texts.asked, list(dict.fromkeys(passages)), tagger_of(run.config), n, rng)
+    if short := [one.question for one, some in zip(texts.asked, found, strict=True) if not some]:
+        raise InputError(f"there is no wrong passage for the seed question {short[0][:60]!r}: give more passages")
+    return [[some[at % len(some)] for at in range(n)] for some in found]
+
+
+def sample(texts: TextList, n: int, rng: np.random.Generator, column: str = TEXT) -> list[str]:
     """n of the texts at random, or all where there are no more."""
     size = len(texts)
-    return texts.take(np.sort(rng.choice(size, n, replace=False))) if size > n else texts.all()
+    return texts.take(np.sort(rng.choice(size, n, replace=False)), column) if size > n else texts.all(column)
 
 
 def encode_lists(run: Run, folder: Path, progress: Progress) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -11,9 +12,10 @@ import numpy as np
 from db.corpus.corpus import identity
 from db.domain import InputError, Progress
 from learner.pipelines.mining.crossencoder import train_crossencoder
-from learner.pipelines.mining.filters import read_date, reasons
+from learner.pipelines.mining.filters import read_date, reasons, reasons_of_answers
 from learner.pipelines.mining.inputs import Texts, texts_of
-from learner.pipelines.mining.propose import RETRIEVER, Vectors
+from learner.pipelines.mining.propose import RETRIEVER, Vectors, wrong_of
+from learner.pipelines.mining.reading import ANSWER, PASSAGE
 from learner.pipelines.mining.shards import neighbours
 from learner.pipelines.mining.texts import DATE, ID
 from learner.pipelines.pipeline import Run
@@ -52,6 +54,9 @@ def sift(run: Run, folder: Path, progress: Progress) -> None:
     texts, proposed = texts_of(run), Proposed.load(run.of("candidates"))
     pairs = list(zip(texts.x.take(proposed.x), texts.y.take(proposed.y), strict=True))
     why = reasons(pairs, run.config.filters, texts.seeds, _dates(run, texts, proposed))
+    if texts.asked:
+        answers = zip((x for x, _ in pairs), texts.y.take(proposed.y, ANSWER), strict=True)
+        why = [one or other for one, other in zip(why, reasons_of_answers(answers), strict=True)]
     kept = proposed.take(np.flatnonzero([reason is None for reason in why]))
     np.savez(folder / "pairs.npz", x=kept.x, y=kept.y, cos=kept.cos, margin=kept.margin)
     ids = zip(texts.x.take(proposed.x, ID), texts.y.take(proposed.y, ID), strict=True)
@@ -99,35 +104,48 @@ def _cross_scores(run: Run, folder: Path, kept: Proposed, progress: Progress) ->
 def _contrasts(run: Run, texts: Texts, k: int) -> tuple[list[str], np.ndarray, np.ndarray]:
     """Texts, right pairs (n, 2) and wrong second texts (n, k) as rows of them.
 
-    Wrong ones are what the bi-encoder finds for each seed pair's first text among all second ones (paper 000, section
-    3.2), without those that are right.
+    Wrong ones are made where the task knows how, else what the bi-encoder finds for each seed pair's first text among
+    all second ones (paper 000, section 3.2).
     """
+    wrong = wrong_of(run, texts, k, np.random.default_rng([run.config.seed, 4])) or _found(run, texts, k)
+    rows: dict[str, int] = {}
+
+    def numbered(lists: Iterable[Sequence[str]]) -> np.ndarray:
+        return np.array([[rows.setdefault(text, len(rows)) for text in some] for some in lists], dtype=np.int64)
+
+    right, others = numbered(texts.seeds.pairs), numbered(wrong)
+    return list(rows), right, others
+
+
+def _found(run: Run, texts: Texts, k: int) -> list[list[str]]:
+    """For each seed pair k texts that the bi-encoder finds for its first one, without those that are right."""
     right: dict[str, set[str]] = {}  # by first text, which is not its own second one
     for x, y in texts.seeds.pairs:
         right.setdefault(identity(x), {identity(x)}).add(identity(y))
     queries = load_retriever(run.of("biencoder") / RETRIEVER).query.encode([x for x, _ in texts.seeds.pairs])
     found, _ = neighbours(queries, Vectors(run.of("vectors")).y, k + max(map(len, right.values())))
     near = np.array(texts.y.take(found.ravel()), dtype=object).reshape(found.shape).tolist()
-    rows: dict[str, int] = {}
     wrong = []
     for (x, _), texts_near in zip(texts.seeds.pairs, near, strict=True):
         others = [text for text in texts_near if identity(text) not in right[identity(x)]]
         if not others:
             raise InputError("the second list holds no wrong text for a seed pair: give it more texts")
-        wrong.append([rows.setdefault(others[place % len(others)], len(rows)) for place in range(k)])
-    pairs = [[rows.setdefault(text, len(rows)) for text in pair] for pair in texts.seeds.pairs]
-    return list(rows), np.array(pairs, dtype=np.int64), np.array(wrong, dtype=np.int64)
+        wrong.append([others[place % len(others)] for place in range(k)])
+    return wrong
 
 
 def write_pairs(path: Path, texts: Texts, pairs: Proposed, order: np.ndarray, score: np.ndarray | None) -> None:
     """Nothing; the file holds the pairs at these positions as JSON Lines, ranked."""
     chosen = pairs.take(order)
-    columns = (texts.x.take(chosen.x, ID), texts.y.take(chosen.y, ID), texts.x.take(chosen.x), texts.y.take(chosen.y))
+    columns = {
+        "x_id": texts.x.take(chosen.x, ID), "y_id": texts.y.take(chosen.y, ID), "x": texts.x.take(chosen.x),
+        "y": texts.y.take(chosen.y), "cos": chosen.cos.tolist(), "margin": chosen.margin.tolist(),
+        "cross_score": [None] * len(chosen) if score is None else score[order].tolist(),
+        "rank": range(1, len(chosen) + 1),
+    }  # fmt: skip
+    if texts.asked:
+        columns |= {"answer": texts.y.take(chosen.y, ANSWER), "passage": texts.y.take(chosen.y, PASSAGE)}
     with path.open("w") as file:
-        for rank, (place, x_id, y_id, x, y) in enumerate(zip(order.tolist(), *columns, strict=True), 1):
-            row = {
-                "x_id": x_id, "y_id": y_id, "x": x, "y": y, "cos": float(pairs.cos[place]),
-                "margin": float(pairs.margin[place]), "cross_score": None if score is None else float(score[place]),
-                "rank": rank, "source": "mined",
-            }  # fmt: skip
+        for values in zip(*columns.values(), strict=True):
+            row = {**dict(zip(columns, values, strict=True)), "source": "mined"}
             file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -1,0 +1,110 @@
+"""Reading comprehension: the second text of a pair is a passage together with a span of it, the candidate answer.
+
+Source: paper 000, section 4.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+
+from db.corpus.cells import bad
+from db.corpus.files import read_rows
+from db.domain import InputError, Progress
+from learner.pipelines.mining.entities import EntityTagger
+from learner.pipelines.mining.negatives import Asked, wrong_answers, wrong_passages
+from learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
+from learner.text_metrics import squad_form
+
+ANSWER, PASSAGE, PASSAGE_ID = "answer", "passage", "passage_id"
+COLUMNS = (ID, TEXT, ANSWER, PASSAGE, PASSAGE_ID)
+ASKED = ("x", "answer", "passage")  # columns of the seed pairs
+BETWEEN = " | "  # answer and passage as one text
+Row = tuple[str, ...]
+
+
+def joined(answer: str, passage: str) -> str:
+    """The second text of a pair."""
+    return f"{answer}{BETWEEN}{passage}"
+
+
+def write_candidates(source: Path, target: Path, tagger: EntityTagger, progress: Progress) -> TextList:
+    """Every span of every passage of a table with columns id and text, as a list; constant memory.
+
+    The id is the passage's, the span's first character after a #. Raises InputError where there is no span at all.
+    """
+    schema = pyarrow.schema([(name, pyarrow.large_string()) for name in COLUMNS])
+    with pyarrow.parquet.ParquetWriter(target, schema) as writer:
+        for rows in _chunks(source, tagger, progress):
+            values = dict(zip(COLUMNS, map(list, zip(*rows, strict=True)), strict=True))
+            writer.write_table(pyarrow.table(values, schema=schema))
+    found = TextList(target)
+    if not len(found):
+        raise InputError(f"{source.name}: no passage has a name, date or number that may answer: use others")
+    return found
+
+
+def _chunks(source: Path, tagger: EntityTagger, progress: Progress) -> Iterator[list[Row]]:
+    rows: list[Row] = []
+    for row in read_rows(source, (ID, TEXT), progress):
+        id_, passage = row.values
+        if not passage.strip():
+            raise bad("the text is empty; remove the row", source, row.number, TEXT)
+        for start, end, _ in tagger(passage):
+            rows.append((f"{id_}#{start}", joined(passage[start:end], passage), passage[start:end], passage, id_))
+        if len(rows) >= CHUNK:
+            yield rows
+            rows = []
+    if rows:
+        yield rows
+
+
+def read_asked(path: Path) -> list[Asked]:
+    """The questions of a table with their answers and passages. Raises InputError, which names row and column."""
+    asked = []
+    for row in read_rows(path, ASKED):
+        empty = next((name for name, value in zip(ASKED, row.values, strict=True) if not value.strip()), None)
+        if empty is not None:
+            raise bad("the text is empty; remove the row", path, row.number, empty)
+        question, answer, passage = row.values
+        asked.append(Asked(question, passage, answer))
+    return asked
+
+
+def as_pairs(asked: Sequence[Asked]) -> list[tuple[str, str]]:
+    """The questions, and each answer and passage as one text."""
+    return [(one.question, joined(one.answer, one.passage)) for one in asked]
+
+
+def rows_of_answers(texts: TextList) -> dict[tuple[str, str], list[int]]:
+    """The rows of each passage's candidates, by its id and the answer in the form of SQuAD."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for row, (id_, answer) in enumerate(zip(texts.all(PASSAGE_ID), texts.all(ANSWER), strict=True)):
+        found.setdefault((id_, squad_form(answer)), []).append(row)
+    return found
+
+
+def wrong_texts(
+    asked: Sequence[Asked], passages: Sequence[str], tagger: EntityTagger, n: int, rng: np.random.Generator
+) -> list[list[str]]:
+    """n wrong second texts for each question: half of them wrong spans of its passage, half its answer elsewhere.
+
+    Where a passage has too few spans, other passages stand in for them.
+    """
+    spans = wrong_answers(asked, tagger, (n + 1) // 2, rng)
+    elsewhere = wrong_passages(asked, passages, n, rng)
+    chosen = [(some + others)[:n] for some, others in zip(spans, elsewhere, strict=True)]
+    return [[joined(one.answer, one.passage) for one in some] for some in chosen]
+
+
+def write_asked(path: Path, asked: Sequence[Asked]) -> None:
+    """Nothing; the file holds them."""
+    path.write_text(json.dumps(asked))
+
+
+def load_asked(path: Path) -> list[Asked]:
+    """What `write_asked` wrote; nothing where there is no such file."""
+    return [Asked(*one) for one in json.loads(path.read_text())] if path.exists() else []
