@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 import numpy as np
-from nltk.translate.meteor_score import single_meteor_score
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
@@ -138,4 +137,6 @@ def meteor(text: str, reference: str) -> float:
 
     NLTK's form of it: not METEOR 1.5, and never to be set beside it in one table.
     """
+    from nltk.translate.meteor_score import single_meteor_score  # seconds to import
+
     return float(single_meteor_score(reference.split(), text.split(), wordnet=_NoSynonyms()))
