@@ -84,7 +84,7 @@ def _descend(
     tokens = read_pairs(model, texts, labelled.left, labelled.right)
     steps = settings.epochs * -(-len(labelled) // settings.batch_size)
     order = batches(tokens.lengths, settings.batch_size, np.random.default_rng(settings.seed))
-    optimizer, schedule = adamw(model, settings.learning_rate, steps, WARM_UP, weight_decay=0.0)
+    optimizer, schedule = adamw(model, settings.learning_rate, steps, WARM_UP, weight_decay=0.0, faster={})
     model.train(settings.dropout)
     for step, batch in enumerate(itertools.islice(order, steps)):
         _step(model, tokens, batch, labelled.label[batch], optimizer)

@@ -1,7 +1,7 @@
 """Training by gradient: batches of like length, AdamW, a rate that rises and falls, clipped gradients."""
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import torch
@@ -23,16 +23,20 @@ def descend(
     loss: Callable[[np.ndarray], Tensor],
     settings: Training,
     progress: Progress = no_progress,
+    faster: Mapping[str, float] | None = None,
 ) -> None:
     """Nothing; the model is trained in place, and is in evaluation mode afterwards.
 
     lengths: (n,) tokens of each row; loss(rows): the sum of these rows' losses; weights: (n,) what it is a sum of, so
-    that a step's loss is a mean however the step is parted. Order and dropout come from the seed and torch's generator.
+    that a step's loss is a mean however the step is parted. faster: as in `adamw`. The order comes from the seed,
+    dropout from torch's generator.
     """
     device = next(model.parameters()).device
     steps = settings.steps or settings.epochs * -(-len(lengths) // settings.batch_size)
     order = batches(lengths, settings.batch_size, np.random.default_rng(settings.seed))
-    optimizer, schedule = adamw(model, settings.learning_rate, steps, settings.warm_up, settings.weight_decay)
+    optimizer, schedule = adamw(
+        model, settings.learning_rate, steps, settings.warm_up, settings.weight_decay, faster or {}
+    )
     model.train()
     for step, batch in enumerate(itertools.islice(order, steps)):
         optimizer.zero_grad()
@@ -59,10 +63,21 @@ def batches(lengths: np.ndarray, size: int, rng: np.random.Generator) -> Iterato
 
 
 def adamw(
-    model: nn.Module, rate: float, steps: int, warm_up: float, weight_decay: float
+    model: nn.Module, rate: float, steps: int, warm_up: float, weight_decay: float, faster: Mapping[str, float]
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
-    """AdamW, and a rate that rises over this share of the steps and falls to 0."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, eps=1e-6, weight_decay=weight_decay, fused=True)
+    """AdamW, and a rate that rises over this share of the steps and falls to 0.
+
+    faster: how many times as fast the parameters learn whose names begin so.
+    """
+    times = {
+        name: next((factor for start, factor in faster.items() if name.startswith(start)), 1.0)
+        for name, _ in model.named_parameters()
+    }
+    groups = [
+        {"params": [p for name, p in model.named_parameters() if times[name] == factor], "lr": rate * factor}
+        for factor in sorted(set(times.values()))
+    ]
+    optimizer = torch.optim.AdamW(groups, eps=1e-6, weight_decay=weight_decay, fused=True)
     warm = max(1, round(warm_up * steps))
 
     def factor(step: int) -> float:

@@ -40,8 +40,8 @@ def load_tokenizer(source: str) -> Any:
 def longest(model: Any, tokenizer: Any, wanted: int) -> int:
     """Tokens of a text: as many as wanted, or as model and tokenizer can take."""
     config = getattr(model.config, "decoder", None) or model.config
-    positions = getattr(config, "max_position_embeddings", None) or wanted
-    return int(min(wanted, positions, tokenizer.model_max_length or wanted))
+    limits = (getattr(config, "max_position_embeddings", None), tokenizer.model_max_length)
+    return int(min(wanted, *(limit for limit in limits if limit and limit > 0)))
 
 
 def _reason(error: Exception) -> str:

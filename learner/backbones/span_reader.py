@@ -116,7 +116,7 @@ def answer(
 def best_spans(start: Tensor, end: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:
     """First token, last token and score of each row's best span: exact, over all spans of at most `longest` tokens.
 
-    start, end: (n, t) log-probabilities. Returns three of shape (n,). Of equals the shortest is taken, then the first.
+    start, end: (n, t) log-probabilities. Returns three of shape (n,).
     """
     n, tokens = start.shape
     longest = min(longest, tokens)

@@ -55,6 +55,9 @@ class GeneratorSettings(Training):
     )  # fmt: skip
     decoder_layers: int = Field(2, ge=1, le=48, description="Layers of a new decoder.")
     learning_rate: float = Field(1e-5, gt=0, lt=1, description="Highest learning rate of what is pre-trained.")
+    decoder_rate: float = Field(
+        50.0, gt=0, le=1000, description="Times the learning rate: for the decoder that an encoder was given."
+    )
     epochs: int = Field(5, ge=1, le=1000, description="Passes over the examples.")
     source_length: int = Field(512, ge=8, le=8192, description="Tokens of a text that is read.")
     target_length: int = Field(150, ge=4, le=8192, description="Tokens of a text that is written.")
