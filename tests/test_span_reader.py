@@ -1,5 +1,6 @@
 """The reader of spans: every shape of network learns; windows; the best span; what is refused."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -101,18 +102,17 @@ def test_windows_overlap_cover_the_passage_and_find_the_answer(tmp_path: Path, a
     assert windows.rows.tolist() == [0] * (len(windows) - 1) + [1]
     assert windows.tokens.lengths.max() == 40
     read = [windows.offsets[i][slice(*windows.passages[i])] for i in range(len(windows) - 1)]
-    assert {place for window in read for place in window} == {
-        (m, m + len(word)) for m, word in _words(passage)
-    }  # every word of the passage is in a window
-    assert all(one[-10:] == two[:10] for one, two in zip(read, read[1:], strict=False))
+    words = {(at, at + len(word)) for at, word in _words(passage)}
+    assert {place for window in read for place in window} == words
+    assert all(one[-10:] == two[:10] for one, two in itertools.pairwise(read))
     where = passage.index("New York")
     targets = [windows.target(i, where, where + 8) for i in range(len(windows) - 1)]
-    for i, (first, last) in enumerate(targets):
-        nothing = int(windows.nowhere[i])
-        whole = read[i][0][0] <= where and where + 8 <= read[i][-1][1]
-        assert (first, last) != (nothing, nothing) if whole else (first, last) == (nothing, nothing)
-        assert not whole or windows.text(i, first, last, passage) == ("New York", where)
-    assert sum(target != (int(n), int(n)) for target, n in zip(targets, windows.nowhere, strict=False)) >= 1
+    nothing = [(int(n), int(n)) for n in windows.nowhere]
+    whole = [window[0][0] <= where and where + 8 <= window[-1][1] for window in read]
+    assert [target != none for target, none in zip(targets, nothing, strict=False)] == whole
+    found = [windows.text(i, *targets[i], passage) for i in range(len(whole)) if whole[i]]
+    assert found
+    assert set(found) == {("New York", where)}
 
 
 def _words(text: str) -> list[tuple[int, str]]:
@@ -172,7 +172,7 @@ def test_a_reader_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_windows_that_would_stand_still_are_refused() -> None:
-    with pytest.raises(ValidationError, match="a window would hold nothing new"):
+    with pytest.raises(ValidationError, match="windows would hold nothing new"):
         ReaderSettings(max_length=128, stride=64, question_length=64)
 
 

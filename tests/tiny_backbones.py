@@ -100,10 +100,10 @@ def tiny_backbone(folder: Path, architecture: str, texts: Sequence[str], seed: i
 def _tokenizer(architecture: str, texts: Sequence[str]) -> PreTrainedTokenizerFast:
     template, side = TEMPLATES[architecture]
     words: Tokenizer = tiny_tokenizer(texts).backend_tokenizer
-    words.post_processor = TemplateProcessing(
-        single="$A [SEP]" if architecture == "t5" else "[CLS] $A [SEP]", pair=template, special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
-    )
-    columns = ["input_ids", "attention_mask", *([] if architecture in ("roberta", "bart", "t5") else ["token_type_ids"])]
+    alone = "$A [SEP]" if architecture == "t5" else "[CLS] $A [SEP]"
+    words.post_processor = TemplateProcessing(single=alone, pair=template, special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    kinds = [] if architecture in ("roberta", "bart", "t5") else ["token_type_ids"]
+    columns = ["input_ids", "attention_mask", *kinds]
     return PreTrainedTokenizerFast(
         tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
         padding_side=side, model_input_names=columns,

@@ -73,6 +73,8 @@ def load_generator(name: str, decoder_layers: int = 2, seed: int = 0, device: st
         tokenizer = load_tokenizer(source)
         alone = AutoConfig.from_pretrained(source).model_type == "bert"
         model = with_new_decoder(source, tokenizer, decoder_layers) if alone else load_pair(source)
+        if model.generation_config.decoder_start_token_id is None:
+            raise ValueError("its configuration names no decoder_start_token_id: add one, or name another model")
         return TextGenerator(model.to(target).eval(), tokenizer)
 
 

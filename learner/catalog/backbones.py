@@ -36,10 +36,10 @@ class ReaderSettings(Training):
 
     @model_validator(mode="after")
     def _windows_move(self) -> Self:
-        if self.question_length + self.stride + 8 > self.max_length:
-            wanted = self.question_length + self.stride + 8
+        least = self.question_length + self.stride + 8
+        if self.max_length < least:
             raise ValueError(
-                f"max_length is {self.max_length}, and question_length, stride and 8 make {wanted}: a window would hold "
+                f"max_length is {self.max_length}, and question_length, stride and 8 make {least}: windows would hold "
                 "nothing new; raise max_length or lower the others"
             )
         return self
