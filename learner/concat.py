@@ -4,29 +4,28 @@ Source: paper 004, section 3.2; learning rate, batch and length are those of its
 pairs like those it was trained on, but scores every pair alone: it is measured by sampling (`learner.evaluate`).
 """
 
+import itertools
 import json
-import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, Field
-from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder
 from torch import nn
 
-from db.domain import DEFAULT_ENCODER, InputError, Progress, no_progress
-from learner.device import default_device, fast_training
-from learner.encoder import bundled_minilm
+from db.domain import InputError, Progress, no_progress
+from learner.backbones.descent import batches_by_length
+from learner.backbones.loading import loading
+from learner.device import default_device, fast_training, seeded
 from learner.optimizer import adamw
 from learner.pair_reader import PairTokens, pair_logits, read_pairs
 from learner.scorer import TextScorer
 from learner.training import Labelled
 
 PAPER_BACKBONES = ("bert-base-uncased", "xlnet-base-cased", "roberta-base", "albert-base-v2")
-POOL = 32  # batches whose pairs are sorted by length together: near enough to random, with little padding
 FILE = "concat.json"
 
 
@@ -59,8 +58,7 @@ def train_concat(
         kind = "positive" if labelled.positives else "negative"
         raise InputError(f"all {len(labelled):,} labels are {kind}, and a model needs both kinds: collect more")
     target = torch.device(device or default_device())
-    with torch.random.fork_rng([target.index or 0] if target.type == "cuda" else []):
-        torch.manual_seed(settings.seed)
+    with seeded(settings.seed, target):
         model = load_backbone(backbone, settings.max_length, str(target))
         _descend(model, texts, labelled, settings, progress)
     return TextScorer(model.eval(), texts)
@@ -71,16 +69,8 @@ def load_backbone(name: str, max_length: int, device: str | None = None) -> Cros
 
     The new layer is drawn from torch's generator.
     """
-    path = Path(name).expanduser()
-    if name.startswith(("/", ".", "~")) and not path.is_dir():
-        raise InputError(f"there is no folder {name}: name an encoder's folder, or an encoder of the hub")
-    source = str(bundled_minilm()) if name == DEFAULT_ENCODER else str(path) if path.is_dir() else name
-    for library in ("sentence_transformers", "transformers"):  # both report that the output layer is new, as it should
-        logging.getLogger(library).setLevel(logging.ERROR)
-    try:
+    with loading(name) as source:
         return CrossEncoder(source, num_labels=1, max_length=max_length, device=device)
-    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
-        raise InputError(f"backbone {name!r} cannot be loaded: {_reason(error)}") from error
 
 
 def save_concat(scorer: TextScorer, folder: Path, **details: Any) -> None:
@@ -89,25 +79,18 @@ def save_concat(scorer: TextScorer, folder: Path, **details: Any) -> None:
     (folder / FILE).write_text(json.dumps(details, indent=2))
 
 
-def _reason(error: Exception) -> str:
-    """Why, in one line that says what to do."""
-    first = str(error).splitlines()[0] if str(error) else type(error).__name__
-    if "connect to" in first or "offline" in first.lower():
-        return f"no model hub can be reached, and it is not in the cache: name a folder, or {DEFAULT_ENCODER}"
-    return first
-
-
 def _descend(
     model: CrossEncoder, texts: Sequence[str], labelled: Labelled, settings: ConcatSettings, progress: Progress
 ) -> None:
     tokens = read_pairs(model, texts, labelled.left, labelled.right)
-    order = list(_batches(tokens.lengths, settings, np.random.default_rng(settings.seed)))
-    optimizer, schedule = adamw(model.parameters(), settings.learning_rate, len(order))
+    steps = settings.epochs * -(-len(labelled) // settings.batch_size)
+    order = batches_by_length(tokens.lengths, settings.batch_size, np.random.default_rng(settings.seed))
+    optimizer, schedule = adamw(model.parameters(), settings.learning_rate, steps)
     model.train(settings.dropout)
-    for step, batch in enumerate(order):
+    for step, batch in enumerate(itertools.islice(order, steps)):
         _step(model, tokens, batch, labelled.label[batch], optimizer)
         schedule.step()
-        progress("train", (step + 1) / len(order))
+        progress("train", (step + 1) / steps)
 
 
 def _step(
@@ -122,16 +105,3 @@ def _step(
     loss.backward()  # type: ignore[no-untyped-call]
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-
-
-def _batches(lengths: np.ndarray, settings: ConcatSettings, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Positions of each step's pairs: every pair once an epoch, those of like length together, in random order."""
-    pool = POOL * settings.batch_size
-    for _ in range(settings.epochs):
-        order = rng.permutation(len(lengths))
-        batches: list[np.ndarray] = []
-        for start in range(0, len(order), pool):
-            part = order[start : start + pool]
-            part = part[np.argsort(lengths[part], kind="stable")]
-            batches += [part[at : at + settings.batch_size] for at in range(0, len(part), settings.batch_size)]
-        yield from (batches[i] for i in rng.permutation(len(batches)))

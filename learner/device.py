@@ -26,6 +26,14 @@ def fast_training(device: torch.device) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """A context in which torch draws from this seed; afterwards its generators go on as if nothing had been drawn."""
+    with torch.random.fork_rng([device.index or 0] if device.type == "cuda" else []):
+        torch.manual_seed(seed)
+        yield
+
+
 def multiplies_bfloat16(device: torch.device) -> bool:
     """Whether the device has units for products of bfloat16; others emulate them, slower than float32."""
     if device.type == "cuda":

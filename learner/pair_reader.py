@@ -26,13 +26,17 @@ class PairTokens:
 
     def blocks(self, budget: int) -> Iterator[np.ndarray]:
         """Positions of pairs of like length, in blocks of at most `budget` tokens, padding counted."""
-        lengths = self.lengths
-        order = np.argsort(lengths, kind="stable")
-        start = 0
-        for end in range(1, len(order) + 1):
-            if end == len(order) or lengths[order[end]] * (end + 1 - start) > budget:
-                yield order[start:end]
-                start = end
+        return blocks(self.lengths, budget)
+
+
+def blocks(lengths: np.ndarray, budget: int) -> Iterator[np.ndarray]:
+    """Positions of rows of like length, (n,), in blocks of at most `budget` tokens, padding counted."""
+    order = np.argsort(lengths, kind="stable")
+    start = 0
+    for end in range(1, len(order) + 1):
+        if end == len(order) or lengths[order[end]] * (end + 1 - start) > budget:
+            yield order[start:end]
+            start = end
 
 
 def read_pairs(model: CrossEncoder, texts: Sequence[str], left: np.ndarray, right: np.ndarray) -> PairTokens:

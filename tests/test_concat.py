@@ -1,5 +1,6 @@
 """ConcatBERT: all four architectures learn, save and load; batches; what is refused."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from db.domain import InputError
 from learner import concat
+from learner.backbones.descent import batches_by_length
 from learner.concat import ConcatSettings, load_backbone, save_concat, train_concat
 from learner.pair_reader import PairTokens, read_pairs
 from learner.scorer import is_cross_encoder, load_cross_encoder
@@ -112,17 +114,16 @@ def test_a_long_pair_is_cut_at_the_length_of_training(tmp_path: Path) -> None:
     st.lists(st.integers(1, 60), min_size=1, max_size=300), st.integers(1, 20), st.integers(1, 3), st.integers(0, 99)
 )
 def test_every_pair_is_in_one_batch_an_epoch(lengths: list[int], size: int, epochs: int, seed: int) -> None:
-    settings = ConcatSettings(epochs=epochs, batch_size=size)
-    batches = list(concat._batches(np.array(lengths), settings, np.random.default_rng(seed)))
-    assert max(map(len, batches)) <= size
-    assert np.bincount(np.concatenate(batches), minlength=len(lengths)).tolist() == [epochs] * len(lengths)
+    steps = epochs * -(-len(lengths) // size)
+    found = list(itertools.islice(batches_by_length(np.array(lengths), size, np.random.default_rng(seed)), steps))
+    assert max(map(len, found)) <= size
+    assert np.bincount(np.concatenate(found), minlength=len(lengths)).tolist() == [epochs] * len(lengths)
 
 
 def test_pairs_of_like_length_share_a_batch() -> None:
     lengths = np.random.default_rng(0).integers(5, 100, size=2_000)
-    settings = ConcatSettings(epochs=1, batch_size=32)
-    batches = list(concat._batches(lengths, settings, np.random.default_rng(0)))
-    padded = sum(lengths[batch].max() * len(batch) for batch in batches)
+    found = itertools.islice(batches_by_length(lengths, 32, np.random.default_rng(0)), -(-len(lengths) // 32))
+    padded = sum(lengths[batch].max() * len(batch) for batch in found)
     assert padded < 1.1 * lengths.sum()  # batches drawn at random: 1.9 times
 
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from db.domain import Progress, no_progress
 from learner.catalog.mining import Crossencoder
 from learner.concat import load_backbone
-from learner.device import default_device, fast_training
+from learner.device import default_device, fast_training, seeded
 from learner.optimizer import adamw, batches
 from learner.pair_reader import PairTokens, pair_logits, read_pairs
 
@@ -36,8 +36,7 @@ def train_crossencoder(
     """
     rng = np.random.default_rng(seed)
     device = torch.device(default_device())
-    with torch.random.fork_rng([device.index or 0] if device.type == "cuda" else []):
-        torch.manual_seed(seed)
+    with seeded(seed, device):
         model = load_backbone(settings.backbone, settings.max_length, str(device))
         optimizer, schedule = adamw(model.parameters(), settings.learning_rate, settings.steps, WARM_UP, WEIGHT_DECAY)
         left, n, k = right[:, 0], *wrong.shape

@@ -1,0 +1,212 @@
+"""Text from text: a network that reads one text and writes another, such as a question from a passage.
+
+BART and T5 by name or folder; an encoder (BERT's kind, the bundled MiniLM) gets a small decoder. Sources: papers 001
+(question generation, and its negative log-likelihood as a critic), 000 (summaries) and 003.
+"""
+
+import copy
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import AutoConfig, GenerationConfig
+
+from db.domain import InputError, Progress, no_progress
+from learner.backbones.descent import descend
+from learner.backbones.encoder_decoder import load_pair, with_new_decoder
+from learner.backbones.loading import load_tokenizer, loading, longest
+from learner.catalog.backbones import GeneratorSettings
+from learner.device import default_device, fast_training, seeded
+from learner.pair_reader import BUDGETS, SMALL_BUDGET, blocks
+
+IGNORED = -100  # the label of padding: no loss
+WRITERS = {"cuda": 512}  # texts that are written at once, beams counted; few on a CPU
+FEW_WRITERS = 40
+
+
+@dataclass(frozen=True)
+class TextGenerator:
+    """A network with an encoder and a decoder, and their tokenizer."""
+
+    model: Any
+    tokenizer: Any
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device(self.model.device)
+
+    @property
+    def start(self) -> int:
+        """The token that the decoder begins with."""
+        return int(self.model.generation_config.decoder_start_token_id)
+
+    def save(self, folder: Path) -> None:
+        """Nothing; `load_generator(folder)` and `AutoModelForSeq2SeqLM` load what is there."""
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Token ids of the texts that are read, and of those that are written, with the token that ends them."""
+
+    sources: list[list[int]]
+    targets: list[list[int]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Tokens of each pair, (n,) int64."""
+        return np.array([len(s) + len(t) for s, t in zip(self.sources, self.targets, strict=True)], dtype=np.int64)
+
+
+def load_generator(name: str, decoder_layers: int = 2, seed: int = 0, device: str | None = None) -> TextGenerator:
+    """The generator of that hub name or folder; an encoder gets a decoder of so many layers, drawn from the seed.
+
+    Raises InputError where it cannot be had.
+    """
+    target = torch.device(device or default_device())
+    with loading(name) as source, seeded(seed, target):
+        tokenizer = load_tokenizer(source)
+        alone = AutoConfig.from_pretrained(source).model_type == "bert"
+        model = with_new_decoder(source, tokenizer, decoder_layers) if alone else load_pair(source)
+        if model.generation_config.decoder_start_token_id is None:
+            raise ValueError("its configuration names no decoder_start_token_id: add one, or name another model")
+        return TextGenerator(model.to(target).eval(), tokenizer)
+
+
+def train_generator(
+    generator: TextGenerator,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    settings: GeneratorSettings,
+    progress: Progress = no_progress,
+) -> None:
+    """Nothing; the generator is trained in place, by the mean cross-entropy of a step's target tokens.
+
+    Raises InputError without pairs.
+    """
+    if not len(sources):
+        raise InputError("there are no pairs: a generator needs texts and what to write from them")
+    texts = _read(generator, sources, targets, settings)
+
+    def loss(rows: np.ndarray) -> Tensor:
+        with fast_training(generator.device):
+            logits, labels = _logits(generator, texts, rows)
+        return token_losses(logits, labels).sum()
+
+    faster = {"decoder.": settings.decoder_rate} if generator.model.config.model_type == "encoder-decoder" else {}
+    written = np.array([len(target) for target in texts.targets])
+    with seeded(settings.seed, generator.device):
+        descend(generator.model, texts.lengths, written, loss, settings, progress, faster)
+
+
+def nll(
+    generator: TextGenerator,
+    sources: Sequence[str],
+    targets: Sequence[str],
+    settings: GeneratorSettings,
+    progress: Progress = no_progress,
+) -> np.ndarray:
+    """The mean negative log-likelihood of each target's tokens given its source, (n,) float32, without dropout.
+
+    The token that ends the text is one of them. A pair's value does not depend on the others.
+    """
+    found = np.empty(len(sources), dtype=np.float32)
+    if not len(sources):
+        return found
+    texts = _read(generator, sources, targets, settings)
+    generator.model.eval()
+    done = 0
+    with torch.inference_mode():
+        for rows in blocks(texts.lengths, BUDGETS.get(generator.device.type, SMALL_BUDGET)):
+            losses = token_losses(*_logits(generator, texts, rows)).sum(dim=1).cpu().numpy()
+            found[rows] = losses / [len(texts.targets[i]) for i in rows]
+            done += len(rows)
+            progress("read", done / len(found))
+    return found
+
+
+def token_losses(logits: Tensor, labels: Tensor) -> Tensor:
+    """The negative log-likelihood of each label, (n, t) float32, 0 for padding; logits (n, t, words)."""
+    return nn.functional.cross_entropy(logits.float().transpose(1, 2), labels, ignore_index=IGNORED, reduction="none")
+
+
+def generate(
+    generator: TextGenerator,
+    sources: Sequence[str],
+    settings: GeneratorSettings,
+    progress: Progress = no_progress,
+    seed: int = 0,
+) -> list[str]:
+    """What is written from each source, in their order: the likeliest text of a beam, or one drawn from the seed."""
+    read = _tokens(generator, sources, settings.source_length)
+    written = [""] * len(sources)
+    config, done = decoding(generator, settings), 0
+    generator.model.eval()
+    with torch.inference_mode(), seeded(seed, generator.device):
+        for rows in _batches(read, WRITERS.get(generator.device.type, FEW_WRITERS) // config.num_beams):
+            inputs = _padded(generator, [read[i] for i in rows])
+            ids = generator.model.generate(**inputs, generation_config=config)
+            for row, text in zip(rows, generator.tokenizer.batch_decode(ids, skip_special_tokens=True), strict=True):
+                written[row] = text.strip()
+            done += len(rows)
+            progress("write", done / len(sources))
+    return written
+
+
+def decoding(generator: TextGenerator, settings: GeneratorSettings) -> GenerationConfig:
+    """How the generator decodes: its own ids for start, end and padding, everything else by the settings."""
+    config = copy.deepcopy(generator.model.generation_config)
+    sample = settings.decoding == "sample"
+    config.update(
+        do_sample=sample, num_beams=1 if sample else settings.beams, no_repeat_ngram_size=settings.no_repeat,
+        length_penalty=settings.length_penalty, early_stopping=False, min_length=0, max_length=None,
+        max_new_tokens=longest(generator.model, generator.tokenizer, settings.target_length),
+        top_k=settings.top_k if sample else None, top_p=settings.top_p if sample else None, temperature=None,
+    )  # fmt: skip
+    return config
+
+
+def _read(
+    generator: TextGenerator, sources: Sequence[str], targets: Sequence[str], settings: GeneratorSettings
+) -> Texts:
+    """The tokens of both; a target that begins with the decoder's first token (BERT's [CLS]) goes on after it."""
+    written = _tokens(generator, targets, settings.target_length)
+    written = [ids[1:] if ids[0] == generator.start and len(ids) > 1 else ids for ids in written]
+    return Texts(_tokens(generator, sources, settings.source_length), written)
+
+
+def _tokens(generator: TextGenerator, texts: Sequence[str], length: int) -> list[list[int]]:
+    if not len(texts):
+        return []
+    limit = longest(generator.model, generator.tokenizer, length)
+    return list(generator.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"])
+
+
+def _batches(tokens: Sequence[list[int]], size: int) -> Iterator[list[int]]:
+    """Positions of texts of like length, so many at once."""
+    order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
+    size = max(1, size)
+    return (order[at : at + size] for at in range(0, len(order), size))
+
+
+def _padded(generator: TextGenerator, tokens: list[list[int]]) -> dict[str, Tensor]:
+    """Ids and mask, (n, t) each, on the generator's device."""
+    tokenizer = generator.tokenizer
+    padded = tokenizer.pad({"input_ids": tokens}, padding_side="right", return_tensors="pt").to(generator.device)
+    return {name: padded[name] for name in ("input_ids", "attention_mask")}
+
+
+def _logits(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+    """Logits (n, t, words) of the target's tokens, each after those before it, and the labels (n, t)."""
+    written = [torch.tensor(texts.targets[i]) for i in rows]
+    labels = nn.utils.rnn.pad_sequence(written, batch_first=True, padding_value=IGNORED).to(generator.device)
+    before = torch.nn.functional.pad(labels[:, :-1], (1, 0), value=generator.start)
+    before = before.masked_fill(before == IGNORED, generator.tokenizer.pad_token_id)
+    inputs = _padded(generator, [texts.sources[i] for i in rows])
+    logits = generator.model(**inputs, decoder_input_ids=before, use_cache=False).logits
+    return logits, labels

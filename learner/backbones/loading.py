@@ -1,0 +1,52 @@
+"""Where a backbone is loaded from, and what is said when it cannot be."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from transformers import AutoTokenizer
+
+from db.domain import DEFAULT_ENCODER, InputError
+from learner.encoder import bundled_minilm
+
+ERRORS = (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError)
+
+
+@contextmanager
+def loading(name: str) -> Iterator[str]:
+    """The folder or hub name to load from; within it the libraries' errors become an InputError of one line."""
+    path = Path(name).expanduser()
+    if name.startswith(("/", ".", "~")) and not path.is_dir():
+        raise InputError(f"there is no folder {name}: name an encoder's folder, or an encoder of the hub")
+    for library in ("sentence_transformers", "transformers"):  # both report that the output layer is new, as it should
+        logging.getLogger(library).setLevel(logging.ERROR)
+    try:
+        yield str(bundled_minilm()) if name == DEFAULT_ENCODER else str(path) if path.is_dir() else name
+    except ERRORS as error:
+        raise InputError(f"backbone {name!r} cannot be loaded: {_reason(error)}") from error
+
+
+def load_tokenizer(source: str) -> Any:
+    """The tokenizer of that folder or hub name. Raises ValueError where it does not say where its tokens stand."""
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    if not tokenizer.is_fast:
+        raise ValueError("its tokenizer does not tell where tokens stand: name a model with a tokenizer.json")
+    return tokenizer
+
+
+def longest(model: Any, tokenizer: Any, wanted: int) -> int:
+    """Tokens of a text: as many as wanted, or as model and tokenizer can take."""
+    config = getattr(model.config, "decoder", None) or model.config
+    limits = (getattr(config, "max_position_embeddings", None), tokenizer.model_max_length)
+    return int(min(wanted, *(limit for limit in limits if limit and limit > 0)))
+
+
+def _reason(error: Exception) -> str:
+    """Why, in one line that says what to do."""
+    first = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if "connect to" in first or "offline" in first.lower():
+        return f"no model hub can be reached, and it is not in the cache: name a folder, or {DEFAULT_ENCODER}"
+    return first

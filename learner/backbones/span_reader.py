@@ -1,0 +1,171 @@
+"""Extractive question answering: the place in a passage that answers a question.
+
+Any network with a start and an end logit for each token will do (BART's is paper 000's: the text goes into encoder and
+decoder, the logits come from the decoder's last states). A passage that is too long for one look is read in windows
+that overlap. Sources: papers 000, section 4, and 003, section 3.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import AutoModelForQuestionAnswering
+
+from db.domain import InputError, Progress, no_progress
+from learner.backbones.descent import descend
+from learner.backbones.loading import load_tokenizer, loading
+from learner.backbones.windows import Windows, cut
+from learner.catalog.backbones import ReaderSettings
+from learner.device import default_device, fast_training, seeded
+from learner.pair_reader import BUDGETS, SMALL_BUDGET
+
+CHUNK = 512  # questions whose windows are in memory at once
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question with its answer, which begins at this character of the passage."""
+
+    question: str
+    passage: str
+    answer: str
+    answer_start: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A span of a passage, where it begins, and the log-probability of its first and last token in their window."""
+
+    text: str
+    start: int
+    score: float
+
+
+@dataclass(frozen=True)
+class SpanReader:
+    """A network with a start and an end logit for each token, and its tokenizer."""
+
+    model: Any
+    tokenizer: Any
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device(self.model.device)
+
+    def save(self, folder: Path) -> None:
+        """Nothing; `load_reader(folder)` and `AutoModelForQuestionAnswering` load what is there."""
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+def load_reader(name: str, seed: int = 0, device: str | None = None) -> SpanReader:
+    """The reader of that hub name or folder; start and end layers that it has not yet are drawn from the seed.
+
+    Raises InputError where it cannot be had.
+    """
+    target = torch.device(device or default_device())
+    with loading(name) as source, seeded(seed, target):
+        model = AutoModelForQuestionAnswering.from_pretrained(source, dtype=torch.float32)
+        return SpanReader(model.to(target).eval(), load_tokenizer(source))
+
+
+def train_reader(
+    reader: SpanReader, examples: Sequence[Example], settings: ReaderSettings, progress: Progress = no_progress
+) -> None:
+    """Nothing; the reader is trained in place on every window of every passage.
+
+    A window without the whole answer has the no-answer position as its target. Raises InputError where an answer does
+    not stand where it should, and without examples.
+    """
+    _check(examples)
+    windows = cut(reader, [e.question for e in examples], [e.passage for e in examples], settings)
+    spans = [(e.answer_start, e.answer_start + len(e.answer)) for e in examples]
+    targets = torch.tensor([windows.target(i, *spans[windows.rows[i]]) for i in range(len(windows))])
+
+    def loss(rows: np.ndarray) -> Tensor:
+        with fast_training(reader.device):
+            start, end = _logits(reader, windows, rows)
+        first, last = targets[rows].to(reader.device).T
+        wrong = nn.functional.cross_entropy(start, first, reduction="sum")
+        return (wrong + nn.functional.cross_entropy(end, last, reduction="sum")) / 2
+
+    with seeded(settings.seed, reader.device):
+        descend(reader.model, windows.tokens.lengths, np.ones(len(windows)), loss, settings, progress)
+
+
+def answer(
+    reader: SpanReader,
+    questions: Sequence[str],
+    passages: Sequence[str],
+    settings: ReaderSettings,
+    progress: Progress = no_progress,
+) -> list[Answer]:
+    """The likeliest span of each passage for its question, over all its windows; "" in a passage without tokens."""
+    found: list[Answer] = []
+    for at in range(0, len(questions), CHUNK):
+        asked, read = questions[at : at + CHUNK], passages[at : at + CHUNK]
+        found += _answer_chunk(reader, asked, read, settings)
+        progress("read", len(found) / len(questions))
+    return found
+
+
+def best_spans(start: Tensor, end: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:
+    """First token, last token and score of each row's best span: exact, over all spans of at most `longest` tokens.
+
+    start, end: (n, t) log-probabilities. Returns three of shape (n,).
+    """
+    n, tokens = start.shape
+    longest = min(longest, tokens)
+    nowhere = end.new_full((n, longest - 1), -torch.inf)
+    ends = torch.cat([end, nowhere], dim=1).unfold(1, longest, 1)  # (n, t, longest): the ends from each start on
+    scores, flat = (start[:, :, None] + ends).transpose(1, 2).reshape(n, -1).max(dim=1)
+    first = flat % tokens
+    return first, first + flat // tokens, scores
+
+
+def _check(examples: Sequence[Example]) -> None:
+    if not examples:
+        raise InputError("there are no examples: a reader needs questions with answers to learn from")
+    for number, e in enumerate(examples, 1):
+        if not e.answer or e.answer_start < 0 or not e.passage.startswith(e.answer, e.answer_start):
+            raise InputError(
+                f"example {number} ({e.question[:60]!r}): its answer {e.answer[:60]!r} does not stand at character "
+                f"{e.answer_start} of its passage: correct the answer or its start"
+            )
+
+
+def _answer_chunk(
+    reader: SpanReader, questions: Sequence[str], passages: Sequence[str], settings: ReaderSettings
+) -> list[Answer]:
+    windows = cut(reader, questions, passages, settings)
+    best = [Answer("", 0, -np.inf)] * len(questions)
+    reader.model.eval()
+    with torch.inference_mode():
+        for rows in windows.tokens.blocks(BUDGETS.get(reader.device.type, SMALL_BUDGET)):
+            logits = _logits(reader, windows, rows)
+            start, end = (values.log_softmax(dim=1).cpu() for values in logits)
+            inside = windows.inside(rows)
+            start, end = start.masked_fill(~inside, -torch.inf), end.masked_fill(~inside, -torch.inf)
+            for row, first, last, score in zip(rows, *best_spans(start, end, settings.longest_answer), strict=True):
+                place = windows.rows[row]
+                if score > best[place].score:
+                    best[place] = Answer(*windows.text(row, int(first), int(last), passages[place]), float(score))
+    return best
+
+
+def _logits(reader: SpanReader, windows: Windows, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+    """Start and end logits (n, t) float32 of these windows; only passage tokens and the no-answer position have any."""
+    columns = {name: [values[i] for i in rows] for name, values in windows.tokens.columns.items()}
+    padded = reader.tokenizer.pad(columns, padding_side="right", return_tensors="pt").to(reader.device)
+    allowed = windows.inside(rows)
+    allowed[torch.arange(len(rows)), windows.nowhere[rows]] = True
+    outputs = reader.model(**padded)
+    start, end = (
+        logits.float().masked_fill(~allowed.to(reader.device), torch.finfo(torch.float32).min)
+        for logits in (outputs.start_logits, outputs.end_logits)
+    )
+    return start, end

@@ -1,0 +1,102 @@
+"""Questions and passages as a reader sees them: windows of tokens, and the characters that each token stands for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from learner.backbones.loading import longest
+from learner.catalog.backbones import ReaderSettings
+from learner.pair_reader import PairTokens
+
+Span = tuple[int, int]  # the first, and the one after the last
+
+
+class Reads(Protocol):
+    """What has a network and a tokenizer."""
+
+    @property
+    def model(self) -> Any: ...
+
+    @property
+    def tokenizer(self) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Windows of the tokens of question and passage; every passage has one at least.
+
+    rows: (w,) the question of each; passages: the tokens of each that are of the passage; offsets: the characters of
+    each token in its text; nowhere: (w,) the token that stands for "no answer here".
+    """
+
+    tokens: PairTokens
+    rows: np.ndarray
+    passages: list[Span]
+    offsets: list[list[Span]]
+    nowhere: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def inside(self, which: np.ndarray) -> Tensor:
+        """Whether each token of these windows, padded, is of the passage: (n, t) bool."""
+        at = torch.arange(int(self.tokens.lengths[which].max()))
+        spans = torch.tensor([self.passages[i] for i in which])
+        return (at >= spans[:, :1]) & (at < spans[:, 1:])
+
+    def target(self, which: int, start: int, end: int) -> Span:
+        """First and last token of these characters of the passage; twice the no-answer position where one is not in."""
+        first, after = self.passages[which]
+        places = self.offsets[which][first:after]
+        touched = [i for i, (a, b) in enumerate(places) if a < end and b > start]
+        if not touched or places[0][0] > start or places[-1][1] < end:
+            return int(self.nowhere[which]), int(self.nowhere[which])
+        return first + touched[0], first + touched[-1]
+
+    def text(self, which: int, first: int, last: int, passage: str) -> tuple[str, int]:
+        """The passage's text from this token to that one, without white space around it, and where it begins."""
+        start, end = self.offsets[which][first][0], self.offsets[which][last][1]
+        text = passage[start:end]
+        return text.strip(), start + len(text) - len(text.lstrip())
+
+
+def cut(reader: Reads, questions: Sequence[str], passages: Sequence[str], settings: ReaderSettings) -> Windows:
+    """The windows of each passage with its question, in order; a question is cut at its longest length."""
+    tokenizer = reader.tokenizer
+    limit = longest(reader.model, tokenizer, settings.max_length)
+    room = min(settings.question_length, limit // 2)
+    read = tokenizer(
+        [_beginning(tokenizer, question, room) for question in questions], list(passages),
+        truncation="only_second", max_length=limit, stride=min(settings.stride, limit // 4),
+        return_overflowing_tokens=True, return_offsets_mapping=True,
+    )  # fmt: skip
+    columns = {name: read[name] for name in read if name in tokenizer.model_input_names}
+    sides = [read.sequence_ids(i) for i in range(len(read["input_ids"]))]
+    return Windows(
+        PairTokens(columns),
+        np.array(read["overflow_to_sample_mapping"], dtype=np.int64),
+        [_where(side, 1) for side in sides],
+        read["offset_mapping"],
+        np.array([_nowhere(ids, tokenizer) for ids in read["input_ids"]], dtype=np.int64),
+    )
+
+
+def _beginning(tokenizer: Any, text: str, tokens: int) -> str:
+    """The text's first tokens, as text."""
+    places = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    return text if len(places) <= tokens else text[: places[tokens - 1][1]]
+
+
+def _where(sides: Sequence[int | None], side: int) -> Span:
+    """From which token to which the sequence of that number lies; an empty span where it has none."""
+    found = [i for i, this in enumerate(sides) if this == side]
+    return (found[0], found[-1] + 1) if found else (0, 0)
+
+
+def _nowhere(ids: list[int], tokenizer: Any) -> int:
+    """The position of the token for the whole text, or of the first token where there is none."""
+    return ids.index(tokenizer.cls_token_id) if tokenizer.cls_token_id in ids else 0
