@@ -132,8 +132,17 @@ def test_reading_comprehension(data: Path, make: Make) -> None:
     table(data / "questions.csv", "id,text", [(f"q{i}", question) for i, (question, *_) in enumerate(asked)])
     table(data / "passages.csv", "id,text", [(f"p{i}", passage) for i, passage in enumerate(PASSAGES)])
     table(data / "answers.csv", "id1,id2,answer", [(f"q{i}", f"p{i}", place.lower()) for i, place in enumerate(PLACES)])
-    inputs = {"seed_pairs": "asked.csv", "corpus_x": "questions.csv", "corpus_y": "passages.csv", "gold": "answers.csv"}
-    run = make(inputs, task="reading-comprehension", classifier={"side": "none"})
+    table(data / "asked_test.csv", "x,answer,passage", [*asked[5:], (asked[5][0], "May 1952", asked[5][2])])
+    inputs = {
+        "seed_pairs": "asked.csv", "corpus_x": "questions.csv", "corpus_y": "passages.csv", "gold": "answers.csv",
+        "test_pairs": "asked_test.csv",
+    }  # fmt: skip
+    reader = {"backbone": str(data / "bert"), "steps": 2, "batch_size": 4, "max_length": 64, "stride": 8,
+              "question_length": 24}  # fmt: skip
+    run = make(
+        inputs, task="reading-comprehension", classifier={"side": "none"}, reader=reader,
+        downstream={"amounts": [2], "seeds": 1},
+    )  # fmt: skip
     run_pipeline(NAME, run)
     assert len(texts_of(run).positives) == len(PLACES)  # every answer is among the candidates
     mined = lines(run.of("mined") / "mined.jsonl")
@@ -142,6 +151,9 @@ def test_reading_comprehension(data: Path, make: Make) -> None:
     reasons = {row["reason"] for row in lines(run.of("kept") / "dropped.jsonl")}
     assert not [row for row in mined if row["answer"].lower() in row["x"].lower()]
     assert reasons <= {"a seed pair", "the answer within the question"}
+    found = rows(run, "downstream")
+    assert {row["method"] for row in found} == {"seed only", "bi-encoder", "full", "gold"}
+    assert all(0 <= row["exact_match"] <= row["token_f1"] <= 1 for row in found)
 
 
 def test_a_task_brings_the_papers_values_where_nothing_is_chosen() -> None:

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from learner.catalog.backbones import ReaderSettings
 from learner.catalog.retrieval import RetrieverSettings
 from learner.catalog.section import Section
 
@@ -86,13 +87,13 @@ class Crossencoder(Section):
 
 
 class Downstream(Section):
-    """What the mined pairs are good for: retrieval, trained with them and without, at equal counts."""
+    """What the mined pairs are good for: retrieval or reading, trained with them and without, at equal counts."""
 
     amounts: list[int] = Field(
         [0, 100, 500], min_length=1, max_length=20, description="Numbers of mined pairs that are added to the seed."
     )
     seeds: int = Field(1, ge=1, le=20, description="Repetitions; two or more give intervals.")
-    steps: int = Field(200, ge=1, le=100_000, description="Training steps of each model.")
+    steps: int = Field(200, ge=1, le=100_000, description="Training steps of each retriever.")
 
 
 # What the paper does for its two tasks (sections 4 and 5), where it is not said otherwise.
@@ -131,6 +132,7 @@ class MiningConfig(Section):
     filters: Filters = Field(default_factory=Filters)
     crossencoder: Crossencoder = Field(default_factory=Crossencoder)
     downstream: Downstream = Field(default_factory=Downstream)
+    reader: ReaderSettings = Field(default_factory=ReaderSettings)
 
     @model_validator(mode="before")
     @classmethod

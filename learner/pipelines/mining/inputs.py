@@ -28,7 +28,8 @@ from learner.pipelines.pipeline import Run
 from learner.text_metrics import squad_form
 
 LEAST_SEEDS = 2
-SEEDS, SEEDS_ASKED, TEST, GOLD = "seeds.json", "seeds_asked.json", "test.json", "gold.npy"
+SEEDS, TEST, GOLD = "seeds.json", "test.json", "gold.npy"
+SEEDS_ASKED, TEST_ASKED = "seeds_asked.json", "test_asked.json"  # the same, where the task is reading comprehension
 READING = "reading-comprehension"
 LABELS = {"1": True, "true": True, "0": False, "false": False}
 
@@ -63,6 +64,11 @@ class Texts:
     def asked(self) -> list[Asked]:
         """The seed pairs as questions with passages and answers; none where the task is another."""
         return load_asked(self.folder / SEEDS_ASKED)
+
+    @cached_property
+    def test_asked(self) -> list[Asked]:
+        """The test pairs likewise."""
+        return load_asked(self.folder / TEST_ASKED)
 
     @cached_property
     def test(self) -> list[tuple[str, str]]:
@@ -117,12 +123,11 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     """Nothing; texts, seed pairs and known pairs lie in the folder."""
     inputs, config = run.inputs, run.config
     reading, dated = config.task == READING, config.filters.same_date != "no"
-    seeds = Path(inputs.seed_pairs)
-    (folder / SEEDS).write_text(json.dumps(_pairs(seeds, reading)))
-    if reading:
-        write_asked(folder / SEEDS_ASKED, read_asked(seeds))
-    if inputs.test_pairs is not None:
-        (folder / TEST).write_text(json.dumps(_pairs(Path(inputs.test_pairs), reading)))
+    for path, file, as_asked in ((inputs.seed_pairs, SEEDS, SEEDS_ASKED), (inputs.test_pairs, TEST, TEST_ASKED)):
+        if path is not None:
+            (folder / file).write_text(json.dumps(_pairs(Path(path), reading)))
+        if path is not None and reading:
+            write_asked(folder / as_asked, read_asked(Path(path)))
     copy_texts(Path(inputs.corpus_x), folder / "x.parquet", dated, lambda stage, done: progress(stage, done / 2))
     if inputs.corpus_y is not None:
         _second(

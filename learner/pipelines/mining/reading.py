@@ -19,8 +19,8 @@ from learner.pipelines.mining.negatives import Asked, wrong_answers, wrong_passa
 from learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
 from learner.text_metrics import squad_form
 
-ANSWER, PASSAGE, PASSAGE_ID = "answer", "passage", "passage_id"
-COLUMNS = (ID, TEXT, ANSWER, PASSAGE, PASSAGE_ID)
+ANSWER, START, PASSAGE, PASSAGE_ID = "answer", "start", "passage", "passage_id"
+COLUMNS = (ID, TEXT, ANSWER, START, PASSAGE, PASSAGE_ID)
 ASKED = ("x", "answer", "passage")  # columns of the seed pairs
 BETWEEN = " | "  # answer and passage as one text
 Row = tuple[str, ...]
@@ -54,7 +54,8 @@ def _chunks(source: Path, tagger: EntityTagger, progress: Progress) -> Iterator[
         if not passage.strip():
             raise bad("the text is empty; remove the row", source, row.number, TEXT)
         for start, end, _ in tagger(passage):
-            rows.append((f"{id_}#{start}", joined(passage[start:end], passage), passage[start:end], passage, id_))
+            answer = passage[start:end]
+            rows.append((f"{id_}#{start}", joined(answer, passage), answer, str(start), passage, id_))
         if len(rows) >= CHUNK:
             yield rows
             rows = []

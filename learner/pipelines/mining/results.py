@@ -14,15 +14,19 @@ from db.domain import Progress
 from learner.experiment.figures import COLOURS, HEIGHT, Plot
 from learner.experiment.results import mean_of
 from learner.experiment.writing import grid, mean_cells, written
-from learner.pipelines.mining.downstream import AT, FIGURES
+from learner.pipelines.mining.downstream import FIGURES
 from learner.pipelines.mining.inputs import Texts, texts_of
 from learner.pipelines.mining.propose import RETRIEVER, Vectors
 from learner.pipelines.mining.sift import COUNTS, CROSSENCODER, MINED, Proposed
 from learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from learner.pipelines.report import Report
+from learner.text_metrics import METRICS
 
 BIENCODER, FULL = "bi-encoder", "cross-encoder"
 DEPTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)  # ranks at which precision is told
+TITLES = {"recall_at_1": "Recall at 1", "recall_at_10": "Recall at 10", "mrr": "MRR"} | {
+    name: METRICS[name] for name in ("exact_match", "token_f1")
+}
 BEST = 10  # pairs that stand beside each other
 LONGEST = 160  # characters of a text in a table
 HOW = (
@@ -86,25 +90,21 @@ def _precision(report: Report, texts: Texts, kept: Proposed, orders: dict[str, n
     report.table("precision", title, rows, grid(["", "precision", "low", "high"], body))
     if rows:
         words = "; ".join(f"{row['model']} {row['precision']:.2f} of the first {row['pairs']:,}" for row in rows)
-        report.figure("precision", title, rows, [(f"{title}: {words}.", _curve(rows, "pairs", "precision", "model"))])
+        report.figure(
+            "precision", title, rows, [(f"{title}: {words}.", _curve(rows, "pairs", "precision", "model", "Precision"))]
+        )
 
 
 def _precision_row(model: str, depth: int, right: np.ndarray) -> dict[str, Any]:
-    interval = binomtest(int(right.sum()), len(right)).proportion_ci(method="wilson")
-    return {
-        "model": model,
-        "pairs": depth,
-        "precision": float(right.mean()),
-        "low": interval.low,
-        "high": interval.high,
-    }
+    low, high = binomtest(int(right.sum()), len(right)).proportion_ci(method="wilson")
+    return {"model": model, "pairs": depth, "precision": float(right.mean()), "low": low, "high": high}
 
 
 def _downstream(report: Report, run: Run) -> None:
     found = [json.loads(line) for line in (run.of("downstream") / FIGURES).read_text().splitlines()]
     if not found:
         return
-    measures = [f"recall_at_{k}" for k in AT] + ["mrr"]
+    measures = [name for name in found[0] if name not in ("method", "amount", "seed")]
     rows, body = [], []
     for method, amount in dict.fromkeys((row["method"], row["amount"]) for row in found):
         mine = [row for row in found if (row["method"], row["amount"]) == (method, amount)]
@@ -112,24 +112,26 @@ def _downstream(report: Report, run: Run) -> None:
         cells = {key: value for name, mean in means.items() for key, value in mean_cells(name, mean).items()}
         rows.append({"method": method, "added": amount, "seeds": len(mine), **cells})
         body.append([method, f"{amount:,}", *(written(mean, False) for mean in means.values())])
-    title = "Retrieval by a model that learned from the pairs"
-    report.table("downstream", title, rows, grid(["", "pairs added", "recall at 1", "recall at 10", "MRR"], body))
-    words = "; ".join(f"{row['method']} + {row['added']:,}: {row['recall_at_1']:.3f}" for row in rows)
-    names = {"recall_at_1": "recall", "recall_at_1_low": "low", "recall_at_1_high": "high"}
+    title = "A model that learned from the pairs"
+    header = ["", "pairs added", *(TITLES[name] for name in measures)]
+    report.table("downstream", title, rows, grid(header, body))
+    first = measures[0]
+    words = "; ".join(f"{row['method']} + {row['added']:,}: {row[first]:.3f}" for row in rows)
+    names = {first: "value", f"{first}_low": "low", f"{first}_high": "high"}
     curves = [{key: row[key] for key in ("method", "added")} | {new: row[old] for old, new in names.items()}
               for row in rows]  # fmt: skip
-    chart = _curve(curves, "added", "recall", "method")
-    report.figure("downstream", title, curves, [(f"Recall at 1 by pairs added. {words}.", chart)])
+    chart = _curve(curves, "added", "value", "method", TITLES[first])
+    report.figure("downstream", title, curves, [(f"{TITLES[first]} by pairs added. {words}.", chart)])
 
 
-def _curve(rows: Sequence[dict[str, Any]], x: str, y: str, by: str) -> Plot:
+def _curve(rows: Sequence[dict[str, Any]], x: str, y: str, by: str, title: str) -> Plot:
     """Lines with points and intervals."""
     data = pd.DataFrame(rows)
     names = list(dict.fromkeys(data[by]))
     scale = alt.Scale(domain=names, range=list(COLOURS[: len(names)]))
     colour = alt.Color(f"{by}:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=2))
     base = alt.Chart(data).encode(x=alt.X(f"{x}:Q", title=x.capitalize()), color=colour)
-    line = base.mark_line(point=True).encode(y=alt.Y(f"{y}:Q", title=y.capitalize()), tooltip=[by, x, y, "low", "high"])
+    line = base.mark_line(point=True).encode(y=alt.Y(f"{y}:Q", title=title), tooltip=[by, x, y, "low", "high"])
     bars = [] if data["low"].isna().all() else [base.mark_rule().encode(y="low:Q", y2="high:Q")]
     return alt.layer(*bars, line).properties(height=HEIGHT)
 
