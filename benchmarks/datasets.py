@@ -7,7 +7,8 @@ sentences, the published split of the questions, positives only. QQP: the questi
 development part, which are split anew. Amazon–Google: both lists, without a split. `wikiqa_small`: the development
 questions to train and the test questions to measure, with their own sentences alone. `qqp_small`: 5,000 of QQP's
 development questions, whole groups of duplicates. `mlquestions_*`: for few-shot mining, 100 of the development pairs as
-seed, the other development questions and all passages as lists, and the test pairs.
+seed, the other development questions and all passages as lists, and the test pairs. `squad_*`: the same for reading
+comprehension, ten articles to mine in and 500 questions of others to test.
 """
 
 import argparse
@@ -25,7 +26,8 @@ from learner.adapters import ADAPTERS, Options, Titles
 from learner.adapters.released import Released, tables_of, write_table
 
 SMALL = 5_000  # questions of qqp_small
-SEEDS = 100  # pairs of mlquestions_seed
+SEEDS = 100  # pairs of mlquestions_seed and squad_seed
+ARTICLES, ASKED = 10, 500  # of squad: articles to mine in, questions to test
 
 
 def main() -> None:
@@ -47,6 +49,8 @@ def main() -> None:
     _write(amazon_google, {"left": "left", "right": "right", "gold": "gold"}, out)
     for name, table in _mlquestions(data / "mlquestions").items():
         table.to_csv(out / f"mlquestions_{name}.csv", index=False)
+    for name, table in _squad(data / "squad").items():
+        table.to_csv(out / f"squad_{name}.csv", index=False)
 
 
 def _part(released: Released, part: str) -> Released:
@@ -106,6 +110,32 @@ def _mlquestions(folder: Path) -> dict[str, pd.DataFrame]:
         "gold": pd.DataFrame({"id1": known["x"].map(asked), "id2": known["y"].map(number)}).drop_duplicates(),
         "test": test,
     }
+
+
+def _squad(folder: Path) -> dict[str, pd.DataFrame]:
+    """Seed pairs, questions, passages, known answers and test pairs, which are of other articles."""
+    found = pd.concat([pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))])
+    rng = np.random.default_rng(0)
+    titles = rng.permutation(sorted(found["title"].unique()))
+    inside = found[found["title"].isin(titles[:ARTICLES])]
+    drawn = rng.permutation(len(inside))
+    seed, others = inside.iloc[drawn[:SEEDS]], inside.iloc[np.sort(drawn[SEEDS:])]
+    number = {text: f"p{row}" for row, text in enumerate(inside["context"].unique())}
+    known = others.assign(passage=others["context"].map(number)).explode("answers")
+    test = found[~found["title"].isin(titles[:ARTICLES])].sample(ASKED, random_state=0).explode("answers")
+    return {
+        "seed": _asked(seed.assign(answers=[answers[0] for answers in seed["answers"]])),
+        "questions": pd.DataFrame({"id": others["id"], "text": others["question"]}),
+        "passages": pd.DataFrame({"id": number.values(), "text": number.keys()}),
+        "gold": pd.DataFrame(
+            {"id1": known["id"], "id2": known["passage"], "answer": known["answers"]}
+        ).drop_duplicates(),
+        "test": _asked(test),
+    }
+
+
+def _asked(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame({"x": table["question"], "answer": table["answers"], "passage": table["context"]})
 
 
 def _pairs(table: pd.DataFrame) -> pd.DataFrame:
