@@ -15,7 +15,7 @@ from db import jobs
 from db.answers import answered_since
 from db.domain import InputError, Settings
 from db.engine import jobs_url, reading, writing
-from db.jobs import EXPERIMENT, EXPLORE, MATCHES, PREVIEW, SEARCH
+from db.jobs import EXPERIMENT, EXPLORE, MATCHES, PIPELINE, PREVIEW, SEARCH
 from db.models import Job, Worker
 from db.projects import live_project
 from db.tasks import newest_round, open_sitting, unanswered
@@ -68,6 +68,16 @@ def request_experiment(engine: Engine, project_id: int, definition: dict[str, An
     definition: as in an experiment's file, without data sets. Raises InputError while another one of the project runs.
     """
     return _request_apart(engine, project_id, EXPERIMENT, "an experiment on this project is at work", definition)
+
+
+def request_pipeline(engine: Engine, project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> str:
+    """The id of the job that runs this pipeline on the project's data; no other job of the project waits for it.
+
+    config, chosen: its configuration, and what it begins with, as in the catalog. Raises InputError while another one
+    of the project runs.
+    """
+    busy = "a pipeline on this project is at work"
+    return _request_apart(engine, project_id, PIPELINE, busy, name, config, chosen)
 
 
 def request_exploration(engine: Engine, project_id: int, number: int) -> str:

@@ -1,0 +1,21 @@
+"""What a pipeline may begin with in a project: one model for each pipeline that can run on one."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from learner.catalog.section import Section
+
+FEWEST = 2  # positive pairs; fewer say nothing about what a pair is
+
+
+class SeedPairs(Section):
+    """The positive pairs that the pipeline begins with."""
+
+    source: Literal["labels first", "labels", "known pairs"] = Field(
+        "labels first", description="Positive labels where there are at least two, else known pairs; or one of both."
+    )
+    known: int = Field(100, ge=FEWEST, le=1_000_000, description="Known pairs that are drawn, where they are taken.")
+
+
+FROM_PROJECT: dict[str, type[Section]] = {"few-shot-mining": SeedPairs}
