@@ -3,7 +3,8 @@
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import Literal
@@ -12,13 +13,17 @@ import altair as alt
 import pyarrow.parquet
 import pytest
 from pydantic import Field
+from sqlalchemy import Engine
 
 from db.domain import InputError, Progress
+from db.jobs import PIPELINE
+from db.pipelines import BEGAN, Began, pipeline_folder, results_folder
 from learner.catalog import PIPELINES
 from learner.catalog.mining import MiningInputs
 from learner.catalog.section import Section
 from learner.pipelines.pipeline import Artifact, Pipeline, Run, Stage, write_artifacts
 from learner.pipelines.report import Report
+from tests.measured import add_job
 
 NAME = "few-shot-mining"
 Row = dict[str, object]
@@ -116,3 +121,19 @@ def install(set_item: Callable[[dict[str, object], str, object], None] = dict.__
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """The small pipeline, for one test."""
     install(monkeypatch.setitem)  # type: ignore[arg-type]
+
+
+def finished_run(
+    engine: Engine, project_id: int, run_id: str, pairs: Sequence[tuple[int, int]] = ((0, 1),) * 5
+) -> None:
+    """Nothing; the project has a run of this id that is done and mined these pairs of item ids, the best first."""
+    add_job(engine, project_id, run_id, kind=PIPELINE, state="done")
+    rows: list[Row] = [
+        {"x_id": str(x), "y_id": str(y), "x": f"text of {x}", "y": f"text of {y}", "cos": 0.9, "margin": 1.2,
+         "cross_score": 0.5, "rank": rank}
+        for rank, (x, y) in enumerate(pairs, start=1)
+    ]  # fmt: skip
+    results_folder(run_id).mkdir(parents=True)
+    began = Began(NAME, {"wanted": len(rows)}, "2 positive labels are the seed.")
+    (pipeline_folder(run_id) / BEGAN).write_text(json.dumps(asdict(began)))
+    write_results(results_folder(run_id), rows)

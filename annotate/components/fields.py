@@ -14,23 +14,35 @@ BOUNDS = {"Ge": "at least", "Gt": "more than", "Le": "at most", "Lt": "less than
 def widget(label: str, field: FieldInfo, initial: Any, step: float | None = None, **common: Any) -> Any:
     """The value of the field's widget. common: key, help and the like; step: of a number with decimals.
 
-    Several numbers are one text with commas, and come back as a list of what stands between these.
+    Several numbers are one text with commas, and come back as a list of what stands between these. An empty field is
+    nothing where that is possible.
     """
     # The initial value goes with the widget in every run. One set in the session's state would reach the browser in one
     # run alone: where a click further up cuts that run off, the browser shows zeros, and sends them back.
-    if field.annotation is bool:
+    kind, optional = _kind(field.annotation)
+    if kind is bool:
         return st.toggle(label, initial, **common)
-    if field.annotation is int:
+    if kind is int:
         return st.number_input(label, value=initial, step=1, **common)
-    if field.annotation is float:
-        form, usual = ("%.1e", 1e-6) if 0 < abs(field.default) < SMALL else ("%.2f", 0.05)
-        return st.number_input(label, value=float(initial), format=form, step=step or usual, **common)
-    if get_origin(field.annotation) is list:
+    if kind is float:
+        form, usual = ("%.1e", 1e-6) if 0 < abs(field.default or 0) < SMALL else ("%.2f", 0.05)
+        value = None if initial is None else float(initial)
+        return st.number_input(label, value=value, format=form, step=step or usual, **common)
+    if get_origin(kind) is list:
         text = st.text_input(label, ", ".join(map(str, initial)), **common)
         return [part.strip() for part in text.split(",") if part.strip()]
-    if options := get_args(field.annotation):
+    if options := get_args(kind):
         return st.selectbox(label, options, options.index(initial), **common)
-    return st.text_input(label, initial, **common)
+    entered = st.text_input(label, initial or "", **common)
+    return None if optional and not entered.strip() else entered
+
+
+def _kind(annotation: Any) -> tuple[Any, bool]:
+    """The type of the values, and whether there may be none."""
+    parts = get_args(annotation)
+    if type(None) not in parts:
+        return annotation, False
+    return next(part for part in parts if part is not type(None)), True
 
 
 def in_rows(names: Sequence[str], draw: Callable[[str], Any]) -> dict[str, Any]:
