@@ -41,7 +41,7 @@ def request_audit(engine: Engine, project_id: int, draw: int) -> str:
     With `draw` 0 it only does the latter, and one that is open already is as good. Raises InputError while another job
     is at work and, where pairs are to be drawn, while a sitting is open.
     """
-    return _request(engine, project_id, AUDIT, (draw,), _require_no_sitting if draw else _no_check, joins=not draw)
+    return _request(engine, project_id, AUDIT, (draw,), require_no_sitting if draw else _no_check, joins=not draw)
 
 
 def request_correction(engine: Engine, project_id: int, number: int, recall: float, draw: int) -> str:
@@ -50,7 +50,7 @@ def request_correction(engine: Engine, project_id: int, number: int, recall: flo
 
     Raises InputError while a job is at work and, where pairs are to be drawn, while a sitting is open.
     """
-    check = _require_no_sitting if draw else _no_check
+    check = require_no_sitting if draw else _no_check
     return _request(engine, project_id, CORRECTION, (number, recall, draw), check, joins=False)
 
 
@@ -144,7 +144,8 @@ def _no_check(session: Session, project_id: int) -> None:
     """Nothing: there is always something to do."""
 
 
-def _require_no_sitting(session: Session, project_id: int) -> None:
+def require_no_sitting(session: Session, project_id: int) -> None:
+    """Nothing. Raises InputError while the project's newest sitting has pairs that nobody has labelled."""
     sitting = open_sitting(session, project_id)
     if sitting is not None:
         left = unanswered(session, sitting)

@@ -29,7 +29,7 @@ def measuring_positives(project_id: int) -> Select[int, int, bool]:
     """The known positives of evaluation items: columns left_id, right_id, positive."""
     pairs = select(Gold.left_id, Gold.right_id, Gold.positive)
     measures = (LEFT.split == Split.EVALUATION, RIGHT.split.in_((Split.EVALUATION, Split.BOTH)))
-    return _among(pairs, Gold, Gold.project_id == project_id, Gold.positive, *measures)
+    return _among(pairs, Gold, Gold.project_id == project_id, Gold.positive.is_(True), *measures)
 
 
 def _among(pairs: Select[*tuple[Any, ...]], table: Any, *conditions: ColumnElement[bool]) -> Any:

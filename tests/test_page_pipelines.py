@@ -1,17 +1,20 @@
 """The page “Pipelines” and its service, without a browser and without a model."""
 
 from functools import partial
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from annotate import jobs, pipelines
+from annotate.labelling import record
+from annotate.mined import used
 from annotate.projects import delete_project
-from db.domain import InputError, Split
+from db.domain import AnswerKind, InputError, Split
 from db.engine import reading
-from db.models import Job
+from db.models import Item, Job, Project, Task
 from db.pipelines import pipeline_folder
 from learner.catalog.mining import MiningConfig
 from tests.conftest import ROOT
@@ -183,3 +186,73 @@ def test_a_project_takes_its_runs_along(engine: Engine, project: int) -> None:
     finished_run(engine, project, "r")
     delete_project(engine, project)
     assert not pipeline_folder("r").exists()  # it held the project's texts
+
+
+@pytest.fixture
+def mined(engine: Engine, project: int) -> int:
+    """The project with a run that mined 12 pairs of training items; returns it."""
+    with reading(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
+    finished_run(engine, project, "r", list(combinations(items[:8], 2))[:12])
+    return project
+
+
+def opened_popover(page: Any, key: str) -> Any:
+    """The page, drawn again with this popover open."""
+    page.session_state[key] = True
+    return page.run()
+
+
+def test_what_a_run_made_is_on_the_page(mined: int) -> None:
+    page = open_page()
+    shown = texts(page)
+    assert "What it made" in shown
+    for title, figures in (
+        ("Mined pairs", "pairs 12"),
+        ("Bi\\-encoder", "steps 100"),
+        ("Cross\\-encoder", "steps 200"),
+    ):
+        assert f"**{title}**" in shown and figures in shown
+    assert len(page.get("link_button")) == 3
+
+
+def test_a_sample_is_put_up_and_its_precision_shown(engine: Engine, mined: int) -> None:
+    page = open_page()
+    page.number_input(key="sample_r_0_draw").set_value(12)
+    page.button(key="sample_r_0_start").click().run()
+    assert not page.exception
+    assert "0 of 12 drawn pairs are labelled." in texts(page)
+    with reading(engine) as session:
+        tasks = session.scalars(select(Task).where(Task.project_id == mined)).all()
+    for place, task in enumerate(tasks):
+        said = AnswerKind.POSITIVE if place < 9 else AnswerKind.NEGATIVE
+        record(engine, mined, "ann", [{"key": f"k{place}", "task_id": task.id, "answer": said}])
+    page = open_page()
+    assert "Of all 12 mined pairs **75%** are right (95% interval 75% to 75%, 12 labels)." in texts(page)
+    row = page.dataframe[0].value.iloc[0]
+    assert (row["Ranks"], row["Drawn"], row["Right"], row["Precision"]) == ("1 to 12", 12, 9, "75%")
+    page.button(key="sample_r_0_start").click().run()
+    assert page.warning[0].value.startswith("every mined pair is drawn already")
+
+
+def test_the_best_pairs_become_labels_and_are_taken_back(engine: Engine, mined: int) -> None:
+    page = opened_popover(open_page(), "training_r_0")
+    page.number_input(key="training_r_0_best").set_value(5).run()
+    assert "**5** pairs become positive labels by **few\\-shot\\-mining**" in texts(page)
+    page.button(key="training_r_0_use").click().run()
+    assert used(engine, mined, "r") == 5
+    page = opened_popover(page, "training_r_0")
+    assert "5 are labelled already, and stay as they are." in texts(page)
+    page.button(key="training_r_0_back").click().run()
+    assert used(engine, mined, "r") == 0
+
+
+def test_the_encoder_is_changed_after_its_implications_are_read(engine: Engine, mined: int) -> None:
+    page = opened_popover(open_page(), "encoder_r_1")
+    assert "All 12 texts are encoded again by " in texts(page)
+    page.button(key="encoder_r_1_use").click().run()
+    assert not page.exception
+    with reading(engine) as session:
+        assert session.get_one(Project, mined).settings["encoder"].endswith("/pipelines/r/results/biencoder")
+    page.button(key="delete_r").click().run()
+    assert "lies in this run" in page.error[0].value

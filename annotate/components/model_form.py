@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import streamlit as st
 from pydantic import ValidationError
@@ -25,7 +25,6 @@ def model_form(model: type[Section], key: str) -> dict[str, Any]:
     for name in fields:
         part = fields[name].annotation
         if _is_part(part):
-            assert part is not None
             with st.expander(title_of(name)):
                 st.caption(inspect.getdoc(part) or "")
                 entered[name] = model_form(part, f"{key}_{name}")
@@ -51,5 +50,5 @@ def _where(location: tuple[int | str, ...]) -> str:
     return ", ".join(f"value {part + 1}" if isinstance(part, int) else title_of(part) for part in location)
 
 
-def _is_part(annotation: Any) -> bool:
+def _is_part(annotation: Any) -> TypeGuard[type[Section]]:
     return isinstance(annotation, type) and issubclass(annotation, Section)

@@ -24,7 +24,7 @@ def standing(run: RunRow) -> None:
 
 
 def results(run: RunRow) -> None:
-    """Nothing; draws the figures and tables of a run that is done, and its end."""
+    """Nothing; draws the figures and tables of a run that is done."""
     for figure in pipelines.figures_of(run.id):
         draw_figure(figure)
     tables = pipelines.tables_of(run.id)
@@ -32,10 +32,9 @@ def results(run: RunRow) -> None:
         st.subheader("Tables", anchor=False)
     for table in tables:
         draw_table(table)
-    _end(run)
 
 
-def _end(run: RunRow) -> None:
+def end(run: RunRow) -> None:
     """Nothing; draws the download of the report, what was asked for, and the deletion of the run."""
     if run.began is not None:
         with st.expander("Configuration", icon=":material/tune:"):

@@ -5,7 +5,8 @@ import streamlit as st
 from annotate.app_state import current_project, engine
 from annotate.components.job_status import EVERY
 from annotate.components.pipeline_form import pipeline_card
-from annotate.components.pipeline_run import results, standing
+from annotate.components.pipeline_made import made
+from annotate.components.pipeline_run import end, results, standing
 from annotate.pipelines import RunRow, list_runs
 from db.jobs import OPEN
 from learner.catalog import PIPELINES
@@ -27,7 +28,9 @@ def main() -> None:
     if ended:
         shown = _chosen(ended)
         standing(shown)
+        made(project.id, shown.id)
         results(shown)
+        end(shown)
     elif not found:
         st.caption("No run yet.")
 
