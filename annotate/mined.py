@@ -2,7 +2,9 @@
 
 import json
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import Engine
@@ -54,6 +56,12 @@ def read_mined(path: Path, symmetric: bool) -> list[Mined]:
             if left != right:
                 found.setdefault(pair, Mined(pair, score))
     return list(found.values())
+
+
+def first_rows(path: Path, n: int) -> list[dict[str, Any]]:
+    """The first n rows of the file: texts, ranks and scores of the best pairs."""
+    with path.open(encoding="utf-8") as file:
+        return [json.loads(line) for line in islice(file, n)]
 
 
 def mined_pairs(engine: Engine, project_id: int, run_id: str, number: int) -> list[Mined]:

@@ -133,7 +133,13 @@ def finished_run(
          "cross_score": 0.5, "rank": rank}
         for rank, (x, y) in enumerate(pairs, start=1)
     ]  # fmt: skip
-    results_folder(run_id).mkdir(parents=True)
-    began = Began(NAME, {"wanted": len(rows)}, "2 positive labels are the seed.")
-    (pipeline_folder(run_id) / BEGAN).write_text(json.dumps(asdict(began)))
+    write_began(run_id, "2 positive labels are the seed.")
+    results_folder(run_id).mkdir()
     write_results(results_folder(run_id), rows)
+
+
+def write_began(run_id: str, words: str) -> None:
+    """Nothing; the run has begun with this."""
+    pipeline_folder(run_id).mkdir(parents=True)
+    began = Began(NAME, SmallConfig().model_dump(), words)
+    (pipeline_folder(run_id) / BEGAN).write_text(json.dumps(asdict(began)))

@@ -230,7 +230,9 @@ def test_a_sample_is_put_up_and_its_precision_shown(engine: Engine, mined: int) 
     page = open_page()
     assert "Of all 12 mined pairs **75%** are right (95% interval 75% to 75%, 12 labels)." in texts(page)
     row = page.dataframe[0].value.iloc[0]
-    assert (row["Ranks"], row["Drawn"], row["Right"], row["Precision"]) == ("1 to 12", 12, 9, "75%")
+    assert (row["Ranks"], row["Drawn"], row["Right"], row["Precision (95% interval)"]) == (
+        "1 to 12", 12, 9, "75% (75% to 75%)",
+    )  # fmt: skip
     page.button(key="sample_r_0_start").click().run()
     assert page.warning[0].value.startswith("every mined pair is drawn already")
 
@@ -256,3 +258,11 @@ def test_the_encoder_is_changed_after_its_implications_are_read(engine: Engine, 
         assert session.get_one(Project, mined).settings["encoder"].endswith("/pipelines/r/results/biencoder")
     page.button(key="delete_r").click().run()
     assert "lies in this run" in page.error[0].value
+
+
+def test_the_best_pairs_can_be_read(mined: int) -> None:
+    page = open_page()
+    assert len(page.dataframe) == 0
+    page = opened_popover(page, "best_r_0")
+    best = page.dataframe[0].value
+    assert (len(best), best["rank"].tolist()[:2], best["cross_score"][0]) == (12, [1, 2], 0.5)

@@ -5,13 +5,16 @@ import pandas as pd
 import streamlit as st
 
 from annotate.app_state import engine
-from annotate.mined import annotator_of, plan_use, take_back, use_as_training, used
+from annotate.mined import annotator_of, first_rows, plan_use, take_back, use_as_training, used
 from annotate.mined_sample import DRAW, bands_of, put_up
 from annotate.pipelines import Made
 from annotate.precision import Band, precision
 from annotate.wording import literal
 from db.domain import Estimate, InputError
 
+SHOWN = 50  # of the best pairs
+COLUMNS = {"rank": "Rank", "x": "First text", "y": "Second text", "cos": "Cosine", "margin": "Margin",
+           "cross_score": "Cross-encoder"}  # fmt: skip
 SAMPLE = (
     "Draws pairs at random, equally many in each band of ranks, and puts them up on the page “Label” beside the batch. "
     "The labels tell how many of the mined pairs are right, and they train as others do. Pairs that people have "
@@ -19,14 +22,23 @@ SAMPLE = (
 )
 
 
-def mined(project_id: int, run_id: str, one: Made) -> None:
-    """Nothing; draws what can be done with the pairs, and their precision as far as labels tell it."""
-    with st.container(horizontal=True):
-        _sample(project_id, run_id, one)
-        _training(project_id, run_id, one)
+def mined_acts(project_id: int, run_id: str, one: Made) -> None:
+    """Nothing; draws what can be done with the pairs."""
+    _sample(project_id, run_id, one)
+    _training(project_id, run_id, one)
+
+
+def mined_pairs(project_id: int, run_id: str, one: Made) -> None:
+    """Nothing; draws the precision of the pairs as far as labels tell it, and the best of them."""
     bands = bands_of(engine(), project_id, run_id, one.number)
     if bands:
         _precision(bands, run_id)
+    with st.expander("The best pairs", key=f"best_{run_id}_{one.number}", on_change="rerun") as opened:
+        if opened.open:
+            st.dataframe(
+                pd.DataFrame(first_rows(one.path, SHOWN), columns=list(COLUMNS)), hide_index=True,
+                column_config=COLUMNS, alt="The best mined pairs",
+            )  # fmt: skip
 
 
 def _sample(project_id: int, run_id: str, one: Made) -> None:
@@ -108,9 +120,8 @@ def _row(band: Band) -> dict[str, object]:
     found = band.precision
     return {
         "Ranks": f"{band.first:,} to {band.last:,}",
-        "Drawn": band.drawn,
-        "Labelled": band.decided,
+        "Precision (95% interval)": f"{found.value:.0%} ({found.low:.0%} to {found.high:.0%})" if found else "–",
         "Right": band.positives,
-        "Precision": f"{found.value:.0%}" if found else "–",
-        "95% interval": f"{found.low:.0%} to {found.high:.0%}" if found else "–",
+        "Labelled": band.decided,
+        "Drawn": band.drawn,
     }

@@ -1,7 +1,7 @@
 """A form made from a configuration's model: a widget for each field, an expander for each part."""
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
 
 import streamlit as st
@@ -19,13 +19,13 @@ def model_form(model: type[Section], key: str) -> dict[str, Any]:
 
     def draw(name: str) -> Any:
         field = fields[name]
-        return widget(title_of(name), field, initial[name], key=f"{key}_{name}", help=help_of(field))
+        return widget(field.title or title_of(name), field, initial[name], key=f"{key}_{name}", help=help_of(field))
 
     entered = in_rows(plain, draw)
     for name in fields:
         part = fields[name].annotation
         if _is_part(part):
-            with st.expander(title_of(name)):
+            with st.expander(fields[name].title or title_of(name)):
                 st.caption(inspect.getdoc(part) or "")
                 entered[name] = model_form(part, f"{key}_{name}")
     return entered
@@ -36,7 +36,7 @@ def problems(model: type[Section], values: Mapping[str, Any]) -> list[str]:
     try:
         model.model_validate(values)
     except ValidationError as error:
-        return [problem_line(_where(found["loc"]), found) for found in error.errors()]
+        return [problem_line(", ".join(_where(model, found["loc"])), found) for found in error.errors()]
     return []
 
 
@@ -45,9 +45,16 @@ def title_of(name: str) -> str:
     return name.replace("_", " ").capitalize()
 
 
-def _where(location: tuple[int | str, ...]) -> str:
-    """The fields on the way to the value; the place in a list, counted from 1."""
-    return ", ".join(f"value {part + 1}" if isinstance(part, int) else title_of(part) for part in location)
+def _where(model: type[Section], location: Sequence[int | str]) -> list[str]:
+    """The titles of the fields on the way to the value; a place in a list is counted from 1."""
+    if not location:
+        return []
+    name, *rest = location
+    if not isinstance(name, str) or name not in model.model_fields:
+        return [f"value {part + 1}" if isinstance(part, int) else part for part in location]
+    field = model.model_fields[name]
+    part = field.annotation if _is_part(field.annotation) else Section
+    return [field.title or title_of(name), *_where(part, rest)]
 
 
 def _is_part(annotation: Any) -> TypeGuard[type[Section]]:

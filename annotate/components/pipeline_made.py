@@ -3,7 +3,7 @@
 import streamlit as st
 
 from annotate.app_state import engine
-from annotate.components.mined import mined
+from annotate.components.mined import mined_acts, mined_pairs
 from annotate.downloads import made_address
 from annotate.encoders import BIENCODER, plan_encoder, use_encoder
 from annotate.mined import PAIRS
@@ -32,8 +32,10 @@ def _thing(project_id: int, run_id: str, one: Made) -> None:
         st.link_button(what, made_address(project_id, run_id, one.number), icon=":material/download:")
         if one.kind == BIENCODER:
             _encoder(project_id, run_id, one)
+        if one.kind == PAIRS:
+            mined_acts(project_id, run_id, one)
     if one.kind == PAIRS:
-        mined(project_id, run_id, one)
+        mined_pairs(project_id, run_id, one)
 
 
 def _shown(value: object) -> str:

@@ -14,9 +14,8 @@ from db.jobs import OPEN
 
 def standing(run: RunRow) -> None:
     """Nothing; draws how far the run is, what it began with, and why it failed."""
-    st.caption(f"{run.job.state.capitalize()}, {ago(run.job.created_at)}.")
-    if run.began is not None:
-        st.caption(literal(run.began.words))
+    began = f" {literal(run.began.words)}" if run.began else ""
+    st.caption(f"{run.job.state.capitalize()}, {ago(run.job.created_at)}.{began}")
     if run.job.state in OPEN:
         progress(run.job)
     elif run.job.state == "failed":

@@ -13,9 +13,12 @@ class SeedPairs(Section):
     """The positive pairs that the pipeline begins with."""
 
     source: Literal["labels first", "labels", "known pairs"] = Field(
-        "labels first", description="Positive labels where there are at least two, else known pairs; or one of both."
+        "labels first", title="Seed pairs",
+        description="Positive labels where there are at least two, else known pairs; or one of both.",
+    )  # fmt: skip
+    known: int = Field(
+        100, ge=FEWEST, le=1_000_000, title="Known pairs to draw", description="How many, where known pairs are taken."
     )
-    known: int = Field(100, ge=FEWEST, le=1_000_000, description="Known pairs that are drawn, where they are taken.")
 
 
 FROM_PROJECT: dict[str, type[Section]] = {"few-shot-mining": SeedPairs}
