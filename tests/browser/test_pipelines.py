@@ -92,11 +92,11 @@ def test_a_sample_is_put_up_and_labelled(page: Page, app: App, desk: Desk) -> No
     expect(page.get_by_text("Of all 300 mined pairs 100% are right")).to_be_visible(timeout=15_000)
 
 
-def test_the_best_pairs_are_used_and_taken_back(page: Page, app: App, desk: Desk) -> None:
+def test_the_best_pairs_become_labels_that_answers_lists(page: Page, app: App, desk: Desk) -> None:
     page.goto(address(app))
     page.get_by_role("button", name="Use as training pairs").click(timeout=30_000)
     page.get_by_role("button", name="Make 100 labels").click(timeout=15_000)
-    expect(page.get_by_text("100 pairs are positive labels now.")).to_be_visible(timeout=15_000)
+    expect(page.get_by_role("button", name="Take back all 100")).to_be_visible(timeout=15_000)
     assert [answer.annotator for answer in desk.answers] == ["few-shot-mining"] * 100
     page.goto(f"{app.url}/answers?project={quote(NAME)}&annotator=few-shot-mining")
     expect(page.get_by_text("100 answers")).to_be_visible(timeout=15_000)
@@ -107,6 +107,8 @@ def test_a_run_is_asked_for(page: Page, app: App, desk: Desk) -> None:
     expect(page.get_by_text("It begins with at least 2 positive pairs")).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Use as training pairs").click()
     page.get_by_role("button", name="Make 100 labels").click(timeout=15_000)
+    expect(page.get_by_role("button", name="Take back all 100")).to_be_visible(timeout=15_000)
+    page.keyboard.press("Escape")
     page.get_by_text("New run").click(timeout=15_000)
     page.get_by_text("Biencoder").click()
     page.get_by_role("button", name="Start").click()
