@@ -73,7 +73,7 @@ def hindrance(engine: Engine, project_id: int, name: str) -> str:
     if name not in FROM_PROJECT:
         return "It cannot run on a project yet: run it on files, with `python -m learner pipeline`."
     with reading(engine) as session:
-        labelled, known = seed_counts(session, project_id)
+        labelled, known = seed_counts(session, project_id, FEWEST)
     if max(labelled, known) < FEWEST:
         return (
             f"It begins with at least {FEWEST} positive pairs of training texts, and there are {labelled} labelled and "

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, func, select
+from sqlalchemy import ColumnElement, Select, select
 from sqlalchemy.orm import Session, aliased
 
 from db.domain import AnswerKind, Split
@@ -37,11 +37,11 @@ def _among(pairs: Select[*tuple[Any, ...]], table: Any, *conditions: ColumnEleme
     return joined.where(*conditions).order_by(table.left_id, table.right_id)
 
 
-def seed_counts(session: Session, project_id: int) -> tuple[int, int]:
-    """How many pairs of training items are labelled positive, and how many are known positives."""
+def seed_counts(session: Session, project_id: int, most: int) -> tuple[int, int]:
+    """How many pairs of training items are labelled positive, and how many are known positives; up to `most`."""
     known = known_pairs(project_id).where(Gold.positive)
-    labelled, gold = (
-        session.scalar(select(func.count()).select_from(pairs.order_by(None).subquery()))
+    found = [
+        len(session.execute(pairs.order_by(None).limit(most)).all())
         for pairs in (labelled_positives(project_id), known)
-    )
-    return labelled or 0, gold or 0
+    ]
+    return found[0], found[1]
