@@ -42,8 +42,11 @@ class Use:
     sampled: int
 
 
-def read_mined(path: Path, symmetric: bool) -> list[Mined]:
-    """The pairs of the file by rank, each once. Raises InputError for a line that is no pair of the project's items."""
+def read_mined(path: Path, symmetric: bool, most: int | None = None) -> list[Mined]:
+    """The pairs of the file by rank, each once: all, or the first `most`.
+
+    Raises InputError for a line that is no pair of items.
+    """
     found: dict[Pair, Mined] = {}
     with path.open(encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
@@ -55,6 +58,8 @@ def read_mined(path: Path, symmetric: bool) -> list[Mined]:
             pair = (min(left, right), max(left, right)) if symmetric else (left, right)
             if left != right:
                 found.setdefault(pair, Mined(pair, score))
+            if len(found) == most:
+                break
     return list(found.values())
 
 
@@ -64,14 +69,17 @@ def first_rows(path: Path, n: int) -> list[dict[str, Any]]:
         return [json.loads(line) for line in islice(file, n)]
 
 
-def mined_pairs(engine: Engine, project_id: int, run_id: str, number: int) -> list[Mined]:
-    """The pairs that the run mined, the best first. Raises InputError where it made no pairs of that number."""
+def mined_pairs(engine: Engine, project_id: int, run_id: str, number: int, most: int | None = None) -> list[Mined]:
+    """The pairs that the run mined, the best first: all, or the best `most`.
+
+    Raises InputError where it made no pairs of that number.
+    """
     found = made(engine, project_id, run_id, number)
     if found.kind != PAIRS:
         raise InputError(f"{found.title} is no list of pairs")
     with reading(engine) as session:
         symmetric = live_project(session, project_id).kind == Kind.SYMMETRIC
-    return read_mined(found.path, symmetric)
+    return read_mined(found.path, symmetric, most)
 
 
 def check_items(session: Session, project_id: int, pairs: list[Pair]) -> None:
@@ -94,7 +102,7 @@ def annotator_of(run_id: str) -> str:
 
 def plan_use(engine: Engine, project_id: int, run_id: str, number: int, best: int) -> Use:
     """What `use_as_training` would do now."""
-    pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number)[:best]]
+    pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number, best)]
     with reading(engine) as session:
         return _use(session, project_id, pairs)
 
@@ -112,7 +120,7 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
     Their annotator is named after the pipeline. Raises InputError where none is left. Asks for the job that is due.
     """
     annotator = annotator_of(run_id)
-    pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number)[:best]]
+    pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number, best)]
     with writing(engine) as session:
         live_project(session, project_id)
         use = _use(session, project_id, pairs)

@@ -29,7 +29,8 @@ from db.pipelines import (
 from db.projects import all_projects
 from db.seeds import seed_counts
 from learner.catalog import PIPELINES
-from learner.catalog.from_project import FEWEST, FROM_PROJECT
+from learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs
+from learner.catalog.section import Section
 
 
 @dataclass(frozen=True)
@@ -72,14 +73,21 @@ def hindrance(engine: Engine, project_id: int, name: str) -> str:
     """Why the pipeline cannot run on the project; empty where it can."""
     if name not in FROM_PROJECT:
         return "It cannot run on a project yet: run it on files, with `python -m learner pipeline`."
+    return _too_few(engine, project_id, SeedPairs.model_validate({}))
+
+
+def _too_few(engine: Engine, project_id: int, chosen: Section) -> str:
+    """Why the project has too few positive pairs for what is chosen to begin with; empty where it has enough."""
+    if not isinstance(chosen, SeedPairs):
+        return ""
     with reading(engine) as session:
         labelled, known = seed_counts(session, project_id, FEWEST)
-    if max(labelled, known) < FEWEST:
-        return (
-            f"It begins with at least {FEWEST} positive pairs of training texts, and there are {labelled} labelled and "
-            f"{known} known ones: label some on the page “Label”."
-        )
-    return ""
+    if {"labels": labelled, "known pairs": known}.get(chosen.source, max(labelled, known)) >= FEWEST:
+        return ""
+    return (
+        f"It begins with at least {FEWEST} positive pairs of training texts, and there are {labelled or 'no'} labelled "
+        f"and {known or 'no'} known ones: label some on the page “Label”."
+    )
 
 
 def request(engine: Engine, project_id: int, name: str, config: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
@@ -97,6 +105,8 @@ def request(engine: Engine, project_id: int, name: str, config: Mapping[str, Any
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}") from None
+    if reason := _too_few(engine, project_id, begins):
+        raise InputError(reason)
     return jobs.request_pipeline(engine, project_id, name, checked.model_dump(), begins.model_dump())
 
 

@@ -94,7 +94,7 @@ def test_without_positive_pairs_the_page_says_why(engine: Engine, home: Path) ->
     project_id = make_project(engine, ["a", "b", "c", "d"])
     page = open_page()
     assert page.info[0].value.startswith("It begins with at least 2 positive pairs")
-    with pytest.raises(InputError, match="0 labelled and 0 known ones"):
+    with pytest.raises(InputError, match="no labelled and no known ones"):
         pipelines.request(engine, project_id, NAME, {}, {})
 
 
@@ -108,6 +108,7 @@ def test_without_a_project_the_page_says_so(engine: Engine, home: Path) -> None:
         ("none", {}, {}, "there is no pipeline 'none'"),
         (NAME, {"wanted": 0}, {}, "wanted: Input should be greater"),
         (NAME, {}, {"source": "air"}, "source: Input should be"),
+        (NAME, {}, {"source": "labels"}, "there are no labelled and 2 known ones"),
     ],
 )
 def test_what_is_not_possible_is_refused(
