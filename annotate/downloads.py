@@ -21,6 +21,7 @@ from annotate.archive import export_project
 from annotate.label_forms import Form
 from annotate.labels import export_dataset, export_labels
 from annotate.matches import write_matches
+from annotate.pipelines import made
 from annotate.tables import WRITERS
 from annotate.takeaway import safe_name
 from db.domain import InputError
@@ -28,6 +29,7 @@ from db.engine import artifacts, make_engine, reading
 from db.projects import project_named, project_of
 
 LABELS, PROJECTS, MATCHES = "download/labels", "download/projects", "download/matches"
+PIPELINES = "download/pipelines"
 DATASET = "dataset"
 Make = Callable[[Engine, int, str, Path, Request], Path]
 
@@ -47,9 +49,14 @@ def matches_address(project_id: int, what: str, suffix: str) -> str:
     return f"{MATCHES}/{project_id}?{urlencode({'what': what, 'suffix': suffix})}"
 
 
+def made_address(project_id: int, run_id: str, number: int) -> str:
+    """Where that is downloaded from which a pipeline's run made: a file as it is, a folder as a zip."""
+    return f"{PIPELINES}/{project_id}?{urlencode({'run': run_id, 'number': number})}"
+
+
 def routes() -> list[Route]:
     """The routes that answer these addresses."""
-    makers = {LABELS: _labels, PROJECTS: _project, MATCHES: _matches}
+    makers = {LABELS: _labels, PROJECTS: _project, MATCHES: _matches, PIPELINES: _made}
     return [Route(f"/{address}/{{project_id:int}}", _answering(make)) for address, make in makers.items()]
 
 
@@ -91,10 +98,15 @@ def _dataset(engine: Engine, name: str, folder: Path, called: str) -> Path:
     with TemporaryDirectory(dir=folder) as temporary:
         root = Path(temporary) / called
         export_dataset(engine, name, root)
-        with ZipFile(folder / f"{called}.zip", "w", ZIP_STORED) as bundle:  # Parquet is compressed already
-            for file in sorted(path for path in root.rglob("*") if path.is_file()):
-                bundle.write(file, file.relative_to(root.parent))
-    return folder / f"{called}.zip"
+        return _zipped(root, folder / f"{called}.zip")
+
+
+def _zipped(root: Path, path: Path) -> Path:
+    """The path of the zip file, which holds the folder under its name."""
+    with ZipFile(path, "w", ZIP_STORED) as bundle:  # neither Parquet nor weights get smaller
+        for file in sorted(file for file in root.rglob("*") if file.is_file()):
+            bundle.write(file, file.relative_to(root.parent))
+    return path
 
 
 def _project(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
@@ -112,6 +124,14 @@ def _matches(engine: Engine, project_id: int, name: str, folder: Path, request: 
     path = folder / f"{safe_name(name)}-{what}.{_suffix(request)}"
     write_matches(project_id, what, path)
     return path
+
+
+def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
+    number = request.query_params.get("number", "")
+    if not number.isdecimal():
+        raise InputError(f"there is no number {number!r} among what a run made; use the links on the page “Pipelines”")
+    path = made(engine, project_id, request.query_params.get("run", ""), int(number)).path
+    return _zipped(path, folder / f"{safe_name(name)}-{path.name}.zip") if path.is_dir() else path
 
 
 def _suffix(request: Request) -> str:

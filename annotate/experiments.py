@@ -1,6 +1,5 @@
 """Experiments as the app sees them: asked for, watched, read. The worker runs them and leaves files."""
 
-import json
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from annotate import jobs
+from annotate.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
 from db.domain import InputError, Settings
 from db.engine import reading, writing
 from db.evaluations import gold_counts
@@ -55,33 +55,6 @@ class Wish:
     rounds: int
     first: int
     growth: float
-
-
-@dataclass(frozen=True)
-class TableFile:
-    """A table as Markdown, and the same numbers as CSV."""
-
-    name: str
-    markdown: str
-    csv: str
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A chart (Vega-Lite), and what it shows in a sentence."""
-
-    description: str
-    chart: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class FigureFile:
-    """A figure: its panels, and its numbers as CSV."""
-
-    name: str
-    title: str
-    panels: Sequence[Panel]
-    csv: str
 
 
 def list_experiments(engine: Engine) -> list[ExperimentRow]:
@@ -150,29 +123,19 @@ def definition_of(wish: Wish, settings: Settings) -> dict[str, Any]:
     }
 
 
-def read_tables(id_: str) -> list[TableFile]:
-    """The experiment's tables in the order of their names; none before it has results."""
-    folder = experiment_folder(id_) / TABLES
-    paths = sorted(folder.glob("*.md"))
-    return [TableFile(path.stem, path.read_text(), path.with_suffix(".csv").read_text()) for path in paths]
+def tables_of(id_: str) -> list[TableFile]:
+    """The experiment's tables; none before it has results."""
+    return read_tables(experiment_folder(id_) / TABLES)
 
 
-def read_figures(id_: str) -> list[FigureFile]:
-    """The experiment's figures in the order of their names; none before it has results."""
-    return [_figure(path.stem, id_) for path in sorted((experiment_folder(id_) / FIGURES).glob("*.json"))]
+def figures_of(id_: str) -> list[FigureFile]:
+    """The experiment's figures; none before it has results."""
+    return read_figures(experiment_folder(id_) / FIGURES)
 
 
-def _figure(name: str, id_: str) -> FigureFile:
-    folder = experiment_folder(id_) / FIGURES
-    stored = json.loads((folder / f"{name}.json").read_text())
-    panels = [Panel(panel["description"], panel["chart"]) for panel in stored["panels"]]
-    return FigureFile(name, stored["title"], panels, (folder / f"{name}.csv").read_text())
-
-
-def read_report(id_: str) -> str:
+def report_of(id_: str) -> str:
     """The whole report as Markdown; empty before there is one."""
-    path = experiment_folder(id_) / REPORT
-    return path.read_text() if path.exists() else ""
+    return read_report(experiment_folder(id_) / REPORT)
 
 
 def delete(engine: Engine, id_: str) -> None:

@@ -15,7 +15,7 @@ from db import jobs
 from db.answers import answered_since
 from db.domain import InputError, Settings
 from db.engine import jobs_url, reading, writing
-from db.jobs import EXPERIMENT, EXPLORE, MATCHES, PREVIEW, SEARCH
+from db.jobs import EXPERIMENT, EXPLORE, MATCHES, PIPELINE, PREVIEW, SEARCH
 from db.models import Job, Worker
 from db.projects import live_project
 from db.tasks import newest_round, open_sitting, unanswered
@@ -41,7 +41,7 @@ def request_audit(engine: Engine, project_id: int, draw: int) -> str:
     With `draw` 0 it only does the latter, and one that is open already is as good. Raises InputError while another job
     is at work and, where pairs are to be drawn, while a sitting is open.
     """
-    return _request(engine, project_id, AUDIT, (draw,), _require_no_sitting if draw else _no_check, joins=not draw)
+    return _request(engine, project_id, AUDIT, (draw,), require_no_sitting if draw else _no_check, joins=not draw)
 
 
 def request_correction(engine: Engine, project_id: int, number: int, recall: float, draw: int) -> str:
@@ -50,7 +50,7 @@ def request_correction(engine: Engine, project_id: int, number: int, recall: flo
 
     Raises InputError while a job is at work and, where pairs are to be drawn, while a sitting is open.
     """
-    check = _require_no_sitting if draw else _no_check
+    check = require_no_sitting if draw else _no_check
     return _request(engine, project_id, CORRECTION, (number, recall, draw), check, joins=False)
 
 
@@ -68,6 +68,16 @@ def request_experiment(engine: Engine, project_id: int, definition: dict[str, An
     definition: as in an experiment's file, without data sets. Raises InputError while another one of the project runs.
     """
     return _request_apart(engine, project_id, EXPERIMENT, "an experiment on this project is at work", definition)
+
+
+def request_pipeline(engine: Engine, project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> str:
+    """The id of the job that runs this pipeline on the project's data; no other job of the project waits for it.
+
+    config, chosen: its configuration, and what it begins with, as in the catalog. Raises InputError while another one
+    of the project runs.
+    """
+    busy = "a pipeline on this project is at work"
+    return _request_apart(engine, project_id, PIPELINE, busy, name, config, chosen)
 
 
 def request_exploration(engine: Engine, project_id: int, number: int) -> str:
@@ -134,7 +144,8 @@ def _no_check(session: Session, project_id: int) -> None:
     """Nothing: there is always something to do."""
 
 
-def _require_no_sitting(session: Session, project_id: int) -> None:
+def require_no_sitting(session: Session, project_id: int) -> None:
+    """Nothing. Raises InputError while the project's newest sitting has pairs that nobody has labelled."""
     sitting = open_sitting(session, project_id)
     if sitting is not None:
         left = unanswered(session, sitting)

@@ -306,9 +306,12 @@ def _training_is_due(session: Session, project_id: int, news: bool) -> bool:
 
 
 def _measuring_due(session: Session, project_id: int) -> Callable[[Engine], str] | None:
-    """What asks for the figures that a complete sitting gives, where nobody has asked since its last answer."""
+    """What asks for the figures that a complete sitting gives, where nobody has asked since its last answer.
+
+    Those of mined pairs are counted when the page “Pipelines” is drawn: no job is needed.
+    """
     sitting = newest_sitting(session, project_id)
-    if sitting is None or unanswered(session, sitting):
+    if sitting is None or sitting.strategy == DesignKind.MINED or unanswered(session, sitting):
         return None
     answered, job = last_answer_at(session, sitting.id), last_job(session, project_id, [sitting.strategy])
     if answered is None or (job is not None and job.created_at > answered):

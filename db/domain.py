@@ -66,10 +66,11 @@ class Purpose(StrEnum):
 
 
 class DesignKind(StrEnum):
-    """What audit tasks are drawn for."""
+    """What a sitting's tasks are drawn for."""
 
     AUDIT = "audit"  # every figure over all pairs, where there is no gold
     CORRECTION = "correction"  # how many pairs that gold does not name are positives all the same
+    MINED = "mined"  # the precision of pairs that a pipeline mined; its labels train all the same
 
 
 class Settings(BaseModel):

@@ -129,7 +129,7 @@ class Evaluation(Base):
 
 
 class Design(Base):
-    """How audit tasks are drawn: parts of all evaluation pairs, under the model that ranked them."""
+    """How tasks are drawn: parts of all evaluation pairs, under the model that ranked them; or of a mined list."""
 
     __tablename__ = "designs"
     __table_args__ = (UniqueConstraint("project_id", "number"),)
@@ -138,7 +138,7 @@ class Design(Base):
     number: Mapped[int]  # from 1
     kind: Mapped[DesignKind]
     matcher_id: Mapped[int | None] = mapped_column(ForeignKey("matchers.id", ondelete="SET NULL"))
-    pairs: Mapped[int]  # all pairs of evaluation items
+    pairs: Mapped[int]  # all pairs of evaluation items, or of the mined list
     strata: Mapped[list[dict[str, Any]]]  # the highest first: name, low, high (scores), size
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)  # of a correction: recall, threshold, true
     folder: Mapped[str]  # below the artifact folder: the decks, and what scores a pair under the model

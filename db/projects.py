@@ -8,12 +8,13 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from db import experiments, pipelines
 from db.domain import InputError, Kind
-from db.experiments import FOLDER
-from db.jobs import EXPERIMENT
+from db.jobs import EXPERIMENT, PIPELINE
 from db.models import Answer, Design, Gold, Identifier, Item, Job, Lease, Matcher, PairLabel, Project, Round, Task
 
 MAX_NAME = 80
+HOLDERS = {EXPERIMENT: experiments.FOLDER, PIPELINE: pipelines.FOLDER}  # jobs whose folders hold copies of texts
 
 
 def add_project(session: Session, name: str, kind: Kind, settings: dict[str, Any]) -> Project:
@@ -134,12 +135,12 @@ def round_count(session: Session, project_id: int) -> int:
 
 
 def artifact_folders(session: Session, project_id: int) -> list[str]:
-    """The folders below the artifact folder that hold the project's vectors, matchers, designs and experiments."""
+    """The folders below the artifact folder that hold the project's vectors, matchers, designs, and jobs' files."""
     matchers = select(Matcher.folder).where(Matcher.project_id == project_id)
     designs = select(Design.folder).where(Design.project_id == project_id)
-    experiments = select(Job.id).where(Job.project_id == project_id, Job.kind == EXPERIMENT)
+    jobs = select(Job.kind, Job.id).where(Job.project_id == project_id, Job.kind.in_(HOLDERS))
     found = [folder for folders in (matchers, designs) for folder in session.scalars(folders) if folder]
-    found += [f"{FOLDER}/{job_id}" for job_id in session.scalars(experiments)]  # they hold copies of the texts
+    found += [f"{HOLDERS[kind]}/{job_id}" for kind, job_id in session.execute(jobs)]
     return [*found, f"project-{project_id}"]
 
 

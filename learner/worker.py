@@ -24,6 +24,7 @@ from learner.jobs import (  # noqa: F401  (registers the workflows)
     explore,
     matches,
     next_round,
+    pipeline,
     preview,
     search,
 )

@@ -14,7 +14,7 @@ from annotate.pace import CAP
 from db.domain import DesignKind
 from db.jobs import OPEN
 
-SITTINGS = {DesignKind.AUDIT: "Audit sitting", DesignKind.CORRECTION: "Check"}
+SITTINGS = {DesignKind.AUDIT: "Audit sitting", DesignKind.CORRECTION: "Check", DesignKind.MINED: "Mined sample"}
 LONG = 400  # characters from which a text gets a higher box
 
 
@@ -143,7 +143,9 @@ def why_empty(standing: Standing, sitting: Sitting | None = None) -> str:
             return f"Everything that is left is with other annotators. {_when(standing.free_at)}"
         case Reason.COMPLETE:
             if sitting is not None:
-                return f"The {SITTINGS[sitting.kind].lower()} is complete. {_figures(standing)}"
+                where = "The figures are on the page “Pipelines”."
+                figures = where if sitting.kind == DesignKind.MINED else _figures(standing)
+                return f"The {SITTINGS[sitting.kind].lower()} is complete. {figures}"
             return f"Batch {standing.progress.number} is complete. {_next_batch(standing)}"
         case None:
             return ""

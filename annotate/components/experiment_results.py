@@ -1,14 +1,13 @@
 """One experiment: how far it is, its curves, its tables."""
 
-import altair as alt
 import pandas as pd
 import streamlit as st
 
 from annotate import experiments
 from annotate.app_state import engine
-from annotate.components.figure import figure
 from annotate.components.job_status import failure, progress
-from annotate.experiments import ExperimentRow, FigureFile, TableFile, read_figures, read_report, read_tables
+from annotate.components.results import draw_figure, draw_report, draw_table
+from annotate.experiments import ExperimentRow, figures_of, report_of, tables_of
 from annotate.wording import ago, literal
 from db.jobs import OPEN
 
@@ -34,31 +33,16 @@ def standing(experiment: ExperimentRow) -> None:
 
 def results(experiment: ExperimentRow) -> None:
     """Nothing; draws the curves and tables of what is finished, and the downloads."""
-    figures, tables = read_figures(experiment.id), read_tables(experiment.id)
+    figures, tables = figures_of(experiment.id), tables_of(experiment.id)
     for one in figures:
-        _figure(one)
+        draw_figure(one)
     if tables:
         st.subheader("Tables", anchor=False)
         st.caption("Means over seeds, ± half of the 95% interval; “paper”: what Mussmann, Jia and Liang (2020) print.")
     for table in tables:
-        _table(table)
+        draw_table(table)
     _runs(experiment)
     _end(experiment)
-
-
-def _figure(found: FigureFile) -> None:
-    st.subheader(literal(found.title), anchor=False)
-    for column, panel in zip(st.columns(len(found.panels)), found.panels, strict=True):
-        with column:
-            figure(alt.LayerChart.from_dict(panel.chart), panel.description)
-
-
-def _table(table: TableFile) -> None:
-    st.markdown(table.markdown)
-    st.download_button(
-        "Download CSV", table.csv.encode(), file_name=f"{table.name}.csv", mime="text/csv", key=f"csv_{table.name}",
-        icon=":material/download:", on_click="ignore",
-    )  # fmt: skip
 
 
 def _runs(experiment: ExperimentRow) -> None:
@@ -72,11 +56,7 @@ def _runs(experiment: ExperimentRow) -> None:
 def _end(experiment: ExperimentRow) -> None:
     """Nothing; draws the download of the whole report, and the deletion of an experiment that has ended."""
     with st.container(horizontal=True):
-        if report := read_report(experiment.id):
-            st.download_button(
-                "Download report", report.encode(), file_name="report.md", mime="text/markdown",
-                key=f"report_{experiment.id}", icon=":material/description:", on_click="ignore",
-            )  # fmt: skip
+        draw_report(report_of(experiment.id), experiment.id)
         if experiment.state not in OPEN and st.button(
             "Delete", key=f"delete_{experiment.id}", icon=":material/delete:", help="Its files go for good."
         ):

@@ -17,6 +17,7 @@ KINDS = {
     "explore": "Prepare a round for exploring",
     "search": "Search for the nearest texts",
     "matches": "Find matches",
+    "pipeline": "Pipeline",
 }
 STAGES = {
     "": "starting",

@@ -1,14 +1,13 @@
 """The form of a project's settings: one widget for each field of `Settings`, and its errors in words."""
 
-import re
 from collections.abc import Collection
-from typing import Any, get_args
+from typing import Any
 
 import streamlit as st
 from pydantic import ValidationError
-from pydantic.fields import FieldInfo
 from streamlit.delta_generator import DeltaGenerator
 
+from annotate.components.fields import help_of, in_rows, problem_line, widget
 from annotate.wording import literal
 from db.domain import PAPER_SETTINGS, Settings
 from learner.catalog import STRATEGIES
@@ -48,14 +47,7 @@ GROUPS: dict[str, dict[str, str]] = {
 }
 LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}
 WIDE = {"question", "guidelines", "strategy"}
-FORMATS = {
-    "learning_rate": ("%.1e", 1e-6),
-    "evaluation_share": ("%.2f", 0.05),
-    "target_precision": ("%.2f", 0.05),
-    "growth": ("%.2f", 0.1),
-    "control_share": ("%.2f", 0.05),
-    "crowding": ("%.2f", 0.05),
-}
+STEPS = {"growth": 0.1}
 
 
 def settings_form(
@@ -87,15 +79,10 @@ def problems(values: dict[str, Any]) -> list[str]:
     try:
         Settings.model_validate(values)
     except ValidationError as error:
-        lines = {str(found["loc"][0]): _line(str(found["loc"][0]), found["msg"], found["input"])
+        lines = {str(found["loc"][0]): problem_line(LABELS.get(str(found["loc"][0]), str(found["loc"][0])), found)
                  for found in error.errors()}  # fmt: skip
         return [lines[name] for name in (*LABELS, *lines.keys() - LABELS.keys()) if name in lines]
     return []
-
-
-def _line(name: str, message: str, value: object) -> str:
-    wanted = re.sub(r"^(Input|String|Value) should", "should", message)
-    return f"{LABELS.get(name, name)}: {wanted}, not {value!r}."
 
 
 def _paper_button(key: str) -> None:
@@ -116,37 +103,22 @@ def _use_paper_values(key: str) -> None:
 
 
 def _group(initial: dict[str, Any], key: str, fixed: Collection[str]) -> dict[str, Any]:
-    entered: dict[str, Any] = {}
-    for name in (name for name in initial if name in WIDE):
-        entered[name] = _widget(name, f"{key}_{name}", name in fixed, initial[name])
-    narrow = [name for name in initial if name not in WIDE]
-    for start in range(0, len(narrow), 2):  # row by row, so that one column on a phone keeps the order
-        for column, name in zip(st.columns(2, vertical_alignment="bottom"), narrow[start : start + 2], strict=False):
-            with column:
-                entered[name] = _widget(name, f"{key}_{name}", name in fixed, initial[name])
-    return entered
+    def draw(name: str) -> Any:
+        return _widget(name, f"{key}_{name}", name in fixed, initial[name])
+
+    entered = {name: draw(name) for name in initial if name in WIDE}
+    return entered | in_rows([name for name in initial if name not in WIDE], draw)
 
 
 def _widget(name: str, key: str, disabled: bool, initial: Any) -> Any:
     """The value of the field's widget; its kind follows from the field's type."""
-    # The initial value goes with the widget in every run. One set in the session's state would reach the browser in one
-    # run alone: where a click further up cuts that run off, the browser shows zeros, and sends them back.
     field = Settings.model_fields[name]
-    common: dict[str, Any] = {"key": key, "help": _help(field), "disabled": disabled}
+    common: dict[str, Any] = {"key": key, "help": help_of(field), "disabled": disabled}
     if name == "guidelines":
         return st.text_area(LABELS[name], initial, height=160, **common)
     if name == "strategy":
         return _strategy(common, initial)
-    if field.annotation is bool:
-        return st.toggle(LABELS[name], initial, **common)
-    if field.annotation is int:
-        return st.number_input(LABELS[name], value=initial, step=1, **common)
-    if field.annotation is float:
-        form, step = FORMATS[name]
-        return st.number_input(LABELS[name], value=initial, format=form, step=step, **common)
-    if options := get_args(field.annotation):
-        return st.selectbox(LABELS[name], options, options.index(initial), **common)
-    return st.text_input(LABELS[name], initial, **common)
+    return widget(LABELS[name], field, initial, STEPS.get(name), **common)
 
 
 def _strategy(common: dict[str, Any], initial: str) -> str:
@@ -160,17 +132,6 @@ def _strategy(common: dict[str, Any], initial: str) -> str:
 
 def _title(strategy: str) -> str:
     return STRATEGIES[strategy].title
-
-
-def _help(field: FieldInfo) -> str:
-    """The field's description and its bounds."""
-    words = {"Ge": "at least", "Gt": "more than", "Le": "at most", "Lt": "less than"}
-    bounds = [
-        f"{words[kind]} {getattr(bound, kind.lower()):,}"
-        for bound in field.metadata
-        if (kind := type(bound).__name__) in words
-    ]
-    return " ".join([field.description or "", f"({', '.join(bounds)})" if bounds else ""]).strip()
 
 
 def _as_typed(name: str, value: Any) -> Any:

@@ -12,14 +12,14 @@ from annotate.components.explore_pair import ANSWERS
 from annotate.components.figure import figure
 from annotate.why import Alike, Reasons, Scored
 from annotate.wording import beginning, literal
-from db.domain import Purpose
+from db.domain import DesignKind, Purpose
 from learner.catalog import STRATEGIES
 
 
 def why(found: Reasons) -> None:
     """Nothing; draws the reasons."""
     st.markdown(_sentence(found))
-    if found.purpose == Purpose.AUDIT:
+    if found.purpose == Purpose.AUDIT or found.strategy == DesignKind.MINED:
         return
     _history(found.scores)
     if found.alike:
@@ -32,6 +32,8 @@ def _sentence(found: Reasons) -> str:
     where = f"batch {found.batch}" if found.batch else "a sitting"
     if found.purpose == Purpose.AUDIT:
         return f"An audit pair of {where}: it was drawn by chance, it measures, and it never trains."
+    if found.strategy == DesignKind.MINED:
+        return "A pair that a pipeline mined: it was drawn by chance from its ranks, and its label trains."
     entry = STRATEGIES.get(found.strategy)
     model = f"the model of round {found.chosen_by}" if found.chosen_by else "the pre-trained encoder"
     place = f"Number {found.rank:,} of the {found.of:,} pairs of {where}"

@@ -26,7 +26,7 @@ from annotate.labelling import (
 )
 from annotate.why import last_answered, reasons
 from annotate.wording import literal
-from db.domain import AnswerKind, InputError, Kind, Settings
+from db.domain import AnswerKind, DesignKind, InputError, Kind, Settings
 from db.jobs import OPEN
 from db.models import Job
 
@@ -68,7 +68,9 @@ def desk(database: Engine, project_id: int, who: str, question: str, bipartite: 
     if standing.note:
         st.info(literal(standing.note))
     if sitting is not None and standing.reason is Reason.COMPLETE:
-        st.page_link("../pages/monitor.py", label="See the figures on the Monitor page", icon=":material/monitoring:")
+        page = "pipelines" if sitting.kind == DesignKind.MINED else "monitor"
+        label = f"See the figures on the {page.capitalize()} page"
+        st.page_link(f"../pages/{page}.py", label=label, icon=":material/monitoring:")
     if not pairs or standing.progress.complete or is_open(standing.job):
         meanwhile(database, project_id, who, standing, sitting)
     why_last(database, project_id, who)

@@ -24,6 +24,7 @@ NAVIGATION = (
     ("explore", "Explore", ":material/travel_explore:"),
     ("data", "Data", ":material/database:"),
     ("experiments", "Experiments", ":material/science:"),
+    ("pipelines", "Pipelines", ":material/conversion_path:"),
     ("jobs", "Jobs", ":material/manufacturing:"),
     ("projects", "Projects", ":material/folder_open:"),
     ("new_project", "New project", ":material/add:"),

@@ -1,5 +1,6 @@
 """A project's texts, known pairs and split as files, so that an experiment runs on them as on any others."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,17 +30,18 @@ def write_data(session: Session, project_id: int, folder: Path) -> Files:
     files = {"left": _texts(folder / "left.parquet", items, Side.LEFT)}
     if kind == Kind.BIPARTITE:
         files["right"] = _texts(folder / "right.parquet", items, Side.RIGHT)
-    files["gold"] = _write(folder / "gold.parquet", ("id1", "id2", "label"), gold)
+    files["gold"] = write_parquet(folder / "gold.parquet", ("id1", "id2", "label"), gold)
     splits = [(str(id_), Side(side).value, Split(split).value) for id_, side, split, _ in items]
-    files["split"] = _write(folder / "split.parquet", ("id", "side", "split"), splits)
+    files["split"] = write_parquet(folder / "split.parquet", ("id", "side", "split"), splits)
     return {name: str(path) for name, path in files.items()}
 
 
 def _texts(path: Path, items: list[Row], wanted: Side) -> Path:
-    return _write(path, ("id", "text"), [(str(id_), text) for id_, side, _, text in items if side == wanted])
+    return write_parquet(path, ("id", "text"), [(str(id_), text) for id_, side, _, text in items if side == wanted])
 
 
-def _write(path: Path, names: tuple[str, ...], rows: list[Row]) -> Path:
+def write_parquet(path: Path, names: tuple[str, ...], rows: Sequence[Row]) -> Path:
+    """The path; the rows are in the file, under these names."""
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     pyarrow.parquet.write_table(pyarrow.table([pyarrow.array(column) for column in columns], names=list(names)), path)
     return path

@@ -1,0 +1,71 @@
+"""Widgets for the fields of a pydantic model: their kind from the type, their help from description and bounds."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, get_args, get_origin
+
+import streamlit as st
+from pydantic.fields import FieldInfo
+
+SMALL = 1e-3  # numbers below it are written with an exponent
+BOUNDS = {"Ge": "at least", "Gt": "more than", "Le": "at most", "Lt": "less than"}
+
+
+def widget(label: str, field: FieldInfo, initial: Any, step: float | None = None, **common: Any) -> Any:
+    """The value of the field's widget. common: key, help and the like; step: of a number with decimals.
+
+    Several numbers are one text with commas, and come back as a list of what stands between these. An empty field is
+    nothing where that is possible.
+    """
+    # The initial value goes with the widget in every run. One set in the session's state would reach the browser in one
+    # run alone: where a click further up cuts that run off, the browser shows zeros, and sends them back.
+    kind, optional = _kind(field.annotation)
+    if kind is bool:
+        return st.toggle(label, initial, **common)
+    if kind is int:
+        return st.number_input(label, value=initial, step=1, **common)
+    if kind is float:
+        form, usual = ("%.1e", 1e-6) if 0 < abs(field.default or 0) < SMALL else ("%.2f", 0.05)
+        value = None if initial is None else float(initial)
+        return st.number_input(label, value=value, format=form, step=step or usual, **common)
+    if get_origin(kind) is list:
+        text = st.text_input(label, ", ".join(map(str, initial)), **common)
+        return [part.strip() for part in text.split(",") if part.strip()]
+    if options := get_args(kind):
+        return st.selectbox(label, options, options.index(initial), **common)
+    entered = st.text_input(label, initial or "", **common)
+    return None if optional and not entered.strip() else entered
+
+
+def _kind(annotation: Any) -> tuple[Any, bool]:
+    """The type of the values, and whether there may be none."""
+    parts = get_args(annotation)
+    if type(None) not in parts:
+        return annotation, False
+    return next(part for part in parts if part is not type(None)), True
+
+
+def in_rows(names: Sequence[str], draw: Callable[[str], Any]) -> dict[str, Any]:
+    """What `draw` gives for each name, drawn two beside each other; one column on a phone keeps their order."""
+    entered: dict[str, Any] = {}
+    for start in range(0, len(names), 2):
+        for column, name in zip(st.columns(2, vertical_alignment="bottom"), names[start : start + 2], strict=False):
+            with column:
+                entered[name] = draw(name)
+    return entered
+
+
+def help_of(field: FieldInfo) -> str:
+    """The field's description and its bounds."""
+    bounds = [
+        f"{BOUNDS[kind]} {getattr(bound, kind.lower()):,}"
+        for bound in field.metadata
+        if (kind := type(bound).__name__) in BOUNDS
+    ]
+    return " ".join([field.description or "", f"({', '.join(bounds)})" if bounds else ""]).strip()
+
+
+def problem_line(label: str, found: Mapping[str, Any]) -> str:
+    """What is wrong with the field of this label, in words, as pydantic found it."""
+    wanted = re.sub(r"^(Input|String|Value|List) should", "should", found["msg"])
+    return f"{label}: {wanted}, not {found['input']!r}."

@@ -1,0 +1,33 @@
+"""A bi-encoder that a pipeline trained becomes its project's encoder."""
+
+from sqlalchemy import Engine
+
+from annotate.implications import implications
+from annotate.pipelines import made
+from annotate.projects import update_settings
+from annotate.situation import situation_of
+from db.domain import InputError, Settings
+from db.engine import reading
+from db.projects import live_project
+
+BIENCODER = "biencoder"
+LOADS = ("modules.json", "config.json")  # files that tell a folder from which an encoder is loaded
+
+
+def plan_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> tuple[Settings, list[str]]:
+    """The project's settings with the run's bi-encoder, and in words what that implies; nothing where it has it.
+
+    Raises InputError where the run made no encoder of that number, or one for each list.
+    """
+    found = made(engine, project_id, run_id, number)
+    if found.kind != BIENCODER or not any((found.path / name).is_file() for name in LOADS):
+        raise InputError(f"{found.title} is no encoder that a project can use: it needs one for both texts")
+    with reading(engine) as session:
+        old = Settings.model_validate(live_project(session, project_id).settings)
+    new = old.model_copy(update={"encoder": str(found.path)})
+    return new, implications(old, new, situation_of(engine, project_id)) if new != old else []
+
+
+def use_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> None:
+    """Nothing; the project's encoder is the run's bi-encoder from its next batch on. Raises as `plan_encoder`."""
+    update_settings(engine, project_id, plan_encoder(engine, project_id, run_id, number)[0])

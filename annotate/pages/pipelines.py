@@ -1,0 +1,57 @@
+"""The papers' pipelines on a project's data: start a run, watch it, read its results, use what it made."""
+
+import streamlit as st
+
+from annotate.app_state import current_project, engine
+from annotate.components.job_status import EVERY
+from annotate.components.pipeline_form import pipeline_card
+from annotate.components.pipeline_made import made
+from annotate.components.pipeline_run import end, results, standing
+from annotate.pipelines import RunRow, list_runs
+from db.jobs import OPEN
+from learner.catalog import PIPELINES
+
+
+def main() -> None:
+    """Nothing; draws the page."""
+    st.title("Pipelines", anchor=False)
+    project = current_project(engine())
+    if project is None:
+        st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
+        return
+    found = list_runs(engine(), project.id)
+    for name in PIPELINES:
+        pipeline_card(project.id, name, opened=not found)
+    at_work = [run.id for run in found if run.job.state in OPEN]
+    st.fragment(_watch, run_every=EVERY if at_work else None)(project.id, at_work)
+    ended = [run for run in found if run.job.state not in OPEN]
+    if ended:
+        shown = _chosen(ended)
+        standing(shown)
+        made(project.id, shown.id)
+        results(shown)
+        end(shown)
+    elif not found:
+        st.caption("No run yet.")
+
+
+def _chosen(ended: list[RunRow]) -> RunRow:
+    """The run whose results are shown: the newest unless a person picks another."""
+    names = {run.id: f"{run.title}, {run.job.created_at:%d %b %H:%M}" for run in ended}
+    newest = ended[0].id  # in the key, so that a new one is shown when it has ended
+    id_ = st.selectbox("Results of", list(names), format_func=names.__getitem__, key=f"run_shown_{newest}")
+    return next(run for run in ended if run.id == id_)
+
+
+def _watch(project_id: int, at_work: list[str]) -> None:
+    """Nothing; draws every run that is at work, and the whole page anew when one has ended."""
+    rows = [run for run in list_runs(engine(), project_id) if run.job.state in OPEN]
+    if {run.id for run in rows} != set(at_work):
+        st.rerun()
+    for run in rows:
+        with st.container(border=True):
+            st.markdown(f"**{run.title}**")
+            standing(run)
+
+
+main()

@@ -1,0 +1,50 @@
+"""Runs of pipelines: where the worker puts them and the app finds them, below the artifact folder. Files, no rows."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from db.engine import artifacts
+
+FOLDER = "pipelines"
+# In a run's folder: what it is a run of, and what of the project it began with.
+RUN, BEGAN = "run.json", "began.json"
+RESULTS, ARTIFACTS, REPORT, TABLES, FIGURES = "results", "artifacts.json", "report.md", "tables", "figures"
+
+
+@dataclass(frozen=True)
+class Began:
+    """What a run was asked for, and in words what of the project it began with."""
+
+    pipeline: str
+    config: dict[str, Any]
+    words: str
+
+
+def pipeline_folder(run_id: str) -> Path:
+    """The folder of the run of this id: its job's id."""
+    return artifacts() / FOLDER / run_id
+
+
+def results_folder(run_id: str) -> Path:
+    """The folder of the run's last stage, with tables, figures, a report, and what the run made."""
+    return pipeline_folder(run_id) / RESULTS
+
+
+def read_began(run_id: str) -> Began | None:
+    """What the run was asked for; nothing before it has begun."""
+    try:
+        found: dict[str, Any] = json.loads((pipeline_folder(run_id) / BEGAN).read_text())
+    except FileNotFoundError:
+        return None
+    return Began(**found)
+
+
+def read_artifacts(run_id: str) -> list[dict[str, Any]]:
+    """What the run made: kind, title, path in the run's folder, figures; nothing before it has results."""
+    try:
+        found: list[dict[str, Any]] = json.loads((results_folder(run_id) / ARTIFACTS).read_text())
+    except FileNotFoundError:
+        return []
+    return found

@@ -1,0 +1,86 @@
+"""The job `pipeline`: the project's data as files → one durable step for each stage. Nothing of the project changes.
+
+Killed anywhere, it goes on with the stage at hand; stages that are done leave a folder, and are not done again.
+"""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from dbos import DBOS
+
+from db.domain import InputError
+from db.engine import reading
+from db.jobs import PIPELINE
+from db.pipelines import BEGAN, Began, pipeline_folder
+from learner.catalog import PIPELINES
+from learner.experiment.display import grid_bar
+from learner.jobs.pipeline_data import write_data
+from learner.jobs.progress import Reporter
+from learner.jobs.state import database, job_state
+from learner.jobs.takeover import MOST_ATTEMPTS
+from learner.pipelines.pipeline import RESULTS, Run, begin, pipeline_named, read_artifacts, run_stage, shares_before
+
+Files = dict[str, str | None]
+
+
+@DBOS.workflow(name=PIPELINE, max_recovery_attempts=MOST_ATTEMPTS)
+def pipeline(project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> str:
+    """What was made, in words. config: the pipeline's; chosen: what it begins with; both as the catalog has them."""
+    job_id = str(DBOS.workflow_id)
+    with job_state(job_id):
+        files = write_inputs(job_id, project_id, name, config, chosen)
+        for stage in check_inputs(job_id, name, config, files):
+            do_stage(job_id, name, config, files, stage)
+        return tell(job_id, name)
+
+
+@DBOS.step()
+def write_inputs(job_id: str, project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> Files:
+    """The files that the pipeline reads, by the names of its inputs; the run's folder says what they hold."""
+    if name not in PIPELINES:
+        raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
+    folder = pipeline_folder(job_id)
+    with database() as engine, reading(engine) as session:
+        begun = write_data(session, project_id, name, chosen, int(config.get("seed", 0)), folder / "data")
+    (folder / BEGAN).write_text(json.dumps(asdict(Began(name, config, begun.words))))
+    return begun.files
+
+
+@DBOS.step()
+def check_inputs(job_id: str, name: str, config: dict[str, Any], files: Files) -> list[str]:
+    """The names of the stages. Raises InputError for inputs that the pipeline cannot use."""
+    run = _run(job_id, name, config, files)
+    begin(name, run.folder, run.inputs, run.config)
+    return [stage.name for stage in pipeline_named(name).stages]
+
+
+@DBOS.step()
+def do_stage(job_id: str, name: str, config: dict[str, Any], files: Files, stage: str) -> None:
+    """Nothing; the stage's folder is there, whole, and the job's row followed its work."""
+    stages = pipeline_named(name).stages
+    at = [one.name for one in stages].index(stage)
+    share = stages[at].share / sum(one.share for one in stages)
+    with database() as engine, grid_bar() as bar:
+        reporter = Reporter(engine, job_id, shares_before(stages)[at], share)
+
+        def report(words: str, done: float) -> None:
+            told = f"{stage}: {words}" if words else stage
+            reporter(told, done)
+            bar(told, reporter.before + share * done)
+
+        report("", 0.0)
+        run_stage(_run(job_id, name, config, files), stages[at], report)
+
+
+@DBOS.step()
+def tell(job_id: str, name: str) -> str:
+    """What the run made, in words."""
+    made = read_artifacts(pipeline_folder(job_id) / RESULTS)
+    return f"{PIPELINES[name].title}: {', '.join(str(artifact['title']) for artifact in made) or 'results'}"
+
+
+def _run(job_id: str, name: str, config: dict[str, Any], files: Files) -> Run:
+    entry = PIPELINES[name]
+    inputs = entry.inputs.model_validate(files)
+    return Run(pipeline_folder(job_id), inputs, entry.config.model_validate(config))

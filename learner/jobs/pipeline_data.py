@@ -1,0 +1,92 @@
+"""What a pipeline begins with, out of a project: files, and in words what they hold. One function for each pipeline."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from db.domain import InputError, Kind, Side, Split
+from db.items import item_texts
+from db.models import Gold, Item, Project
+from db.seeds import known_pairs, labelled_positives, measuring_positives
+from learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs
+from learner.jobs.experiment_data import write_parquet
+
+Pairs = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The files by the names of the pipeline's inputs, and what they hold in words."""
+
+    files: dict[str, str | None]
+    words: str
+
+
+def write_data(session: Session, project_id: int, name: str, chosen: dict[str, Any], seed: int, folder: Path) -> Begun:
+    """What the pipeline begins with. chosen: as the catalog has it. Raises InputError where the project lacks it."""
+    if name not in WRITERS:
+        raise InputError(f"the pipeline {name} cannot run on a project: run it on files, `python -m learner pipeline`")
+    folder.mkdir(parents=True, exist_ok=True)
+    return WRITERS[name](session, project_id, FROM_PROJECT[name].model_validate(chosen), seed, folder)
+
+
+def _mining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
+    """Inputs of few-shot mining. Ids are the project's item ids; no pair of evaluation items is among seed or gold."""
+    seeds, words = _seeds(session, project_id, chosen, np.random.default_rng(seed))
+    known = [tuple(row) for row in session.execute(known_pairs(project_id))]
+    test = [(left, right) for left, right, _ in session.execute(measuring_positives(project_id))]
+    two_lists = session.get_one(Project, project_id).kind == Kind.BIPARTITE
+    corpora = {"corpus_x": _items(session, project_id, Side.LEFT)}
+    if two_lists:
+        corpora["corpus_y"] = _items(session, project_id, Side.RIGHT)
+    files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in corpora.items()}
+    files["seed_pairs"] = write_parquet(folder / "seed_pairs.parquet", ("x", "y"), _texts(session, seeds))
+    if known:
+        rows = [(str(left), str(right), int(positive)) for left, right, positive in known]
+        files["gold"] = write_parquet(folder / "gold.parquet", ("id1", "id2", "label"), rows)
+    if test:
+        files["test_pairs"] = write_parquet(folder / "test_pairs.parquet", ("x", "y"), _texts(session, test))
+    counts = " and ".join(f"{len(rows):,}" for rows in corpora.values())
+    measured = f"{len(known):,} known pairs measure what is mined, {len(test):,} retrieval."
+    return Begun({name: str(path) for name, path in files.items()}, f"{words} {counts} texts. {measured}")
+
+
+def _seeds(session: Session, project_id: int, chosen: SeedPairs, rng: np.random.Generator) -> tuple[Pairs, str]:
+    """The seed pairs, and which they are. Raises InputError for fewer than two."""
+    labelled: Pairs = [(left, right) for left, right in session.execute(labelled_positives(project_id))]
+    if chosen.source == "labels" or (chosen.source == "labels first" and len(labelled) >= FEWEST):
+        return _enough(labelled, "positive labels"), f"{len(labelled):,} positive labels are the seed."
+    positives = known_pairs(project_id).where(Gold.positive)
+    known: Pairs = [(left, right) for left, right, _ in session.execute(positives)]
+    drawn = rng.permutation(len(known))[: chosen.known]
+    words = f"{len(drawn):,} of {len(known):,} known pairs, drawn at random, are the seed."
+    return _enough([known[at] for at in sorted(drawn)], "known positive pairs"), words
+
+
+def _enough(pairs: Pairs, what: str) -> Pairs:
+    if len(pairs) < FEWEST:
+        raise InputError(
+            f"{len(pairs)} {what} of training items, and at least {FEWEST} are needed: label more pairs, or begin with "
+            "others"
+        )
+    return pairs
+
+
+def _items(session: Session, project_id: int, side: Side) -> list[tuple[str, str]]:
+    """Id and text of the training items of one side."""
+    mine = (Item.project_id == project_id, Item.side == side, Item.split != Split.EVALUATION)
+    rows = session.execute(select(Item.id, Item.text).where(*mine).order_by(Item.id))
+    return [(str(id_), text) for id_, text in rows]
+
+
+def _texts(session: Session, pairs: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
+    texts = item_texts(session, {item for pair in pairs for item in pair})
+    return [(texts[left], texts[right]) for left, right in pairs]
+
+
+WRITERS: dict[str, Callable[[Session, int, Any, int, Path], Begun]] = {"few-shot-mining": _mining}

@@ -1,0 +1,117 @@
+"""The page Pipelines as a person uses it, with the pictures of the documents. The worker's part is written directly."""
+
+from collections.abc import Callable, Iterator
+from itertools import product
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import select
+
+from annotate.labelling import record
+from annotate.mined_sample import put_up
+from annotate.projects import delete_project
+from db.domain import AnswerKind
+from db.engine import reading
+from db.jobs import PIPELINE
+from db.models import Item, Task
+from tests.browser.conftest import App, Desk, settle
+from tests.conftest import ROOT
+from tests.measured import add_job
+from tests.pipelines import finished_run, write_began
+
+NAME = "Example (made-up figures)"
+WIDTHS = {"desktop": 1280, "phone": 390}
+RUN = "run-done"
+
+
+@pytest.fixture
+def desk(app: App, make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    """A project with a run that is done and mined 300 pairs."""
+    monkeypatch.setenv("ALLPAIRS_HOME", str(app.home))
+    questions = [f"How do I replace part {i} of the printer?" for i in range(20)]
+    answers = [f"Open the cover and take out part {i}." for i in range(20)]
+    desk = make_desk(5, texts=questions, right=answers, name=NAME)
+    with reading(desk.engine) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == desk.project_id).order_by(Item.id)).all()
+    pairs = sorted(product(items[:20], items[20:]), key=lambda pair: abs(pair[1] - pair[0] - 20))
+    finished_run(desk.engine, desk.project_id, RUN, pairs[:300])
+    yield desk
+    delete_project(desk.engine, desk.project_id)
+
+
+def address(app: App) -> str:
+    return f"{app.url}/pipelines?project={quote(NAME)}"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("device", ["desktop", "phone"])
+def test_screenshots(page: Page, app: App, desk: Desk, device: str, scheme: str) -> None:
+    add_job(desk.engine, desk.project_id, "run-at-work", kind=PIPELINE, state="running", stage="train: step 140 of 200",
+            fraction=0.38, seconds_left=410.0)  # fmt: skip
+    write_began("run-at-work", "24 positive labels are the seed. 20 and 20 texts.")
+    put_up(desk.engine, desk.project_id, RUN, 0, 60, np.random.default_rng(0))
+    with reading(desk.engine) as session:
+        tasks = session.scalars(select(Task).where(Task.strategy == "mined", Task.project_id == desk.project_id)).all()
+    for task in tasks[:48]:
+        right = task.right_id - task.left_id == 20 or task.id % 3 == 0
+        said = AnswerKind.POSITIVE if right else AnswerKind.NEGATIVE
+        record(desk.engine, desk.project_id, "ann", [{"key": f"m{task.id}", "task_id": task.id, "answer": said}])
+    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    page.set_viewport_size({"width": WIDTHS[device], "height": 1900 if device == "desktop" else 2500})
+    page.goto(address(app))
+    expect(page.get_by_text("Of all 300 mined pairs")).to_be_visible(timeout=30_000)
+    expect(page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg.marks)")).to_have_count(1, timeout=30_000)
+    page.wait_for_timeout(1000)  # the plot is drawn
+    main = page.locator("[data-testid=stMain]")
+    assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "the page is wider than the screen"
+    folder = ROOT / "docs" / "screenshots"
+    folder.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=folder / f"pipelines-{device}-{scheme}.png")
+
+
+def test_a_sample_is_put_up_and_labelled(page: Page, app: App, desk: Desk) -> None:
+    page.goto(address(app))
+    page.get_by_role("button", name="Put up for labelling").click(timeout=30_000)
+    page.get_by_role("spinbutton", name="Pairs to draw").fill("6")
+    page.get_by_role("spinbutton", name="Pairs to draw").press("Enter")
+    page.get_by_role("button", name="Put them up").click()
+    expect(page.get_by_text("0 of 6 drawn pairs are labelled.")).to_be_visible(timeout=15_000)
+    page.goto(desk.url)
+    page.get_by_role("radio", name="Mined sample (6 left)").click(timeout=30_000)
+    expect(page.locator(".counts")).to_have_text("Mined sample: 0 of 6 answered · 0 positive")
+    page.wait_for_timeout(350)  # a pair that took another's place ignores keys for a moment
+    for _ in range(6):
+        page.keyboard.press("1")
+    complete = "The mined sample is complete. The figures are on the page “Pipelines”."
+    expect(page.locator(".empty")).to_contain_text(complete)
+    settle(page, 6)
+    assert desk.labels.count(AnswerKind.POSITIVE) == 6
+    page.get_by_role("link", name="See the figures on the Pipelines page").click()
+    expect(page.get_by_text("Of all 300 mined pairs 100% are right")).to_be_visible(timeout=15_000)
+
+
+def test_the_best_pairs_become_labels_that_answers_lists(page: Page, app: App, desk: Desk) -> None:
+    page.goto(address(app))
+    page.get_by_role("button", name="Use as training pairs").click(timeout=30_000)
+    page.get_by_role("button", name="Make 100 labels").click(timeout=15_000)
+    expect(page.get_by_role("button", name="Take back all 100")).to_be_visible(timeout=15_000)
+    assert [answer.annotator for answer in desk.answers] == ["few-shot-mining"] * 100
+    page.goto(f"{app.url}/answers?project={quote(NAME)}&annotator=few-shot-mining")
+    expect(page.get_by_text("100 answers")).to_be_visible(timeout=15_000)
+
+
+def test_a_run_is_asked_for(page: Page, app: App, desk: Desk) -> None:
+    page.goto(address(app))
+    expect(page.get_by_text("It begins with at least 2 positive pairs")).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Use as training pairs").click()
+    page.get_by_role("button", name="Make 100 labels").click(timeout=15_000)
+    expect(page.get_by_role("button", name="Take back all 100")).to_be_visible(timeout=15_000)
+    page.keyboard.press("Escape")
+    page.get_by_text("New run").click(timeout=15_000)
+    page.get_by_text("Biencoder").click()
+    page.get_by_role("button", name="Start").click()
+    expect(page.get_by_text("waiting for a worker")).to_be_visible(timeout=15_000)
+    page.get_by_role("button", name="Cancel").click()
+    expect(page.get_by_text("waiting for a worker")).to_have_count(0, timeout=15_000)
