@@ -76,10 +76,11 @@ def test_the_form_says_what_fields_mean_and_what_is_wrong(project: int, asked: A
     page = open_page()
     key = f"run_{project}_{NAME}"
     assert page.get_by_key(f"{key}_biencoder_steps").help == (
-        "Training steps (the paper: 100 and 200). (at least 1, at most 100,000)"
+        "Training steps (paper 000: 100 and 200). (at least 1, at most 100,000)"
     )
     assert {"Biencoder", "Margin", "Downstream"} <= {part.label for part in page.expander}
-    assert "The bi-encoder that proposes pairs." in texts(page)
+    assert "Reader" not in {part.label for part in page.expander}  # a project's pairs have no answers
+    assert "The bi-encoder: how texts become vectors, and how it is trained." in texts(page)
     page.get_by_key(f"{key}_biencoder_steps").set_value(0)
     page.get_by_key(f"{key}_downstream_amounts").set_value("0, many").run()
     assert [error.value for error in page.error] == [

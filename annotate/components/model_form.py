@@ -1,7 +1,7 @@
 """A form made from a configuration's model: a widget for each field, an expander for each part."""
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeGuard
 
 import streamlit as st
@@ -11,9 +11,9 @@ from annotate.components.fields import help_of, in_rows, problem_line, widget
 from learner.catalog.section import Section
 
 
-def model_form(model: type[Section], key: str) -> dict[str, Any]:
+def model_form(model: type[Section], key: str, without: Collection[str] = ()) -> dict[str, Any]:
     """What the person has entered, by field; to be checked with `problems`. The model's defaults fill it at first."""
-    fields = model.model_fields
+    fields = {name: field for name, field in model.model_fields.items() if name not in without}
     plain = [name for name in fields if not _is_part(fields[name].annotation)]
     initial = model().model_dump()
 

@@ -11,7 +11,7 @@ from annotate.components.model_form import model_form, problems
 from annotate.wording import literal
 from db.domain import InputError
 from learner.catalog import PIPELINES, PipelineEntry
-from learner.catalog.from_project import FROM_PROJECT
+from learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE
 
 COST = "A run occupies its worker until it is done: start a second worker to go on labelling meanwhile."
 
@@ -35,7 +35,7 @@ def _form(project_id: int, name: str, entry: PipelineEntry) -> None:
     st.caption(inspect.getdoc(FROM_PROJECT[name]) or "")
     chosen = model_form(FROM_PROJECT[name], f"{key}_from")
     st.caption(inspect.getdoc(entry.config) or "")
-    config = model_form(entry.config, key)
+    config = model_form(entry.config, key, ON_FILES_ALONE.get(name, ()))
     wrong = [*problems(FROM_PROJECT[name], chosen), *problems(entry.config, config)]
     for line in wrong:
         st.error(literal(line))

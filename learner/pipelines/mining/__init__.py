@@ -2,9 +2,9 @@
 
 from learner.pipelines.mining.downstream import measure_downstream
 from learner.pipelines.mining.inputs import check_inputs, read_inputs
-from learner.pipelines.mining.propose import encode_lists, propose, train_biencoder
+from learner.pipelines.mining.propose import encode_lists, propose_pairs, train_biencoder
 from learner.pipelines.mining.results import write_results
-from learner.pipelines.mining.sift import rank_again, sift
+from learner.pipelines.mining.sift import rank_again, sift_pairs
 from learner.pipelines.pipeline import RESULTS, Pipeline, Stage
 
 PIPELINE = Pipeline(
@@ -13,8 +13,8 @@ PIPELINE = Pipeline(
         Stage("texts", 0.01, read_inputs),
         Stage("biencoder", 0.15, train_biencoder),
         Stage("vectors", 0.2, encode_lists),
-        Stage("candidates", 0.02, propose),
-        Stage("kept", 0.01, sift),
+        Stage("candidates", 0.02, propose_pairs),
+        Stage("kept", 0.01, sift_pairs),
         Stage("mined", 0.2, rank_again),
         Stage("downstream", 0.4, measure_downstream),
         Stage(RESULTS, 0.01, write_results),

@@ -128,7 +128,7 @@ def _of_rows(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return vectors if len(rows) == len(vectors) else vectors[rows]
 
 
-def propose(run: Run, folder: Path, progress: Progress) -> None:
+def propose_pairs(run: Run, folder: Path, progress: Progress) -> None:
     """Nothing; the folder holds the proposed pairs, the largest margin first."""
     texts = texts_of(run)
     vectors = Vectors(run.of("vectors"))

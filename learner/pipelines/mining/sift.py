@@ -49,7 +49,7 @@ class Proposed:
             return cls(*(arrays[name] for name in ("x", "y", "cos", "margin")))
 
 
-def sift(run: Run, folder: Path, progress: Progress) -> None:
+def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
     """Nothing; the folder holds the pairs that pass all filters, and why each other one does not."""
     texts, proposed = texts_of(run), Proposed.load(run.of("candidates"))
     pairs = list(zip(texts.x.take(proposed.x), texts.y.take(proposed.y), strict=True))
