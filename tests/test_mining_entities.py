@@ -64,6 +64,11 @@ def test_names_of_a_list() -> None:
     ]  # fmt: skip
 
 
+def test_spans_of_the_list_come_first_and_never_overlap() -> None:
+    tagger = PatternTagger(["rain forest", "forest fire", "may"])
+    assert tagged("A “rain forest fire” in may.", tagger) == [("rain forest", "name"), ("may", "name")]
+
+
 pieces = st.sampled_from(
     ["May", "5", "1999", ",", ".", " ", " ", "$", "%", '"', "“", "”", "million", "km", "The", "Oslo", "of", "F.", "\n",
      "’s", "-", "–", "third", "é", "ß"]
