@@ -180,22 +180,22 @@ def test_windows_that_would_stand_still_are_refused() -> None:
 @pytest.mark.timeout(3600)
 def test_the_bundled_encoder_learns_to_answer(real_data: Path) -> None:
     rows = pq.read_table(real_data / "squad" / "dev_part.parquet").to_pylist()
-    titles = sorted({row["title"] for row in rows})
-    held = [row for row in rows if row["title"] in titles[:8]][::20][:60]
-    taught = [row for row in rows if row["title"] not in titles[:8]][::25][:200]
+    short = [row for row in rows if len(row["context"]) < 600]
+    titles = sorted({row["title"] for row in short})[::4]
+    held = [row for row in short if row["title"] in titles][::4][:200]
+    taught = [row for row in short if row["title"] not in titles][::7][:200]
     examples = [Example(r["question"], r["context"], r["answers"][0], r["answer_starts"][0]) for r in taught]
-    settings = ReaderSettings(steps=50, batch_size=16, learning_rate=2e-4)
+    settings = ReaderSettings(steps=70, batch_size=16, learning_rate=2e-4)
 
     def right(reader: SpanReader) -> float:
-        """The share of held-out questions of which an answer shares characters with the span that was found."""
+        """The share of held-out questions whose answer is found to the letter."""
         found = answer(reader, [r["question"] for r in held], [r["context"] for r in held], settings)
-        return float(np.mean([
-            any(a.start < start + len(text) and start < a.start + len(a.text)
-                for text, start in zip(row["answers"], row["answer_starts"], strict=True))
-            for a, row in zip(found, held, strict=True)
-        ]))  # fmt: skip
+        return float(np.mean([a.text in row["answers"] for a, row in zip(found, held, strict=True)]))
 
+    assert (len(held), len(examples)) == (200, 200)
     reader = load_reader(settings.backbone)
     before = right(reader)
     train_reader(reader, examples, settings)
-    assert right(reader) > before + 0.1
+    after = right(reader)
+    print(f"{before=:.3f} {after=:.3f}")
+    assert after > before + 0.03
