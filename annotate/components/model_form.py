@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeGuard
+from zlib import crc32
 
 import streamlit as st
 from pydantic import ValidationError
@@ -11,24 +12,41 @@ from annotate.components.fields import help_of, in_rows, problem_line, widget
 from learner.catalog.section import Section
 
 
-def model_form(model: type[Section], key: str) -> dict[str, Any]:
-    """What the person has entered, by field; to be checked with `problems`. The model's defaults fill it at first."""
-    fields = model.model_fields
+def model_form(model: type[Section], key: str, initial: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What the person has entered, by field; to be checked with `problems`.
+
+    initial: fills the form at first, in place of the model's defaults. Where the model has other defaults for its parts
+    with what is entered above them, the parts have those.
+    """
+    fields, values = model.model_fields, initial or model().model_dump()
     plain = [name for name in fields if not _is_part(fields[name].annotation)]
-    initial = model().model_dump()
 
     def draw(name: str) -> Any:
         field = fields[name]
-        return widget(field.title or title_of(name), field, initial[name], key=f"{key}_{name}", help=help_of(field))
+        return widget(field.title or title_of(name), field, values[name], key=f"{key}_{name}", help=help_of(field))
 
     entered = in_rows(plain, draw)
+    usual = _usual(model, entered) if initial is None else {}
     for name in fields:
         part = fields[name].annotation
         if _is_part(part):
             with st.expander(fields[name].title or title_of(name)):
                 st.caption(inspect.getdoc(part) or "")
-                entered[name] = model_form(part, f"{key}_{name}")
+                entered[name] = model_form(part, f"{key}_{name}{_mark(usual.get(name), values[name])}", usual.get(name))
     return entered
+
+
+def _usual(model: type[Section], entered: Mapping[str, Any]) -> dict[str, Any]:
+    """The model's values where only these are entered; nothing where they are not possible."""
+    try:
+        return model.model_validate(entered).model_dump()
+    except ValidationError:
+        return {}
+
+
+def _mark(usual: Mapping[str, Any] | None, default: Mapping[str, Any]) -> str:
+    """What tells widgets with other first values from those with the defaults: the same key would keep the old ones."""
+    return "" if usual in (None, default) else f"_{crc32(repr(usual).encode()):x}"
 
 
 def problems(model: type[Section], values: Mapping[str, Any]) -> list[str]:
