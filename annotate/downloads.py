@@ -130,8 +130,10 @@ def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Req
     number = request.query_params.get("number", "")
     if not number.isdecimal():
         raise InputError(f"there is no number {number!r} among what a run made; use the links on the page “Pipelines”")
-    path = made(engine, project_id, request.query_params.get("run", ""), int(number)).path
-    return _zipped(path, folder / f"{safe_name(name)}-{path.name}.zip") if path.is_dir() else path
+    found = made(engine, project_id, request.query_params.get("run", ""), int(number))
+    if not found.path.is_dir():
+        return found.path
+    return _zipped(found.path, folder / f"{safe_name(name)}-{found.kind}.zip")
 
 
 def _suffix(request: Request) -> str:

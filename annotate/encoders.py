@@ -1,5 +1,7 @@
 """A bi-encoder that a pipeline trained becomes its project's encoder."""
 
+from pathlib import Path
+
 from sqlalchemy import Engine
 
 from annotate.implications import implications
@@ -20,12 +22,20 @@ def plan_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> t
     Raises InputError where the run made no encoder of that number, or one for each list.
     """
     found = made(engine, project_id, run_id, number)
-    if found.kind != BIENCODER or not any((found.path / name).is_file() for name in LOADS):
+    folders = encoders_in(found.path) if found.kind == BIENCODER else []
+    if len(folders) != 1:
         raise InputError(f"{found.title} is no encoder that a project can use: it needs one for both texts")
     with reading(engine) as session:
         old = Settings.model_validate(live_project(session, project_id).settings)
-    new = old.model_copy(update={"encoder": str(found.path)})
+    new = old.model_copy(update={"encoder": str(folders[0])})
     return new, implications(old, new, situation_of(engine, project_id)) if new != old else []
+
+
+def encoders_in(folder: Path) -> list[Path]:
+    """The folders from which encoders are loaded: this one, else those in it; of two towers there are two."""
+    places = [folder, *sorted(path for path in folder.glob("*") if path.is_dir())]
+    found = [place for place in places if any((place / name).is_file() for name in LOADS)]
+    return [folder] if folder in found else found
 
 
 def use_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> None:

@@ -230,6 +230,17 @@ def test_the_bi_encoder_becomes_the_projects_encoder(engine: Engine, project: in
     assert pipeline_folder("r").is_dir()
 
 
+def test_of_two_towers_there_is_no_encoder_for_both_texts(engine: Engine, project: int, pairs: list[Pair]) -> None:
+    folder = results_folder("r") / "biencoder"
+    (folder / "query").mkdir()
+    (folder / "config.json").rename(folder / "query" / "config.json")
+    assert plan_encoder(engine, project, "r", BIENCODER)[0].encoder == str((folder / "query").resolve())
+    (folder / "passage").mkdir()
+    (folder / "passage" / "modules.json").write_text("[]")
+    with pytest.raises(InputError, match="it needs one for both texts"):
+        plan_encoder(engine, project, "r", BIENCODER)
+
+
 def test_what_is_no_encoder_is_refused(engine: Engine, project: int, pairs: list[Pair]) -> None:
     (results_folder("r") / "biencoder" / "config.json").rename(results_folder("r") / "elsewhere.json")
     for number in (BIENCODER, CROSSENCODER, PAIRS):

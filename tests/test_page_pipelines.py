@@ -1,5 +1,6 @@
 """The page “Pipelines” and its service, without a browser and without a model."""
 
+import inspect
 from functools import partial
 from itertools import combinations
 from pathlib import Path
@@ -75,12 +76,11 @@ def test_a_run_is_asked_for_with_what_the_form_says(project: int, asked: Asked) 
 def test_the_form_says_what_fields_mean_and_what_is_wrong(project: int, asked: Asked) -> None:
     page = open_page()
     key = f"run_{project}_{NAME}"
-    assert page.get_by_key(f"{key}_biencoder_steps").help == (
-        "Training steps (paper 000: 100 and 200). (at least 1, at most 100,000)"
-    )
+    about = type(MiningConfig().biencoder).model_fields["steps"].description
+    assert page.get_by_key(f"{key}_biencoder_steps").help == f"{about} (at least 1, at most 100,000)"
     assert {"Biencoder", "Margin", "Downstream"} <= {part.label for part in page.expander}
     assert "Reader" not in {part.label for part in page.expander}  # a project's pairs have no answers
-    assert "The bi-encoder: how texts become vectors, and how it is trained." in texts(page)
+    assert inspect.getdoc(type(MiningConfig().biencoder)) in texts(page)
     page.get_by_key(f"{key}_biencoder_steps").set_value(0)
     page.get_by_key(f"{key}_downstream_amounts").set_value("0, many").run()
     assert [error.value for error in page.error] == [

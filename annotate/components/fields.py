@@ -67,5 +67,7 @@ def help_of(field: FieldInfo) -> str:
 
 def problem_line(label: str, found: Mapping[str, Any]) -> str:
     """What is wrong with the field of this label, in words, as pydantic found it."""
+    if found["type"] == "value_error":  # what the model itself says of several values at once
+        return f"{label}: {found['ctx']['error']}."
     wanted = re.sub(r"^(Input|String|Value|List) should", "should", found["msg"])
     return f"{label}: {wanted}, not {found['input']!r}."

@@ -14,9 +14,8 @@ from db.engine import reading
 from db.jobs import PIPELINE
 from db.pipelines import BEGAN, Began, pipeline_folder
 from learner.catalog import PIPELINES
-from learner.experiment.display import grid_bar
 from learner.jobs.pipeline_data import write_data
-from learner.jobs.progress import Reporter
+from learner.jobs.progress import reporting
 from learner.jobs.state import database, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
 from learner.pipelines.pipeline import RESULTS, Run, begin, pipeline_named, read_artifacts, run_stage, shares_before
@@ -61,15 +60,12 @@ def do_stage(job_id: str, name: str, config: dict[str, Any], files: Files, stage
     stages = pipeline_named(name).stages
     at = [one.name for one in stages].index(stage)
     share = stages[at].share / sum(one.share for one in stages)
-    with database() as engine, grid_bar() as bar:
-        reporter = Reporter(engine, job_id, shares_before(stages)[at], share)
+    with database() as engine, reporting(engine, job_id, shares_before(stages)[at], share) as tell_row:
 
         def report(words: str, done: float) -> None:
-            told = f"{stage}: {words}" if words else stage
-            reporter(told, done)
-            bar(told, reporter.before + share * done)
+            tell_row(f"{stage}: {words}", done)
 
-        report("", 0.0)
+        tell_row(stage, 0.0)
         run_stage(_run(job_id, name, config, files), stages[at], report)
 
 
