@@ -50,10 +50,11 @@ def main() -> None:
 def expected(size: int, seconds: float) -> str:
     """What the largest measured size lets expect of a million texts and of the paper's corpora, in words."""
     per_pair = seconds / size**2
+    million = per_pair * 1e12 / 3600
     paper = per_pair * PAPER[0] * PAPER[1] / 86_400 / 365
     return (
-        f"At {per_pair * 1e9:.2f} ns a pair a million times a million take {per_pair * 1e12 / 3600:,.0f} hours here, and "
-        f"the paper's 40 million × 550 million {paper:,.0f} years: time grows with the pairs, so that is work for GPUs."
+        f"At {per_pair * 1e9:.2f} ns a pair a million times a million take {million:,.0f} hours here, and the paper's "
+        f"40 million × 550 million {paper:,.0f} years: time grows with the pairs, so that is work for GPUs."
     )
 
 
