@@ -105,10 +105,10 @@ def train_retriever(
     """Nothing; the encoders are trained in place.
 
     Negatives of a pair: the other passages of the step, those of other pairs and wrong or random ones. What is known as
-    right is never a negative.
+    right is never a negative, nor is the query itself.
     """
     rng = np.random.default_rng(seed)
-    step = _Step(retriever, lesson, settings, rng)
+    step = Step(retriever, lesson, settings, rng)
     parameters = [p for encoder in retriever.towers for p in encoder.model.parameters() if p.requires_grad]
     groups = [{"params": parameters, "lr": settings.learning_rate}]
     if beside is not None:
@@ -124,14 +124,16 @@ def train_retriever(
         progress("train", (number + 1) / settings.steps)
 
 
-class _Step:
+class Step:
     """The loss of a step."""
 
     def __init__(
         self, retriever: Retriever, lesson: Lesson, settings: RetrieverSettings, rng: np.random.Generator
     ) -> None:
         self.retriever, self.lesson, self.settings, self.rng = retriever, lesson, settings, rng
-        self.known = set(map(tuple, lesson.pairs.tolist()))
+        row = {text: at for at, text in enumerate(lesson.passages)}
+        own = {(at, row[text]) for at, text in enumerate(lesson.queries) if text in row}
+        self.known = own | set(map(tuple, lesson.pairs.tolist()))
 
     def loss(self, batch: np.ndarray) -> Tensor:
         """The loss of these pairs (positions)."""

@@ -9,7 +9,7 @@ import torch
 from learner.catalog.retrieval import RetrieverSettings
 from learner.pipelines.mining.propose import lesson_of
 from learner.ranks import mean_reciprocal_rank, ranks_of_gold, recall_at
-from learner.retriever import load_retriever, new_retriever, retrieval_loss, train_retriever
+from learner.retriever import Step, load_retriever, new_retriever, retrieval_loss, train_retriever
 from tests.tiny import tiny_encoder
 
 ANIMALS = ("cat", "dog", "cow", "pig", "hen", "fox", "owl", "bee")
@@ -108,6 +108,16 @@ def test_wrong_passages_are_pushed_away(backbone: Path) -> None:
     scores = retriever.query.encode(lesson.queries) @ retriever.passage.encode(lesson.passages).T
     rows = np.arange(2)
     assert (scores[rows, lesson.pairs[:, 1]] > scores[rows, lesson.wrong[:, 0]] + 0.1).all()
+
+
+def test_a_text_is_not_its_own_negative(backbone: Path) -> None:
+    """Pairs both ways, as of one list: each query is a passage of the step too."""
+    pairs = [*PAIRS[:4], *((y, x) for x, y in PAIRS[:4])]
+    wanted = settings(backbone, steps=60, batch_size=8)
+    retriever, lesson = new_retriever(wanted), lesson_of(pairs, [])
+    train_retriever(retriever, lesson, wanted, 0)
+    loss = Step(retriever, lesson, wanted, np.random.default_rng(0)).loss(np.arange(8))
+    assert loss.item() < 0.1  # with itself as a negative at least log 2
 
 
 SCORES = np.array([[3, 1, 2, 0], [1, 1, 1, 0], [0, 5, 1, 2]], dtype=np.float32)

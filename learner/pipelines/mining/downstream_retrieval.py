@@ -38,5 +38,7 @@ class Retrieval:
         added = zip(texts.x.take(rows[:, 0]), texts.y.take(rows[:, 1]), strict=True)
         others = sample(texts.y, RANDOM_TEXTS, np.random.default_rng([seed, 3]))
         retriever = new_retriever(self.settings)
-        train_retriever(retriever, lesson_of([*texts.seeds.pairs, *added], others), self.settings, seed, progress)
+        train_retriever(
+            retriever, lesson_of(texts.directed([*texts.seeds.pairs, *added]), others), self.settings, seed, progress
+        )
         return retriever

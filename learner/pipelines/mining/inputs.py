@@ -1,6 +1,7 @@
 """The first stage: what the inputs hold, checked, as files that the other stages read."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -59,6 +60,10 @@ class Texts:
     def seeds(self) -> SeedPairs:
         """The seed pairs."""
         return SeedPairs([(x, y) for x, y in json.loads((self.folder / SEEDS).read_text())], self.one_list)
+
+    def directed(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """The pairs as they are learned: of one list, where their order tells nothing, each also the other way."""
+        return [*pairs, *((y, x) for x, y in pairs)] if self.one_list else list(pairs)
 
     @cached_property
     def asked(self) -> list[Asked]:

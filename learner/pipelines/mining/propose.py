@@ -35,7 +35,7 @@ def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
         size, longest = config.biencoder.batch_size, config.biencoder.max_length
         beside = TextClassifier(encoder, seeds, others[config.classifier.side], config.classifier, size, longest)
     wrong = wrong_of(run, texts, SYNTHETIC, rng)
-    lesson = lesson_of(texts.seeds.pairs, others["y"], wrong)
+    lesson = lesson_of(texts.directed(texts.seeds.pairs), others["y"], wrong)
     train_retriever(retriever, lesson, config.biencoder, config.seed, progress, beside)
     retriever.save(folder / RETRIEVER)
     if beside is not None:

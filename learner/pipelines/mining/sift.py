@@ -120,7 +120,7 @@ def _contrasts(run: Run, texts: Texts, k: int) -> tuple[list[str], np.ndarray, n
 def _found(run: Run, texts: Texts, k: int) -> list[list[str]]:
     """For each seed pair k texts that the bi-encoder finds for its first one, without those that are right."""
     right: dict[str, set[str]] = {}  # by first text, which is not its own second one
-    for x, y in texts.seeds.pairs:
+    for x, y in texts.directed(texts.seeds.pairs):
         right.setdefault(identity(x), {identity(x)}).add(identity(y))
     queries = load_retriever(run.of("biencoder") / RETRIEVER).query.encode([x for x, _ in texts.seeds.pairs])
     found, _ = neighbours(queries, Vectors(run.of("vectors")).y, k + max(map(len, right.values())))
