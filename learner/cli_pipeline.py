@@ -23,7 +23,7 @@ def pipeline(
 
     Each stage leaves a folder below OUT, and is not done again; OUT/results holds tables/, figures/ and report.md.
 
-    Example: python -m learner pipeline few-shot-mining --config docs/examples/mining.toml --out out/mining
+    Example: python -m learner pipeline few-shot-mining --config docs/examples/pipelines/mining.toml --out out/mining
     """
     inputs, wanted = read_spec(name, config)
     run = begin(name, out.resolve(), inputs, wanted)

@@ -1,4 +1,4 @@
-"""The configurations that the documentation names can be read, and name what they read."""
+"""The configurations of pipelines that the documentation names can be read."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from learner.pipelines.spec import read_spec
 from tests.conftest import ROOT
 
-MINING = sorted((ROOT / "docs" / "examples").glob("mining*.toml"))
+MINING = sorted((ROOT / "docs" / "examples" / "pipelines").glob("mining*.toml"))
 
 
 @pytest.mark.parametrize("path", MINING, ids=lambda path: path.name)
