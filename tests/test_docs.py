@@ -1,17 +1,19 @@
 """The documents say what is true: commands, strategies, requirements, links."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from annotate.__main__ import app as annotate_app
 from db.domain import Settings
 from learner.catalog import STRATEGIES
+from learner.cli import app as learner_app
 from scripts import reference
 from tests.conftest import ROOT
 
+APPS = {"annotate": annotate_app, "learner": learner_app}
 README = (ROOT / "README.md").read_text()
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -85,7 +87,7 @@ def test_every_command_of_the_readme_exists(module: str) -> None:
     assert options
     for command, named in options.items():
         name = [word for word in command if word != "FILE"]
-        run = subprocess.run([sys.executable, "-m", module, *name, "--help"], capture_output=True, text=True, cwd=ROOT)
-        assert run.returncode == 0, run.stderr
-        assert all(option in run.stdout for option in named), (name, named, run.stdout)
-        assert "Example:" in run.stdout
+        run = CliRunner().invoke(APPS[module], [*name, "--help"])
+        assert run.exit_code == 0, run.output
+        assert all(option in run.output for option in named), (name, named, run.output)
+        assert "Example:" in run.output
