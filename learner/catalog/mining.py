@@ -90,8 +90,10 @@ class Downstream(Section):
     """What the mined pairs are good for: retrieval or reading, trained with them and without, at equal counts."""
 
     amounts: list[int] = Field(
-        [0, 100, 500], min_length=1, max_length=20, description="Numbers of mined pairs that are added to the seed."
-    )
+        [], max_length=20,
+        description="Numbers of mined pairs that are added to the seed (500, say): for each a model is trained and "
+        "measured, which takes longer than all the rest. Empty: none.",
+    )  # fmt: skip
     seeds: int = Field(1, ge=1, le=20, description="Repetitions; two or more give intervals.")
     steps: int = Field(200, ge=1, le=100_000, description="Training steps of each retriever.")
 

@@ -22,10 +22,10 @@ SEED_ONLY, BIENCODER, FULL, GOLD = "seed only", "bi-encoder", "full", "gold"
 
 
 def measure_downstream(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds one row for each method, amount and seed; none where there are no test pairs."""
+    """Nothing; the folder holds one row for each method, amount and seed, if any are asked for."""
     texts, path = texts_of(run), folder / FIGURES
     path.touch()
-    if not texts.test:
+    if not texts.test or not run.config.downstream.amounts:
         return
     task = Reading(run.config, texts) if texts.asked else Retrieval(run.config, texts)
     wanted = [(seed, *one) for seed in range(run.config.downstream.seeds) for one in _lessons(run, texts, seed)]
