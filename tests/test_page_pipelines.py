@@ -78,13 +78,13 @@ def test_the_form_says_what_fields_mean_and_what_is_wrong(project: int, asked: A
     key = f"run_{project}_{NAME}"
     about = type(MiningConfig().biencoder).model_fields["steps"].description
     assert page.get_by_key(f"{key}_biencoder_steps").help == f"{about} (at least 1, at most 100,000)"
-    assert {"Biencoder", "Margin", "Downstream"} <= {part.label for part in page.expander}
+    assert {"Bi-encoder", "Margin", "Downstream"} <= {part.label for part in page.expander}
     assert "Reader" not in {part.label for part in page.expander}  # a project's pairs have no answers
     assert inspect.getdoc(type(MiningConfig().biencoder)) in texts(page)
     page.get_by_key(f"{key}_biencoder_steps").set_value(0)
     page.get_by_key(f"{key}_downstream_amounts").set_value("0, many").run()
     assert [error.value for error in page.error] == [
-        "Biencoder, Steps: should be greater than or equal to 1, not 0\\.",
+        "Bi\\-encoder, Steps: should be greater than or equal to 1, not 0\\.",
         "Downstream, Amounts, value 2: should be a valid integer, unable to parse string as an integer, not 'many'\\.",
     ]
     assert page.button(key=f"{key}_start").disabled

@@ -69,7 +69,9 @@ class Filters(Section):
 class Crossencoder(Section):
     """The cross-encoder that reads both texts of a proposed pair, and ranks again."""
 
-    use: bool = Field(True, description="Rank by a cross-encoder; without it the margin's order stays.")
+    use: bool = Field(
+        True, title="Rank again", description="Rank by a cross-encoder; without it the margin's order stays."
+    )
     backbone: str = Field(
         "all-MiniLM-L6-v2", min_length=1,
         description="A cross-encoder's body: a Hugging Face name (the paper: facebook/bart-large), or a folder.",
@@ -128,11 +130,11 @@ class MiningConfig(Section):
     )  # fmt: skip
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random.")
     wanted: int = Field(500, ge=1, le=1_000_000, description="Mined pairs that are kept, the best first.")
-    biencoder: RetrieverSettings = Field(default_factory=RetrieverSettings)
+    biencoder: RetrieverSettings = Field(default_factory=RetrieverSettings, title="Bi-encoder")
     classifier: Classifier = Field(default_factory=Classifier)
     margin: Margin = Field(default_factory=Margin)
     filters: Filters = Field(default_factory=Filters)
-    crossencoder: Crossencoder = Field(default_factory=Crossencoder)
+    crossencoder: Crossencoder = Field(default_factory=Crossencoder, title="Cross-encoder")
     downstream: Downstream = Field(default_factory=Downstream)
     reader: ReaderSettings = Field(default_factory=ReaderSettings)
 

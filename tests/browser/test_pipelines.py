@@ -110,7 +110,7 @@ def test_a_run_is_asked_for(page: Page, app: App, desk: Desk) -> None:
     expect(page.get_by_role("button", name="Take back all 100")).to_be_visible(timeout=15_000)
     page.keyboard.press("Escape")
     page.get_by_text("New run").click(timeout=15_000)
-    page.get_by_text("Biencoder").click()
+    page.locator("summary", has_text="Bi-encoder").click()
     page.get_by_role("button", name="Start").click()
     expect(page.get_by_text("waiting for a worker")).to_be_visible(timeout=15_000)
     page.get_by_role("button", name="Cancel").click()
