@@ -115,9 +115,9 @@ def _cost(cost: Cost) -> str:
     return f"{cost.labels:,}" + ("" if cost.share is None else f" (× {cost.share:.2f})")
 
 
-def grid(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """A Markdown table whose columns but the first stand on the right."""
-    rule = ["---", *["---:"] * (len(header) - 1)]
+def grid(header: Sequence[str], body: Sequence[Sequence[str]], numbers: bool = True) -> str:
+    """A Markdown table whose columns but the first stand on the right where they are numbers."""
+    rule = ["---", *["---:" if numbers else "---"] * (len(header) - 1)]
     return "".join(f"| {' | '.join(cells)} |\n" for cells in (header, rule, *body))
 
 

@@ -143,9 +143,12 @@ def _side_by_side(report: Report, texts: Texts, kept: Proposed, orders: dict[str
         best = kept.take(order[:BEST])
         for rank, (x, y) in enumerate(zip(texts.x.take(best.x), texts.y.take(best.y), strict=True), 1):
             rows.append({"model": model, "rank": rank, "x": x, "y": y})
-    body = [[f"{row['model']}, {row['rank']}", _cell(row["x"]), _cell(row["y"])] for row in rows]
-    if rows:
-        report.table("best", "The best pairs of each model", rows, grid(["", "first text", "second text"], body))
+    if not rows:
+        return
+    cells = {(row["model"], row["rank"]): f"{_cell(row['x'])} ↔ {_cell(row['y'])}" for row in rows}
+    ranks = range(1, rows[-1]["rank"] + 1)
+    body = [[f"{rank}", *(cells[model, rank] for model in orders)] for rank in ranks]
+    report.table("best", "The best pairs of each model", rows, grid(["rank", *orders], body, numbers=False))
 
 
 def _cell(text: str) -> str:
