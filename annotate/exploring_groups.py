@@ -13,10 +13,10 @@ from sqlalchemy.orm import Session
 from annotate.exploring import Scored
 from annotate.labelling import ask_if_due
 from annotate.picking import why_not
-from db.answers import answered_at_once, last_key, store_answers
+from db.answers import answer_at_once, answered_at_once, last_key
 from db.domain import AnswerKind, InputError, Kind
 from db.engine import reading, writing
-from db.models import Project, now
+from db.models import Project
 from db.pairs import Pair, items_of, labels_of, left_items
 
 MOST_PAIRS = 1_000  # that one act answers
@@ -119,7 +119,7 @@ def answer_group(engine: Engine, project_id: int, annotator: str, items: list[in
         pairs = _open_pairs(session, project_id, items)
         if not pairs:
             raise InputError("its pairs are labelled already, or kept for measuring")
-        _store(session, project_id, annotator, pairs, AnswerKind.POSITIVE, act)
+        answer_at_once(session, project_id, annotator, pairs, AnswerKind.POSITIVE, act)
     ask_if_due(engine, project_id, news=True)
     return len(pairs)
 
@@ -139,13 +139,4 @@ def undo(engine: Engine, project_id: int, annotator: str, act: str) -> None:
     """Nothing; the answers of the act that this annotator has not changed since are taken back."""
     with writing(engine) as session:
         pairs = answered_at_once(session, project_id, annotator, act)
-        _store(session, project_id, annotator, pairs, AnswerKind.RETRACT, act.replace(ACT, UNDO, 1))
-
-
-def _store(session: Session, project_id: int, annotator: str, pairs: list[Pair], answer: AnswerKind, act: str) -> None:
-    at = now()
-    store_answers(session, [
-        {"project_id": project_id, "left_id": left, "right_id": right, "annotator": annotator, "answer": answer,
-         "key": f"{act}-{place}", "created_at": at}
-        for place, (left, right) in enumerate(pairs)
-    ])  # fmt: skip
+        answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, act.replace(ACT, UNDO, 1))

@@ -13,11 +13,10 @@ from sqlalchemy.orm import Session
 from annotate.labelling import ask_if_due
 from annotate.picking import why_not
 from annotate.pipelines import made
-from db.answers import answered_at_once, store_answers
+from db.answers import answer_at_once, answered_at_once
 from db.domain import AnswerKind, InputError, Kind
 from db.engine import reading, writing
 from db.mined import BEGINNING, UNDO, sampled
-from db.models import now
 from db.pairs import Pair, labels_of, splits_of
 from db.pipelines import read_began
 from db.projects import live_project
@@ -126,7 +125,9 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
         use = _use(session, project_id, pairs)
         if not use.new:
             raise InputError("all of these pairs are labelled already, or are in a sample for labelling")
-        store(session, project_id, annotator, use.new, AnswerKind.POSITIVE, f"{BEGINNING}{run_id}-{uuid4().hex[:8]}")
+        answer_at_once(
+            session, project_id, annotator, use.new, AnswerKind.POSITIVE, f"{BEGINNING}{run_id}-{uuid4().hex[:8]}"
+        )
     ask_if_due(engine, project_id, news=True)
     return len(use.new)
 
@@ -142,15 +143,5 @@ def take_back(engine: Engine, project_id: int, run_id: str) -> int:
     annotator = annotator_of(run_id)
     with writing(engine) as session:
         pairs = answered_at_once(session, project_id, annotator, f"{BEGINNING}{run_id}-")
-        store(session, project_id, annotator, pairs, AnswerKind.RETRACT, f"{UNDO}{run_id}-{uuid4().hex[:8]}")
+        answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, f"{UNDO}{run_id}-{uuid4().hex[:8]}")
     return len(pairs)
-
-
-def store(session: Session, project_id: int, annotator: str, pairs: list[Pair], answer: AnswerKind, act: str) -> None:
-    """Nothing; the annotator has answered so to each pair. act: begins the keys of the answers."""
-    at = now()
-    store_answers(session, [
-        {"project_id": project_id, "left_id": left, "right_id": right, "annotator": annotator, "answer": answer,
-         "key": f"{act}-{place}", "created_at": at}
-        for place, (left, right) in enumerate(pairs)
-    ])  # fmt: skip

@@ -8,8 +8,9 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from annotate.jobs import AUDIT, CORRECTION, require_no_sitting
-from annotate.mined import Mined, check_items, mined_pairs, store
+from annotate.mined import Mined, check_items, mined_pairs
 from annotate.precision import Band, allocate, ranks
+from db.answers import answer_at_once
 from db.domain import AnswerKind, DesignKind, InputError
 from db.engine import reading, writing
 from db.jobs import open_job
@@ -71,7 +72,7 @@ def _ask_again(session: Session, project_id: int, pairs: list[Pair]) -> None:
     own = own_labels(session, project_id, pairs)
     for annotator in set(own.values()):
         again = [pair for pair, who in own.items() if who == annotator]
-        store(session, project_id, annotator, again, AnswerKind.RETRACT, f"{UNDO}{uuid4().hex}")
+        answer_at_once(session, project_id, annotator, again, AnswerKind.RETRACT, f"{UNDO}{uuid4().hex}")
 
 
 def _design(session: Session, project_id: int, details: dict[str, Any], strata: list[list[Mined]]) -> Design:

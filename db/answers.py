@@ -10,7 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
 from db.domain import AnswerKind, Purpose
-from db.models import Answer, Item, PairLabel, Task
+from db.models import Answer, Item, PairLabel, Task, now
 
 
 @dataclass(frozen=True)
@@ -179,3 +179,15 @@ def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     # Two tabs may replay the same answers at once; where the database lets both write, the second must not fail.
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     session.execute(dialect.insert(Answer).on_conflict_do_nothing(index_elements=["key"]), rows)
+
+
+def answer_at_once(
+    session: Session, project_id: int, annotator: str, pairs: Sequence[tuple[int, int]], answer: AnswerKind, act: str
+) -> None:
+    """Nothing; the annotator has answered so to each pair. act: begins the keys of the answers."""
+    at = now()
+    store_answers(session, [
+        {"project_id": project_id, "left_id": left, "right_id": right, "annotator": annotator, "answer": answer,
+         "key": f"{act}-{place}", "created_at": at}
+        for place, (left, right) in enumerate(pairs)
+    ])  # fmt: skip

@@ -13,7 +13,7 @@ from db.domain import InputError
 from learner.catalog.mining import MiningConfig
 from learner.cli import app
 from learner.pipelines.mining.inputs import texts_of
-from learner.pipelines.mining.sift import Proposed
+from learner.pipelines.mining.margin import Candidates
 from learner.pipelines.pipeline import RESULTS, Run, begin, read_artifacts, run_pipeline
 from learner.pipelines.spec import make_spec
 from tests.tiny import tiny_encoder
@@ -105,7 +105,7 @@ def rows(run: Run, name: str) -> list[dict[str, Any]]:
 
 def all_mined(run: Run) -> list[dict[str, str]]:
     """The ids of all pairs that passed the filters."""
-    texts, kept = texts_of(run), Proposed.load(run.of("kept"))
+    texts, kept = texts_of(run), Candidates.load(run.of("kept") / "pairs.npz")
     ids = zip(texts.x.take(kept.x, "id"), texts.y.take(kept.y, "id"), strict=True)
     return [{"x_id": x, "y_id": y} for x, y in ids]
 
@@ -178,6 +178,7 @@ BAD = {
     ),
     "no such column": ({"corpus_x": "seed.csv"}, {}, "seed.csv, row 1, column 'id': no such column"),
     "no dates": ({}, {"filters": {"same_date": "month"}}, "x.csv, row 1, column 'date': no such column"),
+    "no model": ({"corpus_y": "y.csv"}, {"crossencoder": {"backbone": "./none"}}, r"there is no folder \./none"),
     "towers": ({}, {"biencoder": {"towers": 2}}, "two encoders need two lists"),
 }
 

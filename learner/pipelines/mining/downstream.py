@@ -14,7 +14,8 @@ from db.domain import Progress
 from learner.pipelines.mining.downstream_reading import Reading
 from learner.pipelines.mining.downstream_retrieval import Retrieval
 from learner.pipelines.mining.inputs import Texts, texts_of
-from learner.pipelines.mining.sift import Proposed
+from learner.pipelines.mining.margin import Candidates
+from learner.pipelines.mining.propose import PAIRS
 from learner.pipelines.pipeline import Run
 
 FIGURES = "figures.jsonl"
@@ -41,7 +42,7 @@ def measure_downstream(run: Run, folder: Path, progress: Progress) -> None:
 
 def _lessons(run: Run, texts: Texts, seed: int) -> Iterator[tuple[str, np.ndarray]]:
     """Method and added pairs (n, 2), as rows, of each training; an amount that a method does not have is left out."""
-    kept = Proposed.load(run.of("kept"))
+    kept = Candidates.load(run.of("kept") / PAIRS)
     with np.load(run.of("mined") / "order.npz") as stored:
         order, scored = stored["order"], len(stored["score"]) > 0
     pairs = np.column_stack([kept.x, kept.y])

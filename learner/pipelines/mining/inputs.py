@@ -103,7 +103,12 @@ def check_inputs(run: Run) -> None:
     inputs, config = run.inputs, run.config
     if inputs.corpus_y is None and config.biencoder.towers == 2:
         raise InputError("biencoder.towers: two encoders need two lists, and there is one: choose 1")
+    for backbone in (config.biencoder.backbone, config.crossencoder.backbone, config.reader.backbone):
+        if backbone.startswith(("/", ".", "~")) and not Path(backbone).expanduser().is_dir():
+            raise InputError(f"there is no folder {backbone}: name a model's folder, or a model of the hub")
     reading = config.task == READING
+    if reading:
+        tagger_of(config)
     if reading and inputs.corpus_y is None:
         raise InputError("inputs.corpus_y: reading comprehension needs passages as the second list; name their file")
     dated = [DATE] if config.filters.same_date != "no" else []

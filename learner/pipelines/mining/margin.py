@@ -5,6 +5,7 @@ retrieval modes these are; paper 000, section 3, mines with the ratio.
 """
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -38,6 +39,16 @@ class Candidates:
     def take(self, chosen: np.ndarray) -> "Candidates":
         """The pairs at those positions (or where a mask is true), in that order."""
         return Candidates(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
+    def save(self, path: Path) -> None:
+        """Nothing; the file holds the arrays by their names."""
+        np.savez(path, **{field.name: getattr(self, field.name) for field in fields(self)})
+
+    @classmethod
+    def load(cls, path: Path) -> "Candidates":
+        """What `save` wrote."""
+        with np.load(path) as arrays:
+            return cls(*(arrays[field.name] for field in fields(cls)))
 
 
 def mine(

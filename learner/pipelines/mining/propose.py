@@ -1,6 +1,7 @@
 """The stages that propose pairs: a bi-encoder learned on the seed pairs, vectors of all texts, and their margins."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from learner.pipelines.mining.texts import CHUNK, TEXT, TextList
 from learner.pipelines.pipeline import Run
 from learner.retriever import Lesson, Retriever, load_retriever, new_retriever, train_retriever
 
-RETRIEVER = "model"
+RETRIEVER, PAIRS = "model", "pairs.npz"
 RANDOM_TEXTS = 20_000  # from which random negatives are drawn
 SYNTHETIC = 8  # wrong second texts that are made for each seed pair, where the task knows how
 ENCODED = 0.95  # of a stage's work that encodes both lists
@@ -134,7 +135,4 @@ def propose_pairs(run: Run, folder: Path, progress: Progress) -> None:
     vectors = Vectors(run.of("vectors"))
     x, y = vectors.kept()
     found = mine(x, None if texts.one_list else y, run.config.margin, progress)
-    np.savez(
-        folder / "pairs.npz", x=vectors.x_rows[found.x], y=vectors.y_rows[found.y], cos=found.cos, margin=found.margin,
-        rank_forward=found.rank_forward, rank_backward=found.rank_backward,
-    )  # fmt: skip
+    replace(found, x=vectors.x_rows[found.x], y=vectors.y_rows[found.y]).save(folder / PAIRS)

@@ -16,8 +16,9 @@ from learner.experiment.results import mean_of
 from learner.experiment.writing import grid, mean_cells, written
 from learner.pipelines.mining.downstream import FIGURES
 from learner.pipelines.mining.inputs import Texts, texts_of
-from learner.pipelines.mining.propose import RETRIEVER, Vectors
-from learner.pipelines.mining.sift import COUNTS, CROSSENCODER, MINED, Proposed
+from learner.pipelines.mining.margin import Candidates
+from learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors
+from learner.pipelines.mining.sift import COUNTS, CROSSENCODER, MINED
 from learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from learner.pipelines.report import Report
 from learner.text_metrics import METRICS
@@ -29,22 +30,20 @@ TITLES = {"recall_at_1": "Recall at 1", "recall_at_10": "Recall at 10", "mrr": "
 }
 BEST = 10  # pairs that stand beside each other
 LONGEST = 160  # characters of a text in a table
-HOW = (
-    "Few-shot mining (paper 000). Precision counts known pairs alone: a right pair that nobody has listed counts as "
-    "wrong, so it is a lower bound; its interval is Wilson's, 95%. Recall at k: the share of test queries whose "
-    "passage is among the k nearest of all passages; means over seeds, ± half of Student's 95% interval (none for one "
-    "seed)."
+PRECISION = (
+    "Precision counts known pairs alone: a right pair that nobody has listed counts as wrong, so it is a lower bound; its "
+    "interval is Wilson's, 95%."
 )
+DOWNSTREAM = "Means over seeds, ± half of Student's 95% interval (none for one seed), on the test pairs."
 
 
 def write_results(run: Run, folder: Path, progress: Progress) -> None:
     """Nothing; the folder holds tables/, figures/, report.md and artifacts.json."""
     texts = texts_of(run)
-    report = Report(folder, "Few-shot mining")
-    report.text(HOW)
+    report = Report(folder, "Few-shot mining (paper 000)")
     _counts(report, run, texts)
     orders = _orders(run)
-    kept = Proposed.load(run.of("kept"))
+    kept = Candidates.load(run.of("kept") / PAIRS)
     if texts.gold is not None:
         _precision(report, texts, kept, orders)
     _downstream(report, run)
@@ -63,12 +62,15 @@ def _orders(run: Run) -> dict[str, np.ndarray]:
 def _counts(report: Report, run: Run, texts: Texts) -> None:
     counts = json.loads((run.of("kept") / COUNTS).read_text())
     vectors = Vectors(run.of("vectors"))
+    sorted_out = [
+        ("first texts that the classifier keeps", len(vectors.x_rows)),
+        ("second texts that the classifier keeps", len(vectors.y_rows)),
+    ]
     rows = [
         ("seed pairs", len(texts.seeds.pairs)),
         ("first texts", len(texts.x)),
         ("second texts", len(texts.y)),
-        ("first texts that the classifier keeps", len(vectors.x_rows)),
-        ("second texts that the classifier keeps", len(vectors.y_rows)),
+        *(sorted_out if run.config.classifier.side != "none" else ()),
         ("pairs proposed", counts["proposed"]),
         *((f"dropped: {reason}", n) for reason, n in counts["dropped"].items()),
         ("pairs left", counts["kept"]),
@@ -78,7 +80,7 @@ def _counts(report: Report, run: Run, texts: Texts) -> None:
     report.table("counts", "From texts to pairs", [{"what": what, "n": n} for what, n in rows], grid(["", "n"], body))
 
 
-def _precision(report: Report, texts: Texts, kept: Proposed, orders: dict[str, np.ndarray]) -> None:
+def _precision(report: Report, texts: Texts, kept: Candidates, orders: dict[str, np.ndarray]) -> None:
     right = np.array(
         [pair in texts.positives for pair in zip(kept.x.tolist(), kept.y.tolist(), strict=True)], dtype=bool
     )
@@ -87,6 +89,7 @@ def _precision(report: Report, texts: Texts, kept: Proposed, orders: dict[str, n
     body = [[f"{row['model']}, first {row['pairs']:,}", *(f"{row[name]:.3f}" for name in ("precision", "low", "high"))]
             for row in rows]  # fmt: skip
     title = "Precision of the mined pairs"
+    report.text(PRECISION)
     report.table("precision", title, rows, grid(["", "precision", "low", "high"], body))
     if rows:
         words = "; ".join(f"{row['model']} {row['precision']:.2f} of the first {row['pairs']:,}" for row in rows)
@@ -113,6 +116,7 @@ def _downstream(report: Report, run: Run) -> None:
         rows.append({"method": method, "added": amount, "seeds": len(mine), **cells})
         body.append([method, f"{amount:,}", *(written(mean, False) for mean in means.values())])
     title = "A model that learned from the pairs"
+    report.text(DOWNSTREAM)
     header = ["", "pairs added", *(TITLES[name] for name in measures)]
     report.table("downstream", title, rows, grid(header, body))
     first = measures[0]
@@ -136,7 +140,7 @@ def _curve(rows: Sequence[dict[str, Any]], x: str, y: str, by: str, title: str) 
     return alt.layer(*bars, line).properties(height=HEIGHT)
 
 
-def _side_by_side(report: Report, texts: Texts, kept: Proposed, orders: dict[str, np.ndarray]) -> None:
+def _side_by_side(report: Report, texts: Texts, kept: Candidates, orders: dict[str, np.ndarray]) -> None:
     """The paper's Table 3: the best pairs of each model."""
     rows: list[dict[str, Any]] = []
     for model, order in orders.items():

@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -14,7 +13,8 @@ from db.domain import InputError, Progress
 from learner.pipelines.mining.crossencoder import train_crossencoder
 from learner.pipelines.mining.filters import read_date, reasons, reasons_of_answers
 from learner.pipelines.mining.inputs import Texts, texts_of
-from learner.pipelines.mining.propose import RETRIEVER, Vectors, wrong_of
+from learner.pipelines.mining.margin import Candidates
+from learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors, wrong_of
 from learner.pipelines.mining.reading import ANSWER, PASSAGE
 from learner.pipelines.mining.shards import neighbours
 from learner.pipelines.mining.texts import DATE, ID
@@ -26,39 +26,16 @@ CROSSENCODER, MINED, DROPPED, COUNTS = "model", "mined.jsonl", "dropped.jsonl", 
 TRAIN = 0.4  # of the stage's work
 
 
-@dataclass(frozen=True)
-class Proposed:
-    """Pairs by row, the largest margin first, with what the bi-encoder says of them: arrays of one length."""
-
-    x: np.ndarray
-    y: np.ndarray
-    cos: np.ndarray
-    margin: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.x)
-
-    def take(self, chosen: np.ndarray) -> "Proposed":
-        """The pairs at those positions, in that order."""
-        return Proposed(self.x[chosen], self.y[chosen], self.cos[chosen], self.margin[chosen])
-
-    @classmethod
-    def load(cls, folder: Path) -> "Proposed":
-        """The pairs that a stage left."""
-        with np.load(folder / "pairs.npz") as arrays:
-            return cls(*(arrays[name] for name in ("x", "y", "cos", "margin")))
-
-
 def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
     """Nothing; the folder holds the pairs that pass all filters, and why each other one does not."""
-    texts, proposed = texts_of(run), Proposed.load(run.of("candidates"))
+    texts, proposed = texts_of(run), Candidates.load(run.of("candidates") / PAIRS)
     pairs = list(zip(texts.x.take(proposed.x), texts.y.take(proposed.y), strict=True))
     why = reasons(pairs, run.config.filters, texts.seeds, _dates(run, texts, proposed))
     if texts.asked:
         answers = zip((x for x, _ in pairs), texts.y.take(proposed.y, ANSWER), strict=True)
         why = [one or other for one, other in zip(why, reasons_of_answers(answers), strict=True)]
     kept = proposed.take(np.flatnonzero([reason is None for reason in why]))
-    np.savez(folder / "pairs.npz", x=kept.x, y=kept.y, cos=kept.cos, margin=kept.margin)
+    kept.save(folder / PAIRS)
     ids = zip(texts.x.take(proposed.x, ID), texts.y.take(proposed.y, ID), strict=True)
     with (folder / DROPPED).open("w") as file:
         for (x, y), reason in zip(ids, why, strict=True):
@@ -68,7 +45,7 @@ def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
     (folder / COUNTS).write_text(json.dumps({"proposed": len(why), "kept": len(kept), "dropped": counted}))
 
 
-def _dates(run: Run, texts: Texts, pairs: Proposed) -> list[tuple[date, date]] | None:
+def _dates(run: Run, texts: Texts, pairs: Candidates) -> list[tuple[date, date]] | None:
     """The days of each pair's texts, where they count."""
     if run.config.filters.same_date == "no":
         return None
@@ -78,7 +55,7 @@ def _dates(run: Run, texts: Texts, pairs: Proposed) -> list[tuple[date, date]] |
 
 def rank_again(run: Run, folder: Path, progress: Progress) -> None:
     """Nothing; the folder holds the mined pairs in their last order, and the cross-encoder where one is used."""
-    texts, kept = texts_of(run), Proposed.load(run.of("kept"))
+    texts, kept = texts_of(run), Candidates.load(run.of("kept") / PAIRS)
     score = None
     if run.config.crossencoder.use and len(kept):
         score = _cross_scores(run, folder, kept, progress)
@@ -87,7 +64,7 @@ def rank_again(run: Run, folder: Path, progress: Progress) -> None:
     write_pairs(folder / MINED, texts, kept, order[: run.config.wanted], score)
 
 
-def _cross_scores(run: Run, folder: Path, kept: Proposed, progress: Progress) -> np.ndarray:
+def _cross_scores(run: Run, folder: Path, kept: Candidates, progress: Progress) -> np.ndarray:
     """The cross-encoder's score of each kept pair, (n,) float32; the model is saved."""
     texts, settings = texts_of(run), run.config.crossencoder
     rows, right, wrong = _contrasts(run, texts, settings.negatives)
@@ -134,12 +111,13 @@ def _found(run: Run, texts: Texts, k: int) -> list[list[str]]:
     return wrong
 
 
-def write_pairs(path: Path, texts: Texts, pairs: Proposed, order: np.ndarray, score: np.ndarray | None) -> None:
+def write_pairs(path: Path, texts: Texts, pairs: Candidates, order: np.ndarray, score: np.ndarray | None) -> None:
     """Nothing; the file holds the pairs at these positions as JSON Lines, ranked."""
     chosen = pairs.take(order)
     columns = {
         "x_id": texts.x.take(chosen.x, ID), "y_id": texts.y.take(chosen.y, ID), "x": texts.x.take(chosen.x),
         "y": texts.y.take(chosen.y), "cos": chosen.cos.tolist(), "margin": chosen.margin.tolist(),
+        "rank_forward": chosen.rank_forward.tolist(), "rank_backward": chosen.rank_backward.tolist(),
         "cross_score": [None] * len(chosen) if score is None else score[order].tolist(),
         "rank": range(1, len(chosen) + 1),
     }  # fmt: skip
