@@ -31,8 +31,8 @@ TITLES = {"recall_at_1": "Recall at 1", "recall_at_10": "Recall at 10", "mrr": "
 BEST = 10  # pairs that stand beside each other
 LONGEST = 160  # characters of a text in a table
 PRECISION = (
-    "Precision counts known pairs alone: a right pair that nobody has listed counts as wrong, so it is a lower bound; its "
-    "interval is Wilson's, 95%."
+    "Precision counts known pairs alone: a right pair that nobody has listed counts as wrong, so it is a lower bound; "
+    "its interval is Wilson's, 95%."
 )
 DOWNSTREAM = "Means over seeds, ± half of Student's 95% interval (none for one seed), on the test pairs."
 
