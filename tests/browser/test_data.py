@@ -50,6 +50,12 @@ def data(page: Page, app: App, project: int) -> Page:
     return page
 
 
+def upload(page: Page, number: int, path: Path) -> None:
+    page.wait_for_timeout(500)  # a change of colours or size draws the page anew, and a file chosen meanwhile is lost
+    page.locator("[data-test-script-state=notRunning]").wait_for()
+    page.locator("input[type=file]").nth(number).set_input_files(path)
+
+
 def downloaded(page: Page, link: str, to: Path) -> Path:
     with page.context.expect_event("download", timeout=60_000) as downloading:
         page.get_by_role("link", name=link).click()
@@ -66,7 +72,7 @@ def test_labels_go_away_as_parquet(data: Page, tmp_path: Path) -> None:
 
 def test_a_project_goes_out_and_comes_in_again(data: Page, database: Engine, tmp_path: Path) -> None:
     archive = downloaded(data, "Download the project", tmp_path / "example.zip")
-    data.locator("input[type=file]").nth(1).set_input_files(archive)
+    upload(data, 1, archive)
     button = data.get_by_role("button", name="Import the project")
     expect(button).to_be_enabled(timeout=30_000)
     button.click()
@@ -85,7 +91,7 @@ def test_screenshots(data: Page, tmp_path: Path, device: str, scheme: str) -> No
     width, height = SIZES[device]
     data.set_viewport_size({"width": width, "height": height})
     (tmp_path / "labels.csv").write_text(TABLE)
-    data.locator("input[type=file]").nth(0).set_input_files(tmp_path / "labels.csv")
+    upload(data, 0, tmp_path / "labels.csv")
     data.get_by_role("button", name="Check the file").click(timeout=30_000)
     expect(data.get_by_role("button", name="Store 2 labels")).to_be_visible(timeout=30_000)
     data.get_by_text("1 row: an id that").click()
