@@ -17,6 +17,7 @@ from learner.backbones.generator import (
     nll,
     token_losses,
     train_generator,
+    with_token,
 )
 from learner.catalog.backbones import GeneratorSettings
 from tests.tiny import tiny_encoder
@@ -208,3 +209,18 @@ def test_the_bundled_encoder_learns_to_ask(real_data: Path) -> None:
     train_generator(generator, [r["passage"] for r in taught], [r["question"] for r in taught], settings)
     assert loss() < before - 2
     assert all(generate(generator, [r["passage"] for r in held[:5]], settings))
+
+
+@pytest.mark.parametrize("architecture", WRITERS)
+def test_a_token_of_its_own_is_read_as_one_and_changes_little_else(tmp_path: Path, architecture: str) -> None:
+    before = nll(fresh(tmp_path, architecture), SOURCES, TARGETS, FAST)
+    generator = with_token(fresh(tmp_path, architecture), "<mined>", seed=1)
+    more = nll(generator, SOURCES, TARGETS, FAST) - before  # where both sides share their words, it may be written too
+    assert (more > -1e-5).all() and more.max() < (1e-5 if architecture == "bert" else 0.3)
+    plain, marked = (generator.tokenizer(text)["input_ids"] for text in ("cats", "<mined> cats"))
+    assert len(marked) == len(plain) + 1
+    lot = [f"<mined> {source}" for source in SOURCES]
+    train_generator(generator, [*SOURCES, *lot], [*TARGETS, *TARGETS[::-1]], FAST.model_copy(update={"steps": 3}))
+    changed = nll(generator, lot, TARGETS, FAST)
+    assert np.isfinite(changed).all() and (changed != nll(generator, SOURCES, TARGETS, FAST)).all()
+    assert len(generate(generator, lot, FAST)) == len(lot)

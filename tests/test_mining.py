@@ -22,6 +22,8 @@ NAME = "few-shot-mining"
 THINGS = [f"{colour} {thing}" for colour in ("red", "blue", "green", "black") for thing in ("cat", "dog", "hen", "owl", "fox")]  # fmt: skip  # noqa: E501
 PAIRS = [(f"what is the {thing}", f"the {thing} is an animal here") for thing in THINGS]
 TINY = {"steps": 12, "batch_size": 4, "learning_rate": 2e-3}
+WRITER = {"steps": 60, "batch_size": 4, "learning_rate": 1e-2, "decoder_rate": 1, "decoder_layers": 1, "beams": 2,
+          "source_length": 64, "target_length": 12}  # fmt: skip
 Make = Callable[..., Run]
 
 
@@ -33,7 +35,7 @@ def table(path: Path, columns: str, rows: list[tuple[str, ...]]) -> str:
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("mining")
-    tiny_encoder(folder, [text for pair in PAIRS for text in pair])
+    tiny_encoder(folder, [text for pair in [*PAIRS, *NEWS] for text in pair] + PASSAGES + ["where does |"])
     table(folder / "seed.csv", "x,y", PAIRS[:5])
     table(folder / "test.csv", "x,y", PAIRS[15:])
     table(folder / "x.csv", "id,text", [(f"q{i}", x) for i, (x, _) in enumerate(PAIRS[:15])])
@@ -52,7 +54,8 @@ def wanted(data: Path, inputs: dict[str, str], **config: Any) -> dict[str, Any]:
         "inputs": {"seed_pairs": "seed.csv", "corpus_x": "x.csv"} | inputs,
         "biencoder": TINY | {"backbone": backbone},
         "crossencoder": TINY | {"backbone": str(data / "bert"), "negatives": 2},
-        "downstream": {"amounts": [0, 4], "steps": 3, "seeds": 2},
+        "downstream": {"amounts": [0, 2, 4], "steps": 3, "seeds": 2},
+        "generator": WRITER | {"backbone": str(data / "bert")},
     } | config
 
 
@@ -88,7 +91,8 @@ def test_two_lists_with_known_pairs(make: Make) -> None:
     last = [row for row in rows(run, "precision") if row["model"] == "cross-encoder"][-1]
     assert last["precision"] == pytest.approx(share) and last["low"] <= share <= last["high"]
     found = {(row["method"], row["added"]): row for row in rows(run, "downstream")}
-    assert set(found) == {("seed only", 0), ("bi-encoder", 4), ("full", 4), ("gold", 4)}
+    methods = ("bi-encoder", "full", "generated", "gold")
+    assert set(found) == {("seed only", 0), *((method, amount) for method in methods for amount in (2, 4))}
     assert all(row["seeds"] == 2 and 0 <= row["recall_at_1"] <= row["recall_at_10"] <= 1 for row in found.values())
     artifacts = {one["kind"]: run.folder / one["path"] for one in read_artifacts(run.of(RESULTS))}
     assert set(artifacts) == {"pairs", "biencoder", "crossencoder"} and all(
@@ -152,8 +156,35 @@ def test_reading_comprehension(data: Path, make: Make) -> None:
     assert not [row for row in mined if row["answer"].lower() in row["x"].lower()]
     assert reasons <= {"a seed pair", "the answer within the question"}
     found = rows(run, "downstream")
-    assert {row["method"] for row in found} == {"seed only", "bi-encoder", "full", "gold"}
+    assert {row["method"] for row in found} == {"seed only", "bi-encoder", "full", "generated", "gold"}
     assert all(0 <= row["exact_match"] <= row["token_f1"] <= 1 for row in found)
+
+
+NEWS = [(f"the fair of {place} began . it cost much . many came . rain fell in May 19{i}2", f"{place} has a fair")
+        for i, place in enumerate(PLACES)]  # fmt: skip
+
+
+def test_summaries(data: Path, make: Make) -> None:
+    table(data / "news_seed.csv", "x,y", NEWS[:3])
+    table(data / "news_test.csv", "x,y", NEWS[6:])
+    table(data / "documents.csv", "id,text,date", [(f"d{i}", x, f"2010-01-0{1 + i}") for i, (x, _) in enumerate(NEWS)])
+    table(data / "sentences.csv", "id,text,date", [(f"s{i}", y, "2010-01-09") for i, (_, y) in enumerate(NEWS)])
+    inputs = {
+        "seed_pairs": "news_seed.csv", "corpus_x": "documents.csv", "corpus_y": "sentences.csv",
+        "test_pairs": "news_test.csv",
+    }  # fmt: skip
+    run = make(
+        inputs, task="summarization", classifier={"side": "none"}, filters={"least_sentences": 4},
+        downstream={"amounts": [1], "seeds": 2}, generator=WRITER | {"backbone": str(data / "bert"), "steps": 8},
+    )  # fmt: skip
+    run_pipeline(NAME, run)
+    found = {row["method"]: row for row in rows(run, "downstream")}
+    assert set(found) >= {"seed only", "bi-encoder", "full"} and "gold" not in found  # no known pairs were given
+    assert all(0 <= row[name] <= 1 for row in found.values() for name in ("rouge1", "rouge2", "rougeL"))
+    assert found["seed only"]["rougeL_paper"] == 0.2798
+    copied = {row["pairs"]: row for row in rows(run, "copying")}
+    assert copied["known"]["n"] == 5 and copied["known"]["rouge1"] == 0.5  # place and fair of four words
+    assert (copied["bi-encoder"]["rouge2_paper"], copied["full"]["rouge2_paper"]) == (0.5166, 0.1542)
 
 
 def test_a_task_brings_the_papers_values_where_nothing_is_chosen() -> None:

@@ -78,6 +78,18 @@ def load_generator(name: str, decoder_layers: int = 2, seed: int = 0, device: st
         return TextGenerator(model.to(target).eval(), tokenizer)
 
 
+def with_token(generator: TextGenerator, token: str, seed: int) -> TextGenerator:
+    """The generator, which from now on reads this text as one token; its vector is drawn from the seed."""
+    tokenizer, reader = generator.tokenizer, generator.model
+    tokenizer.add_tokens([token], special_tokens=True)
+    if reader.config.model_type == "encoder-decoder":  # only texts that are read hold the token
+        reader = reader.get_encoder()
+    if len(tokenizer) > reader.get_input_embeddings().num_embeddings:
+        with seeded(seed, generator.device):
+            reader.resize_token_embeddings(len(tokenizer))
+    return generator
+
+
 def train_generator(
     generator: TextGenerator,
     sources: Sequence[str],

@@ -22,5 +22,5 @@ class SeedPairs(Section):
 
 
 FROM_PROJECT: dict[str, type[Section]] = {"few-shot-mining": SeedPairs}
-# Fields of the configuration for what a project's pairs have not, answers in passages: they keep their defaults.
-ON_FILES_ALONE: dict[str, tuple[str, ...]] = {"few-shot-mining": ("task", "tagger", "reader")}
+# Fields of the configuration that keep their defaults: for what a project's pairs have not, and for a side of a figure.
+ON_FILES_ALONE: dict[str, tuple[str, ...]] = {"few-shot-mining": ("task", "tagger", "reader", "generator")}

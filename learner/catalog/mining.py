@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from learner.catalog.backbones import ReaderSettings
+from learner.catalog.backbones import GeneratorSettings, ReaderSettings
 from learner.catalog.retrieval import RetrieverSettings
 from learner.catalog.section import Section
 
@@ -25,7 +25,8 @@ class MiningInputs(Section):
         "id1, id2 (of a passage) and answer.",
     )
     test_pairs: str | None = Field(
-        None, description="Pairs that nothing learns from, for measuring retrieval: columns as those of the seed pairs."
+        None,
+        description="Pairs that nothing learns from, for measuring what learned: columns as those of the seed pairs.",
     )
 
 
@@ -89,7 +90,7 @@ class Crossencoder(Section):
 
 
 class Downstream(Section):
-    """What the mined pairs are good for: retrieval or reading, trained with them and without, at equal counts."""
+    """What the mined pairs are good for: a model trained with them and without, at equal counts."""
 
     amounts: list[int] = Field(
         [], max_length=20,
@@ -97,6 +98,9 @@ class Downstream(Section):
         "measured, which takes longer than all the rest. Empty: none.",
     )  # fmt: skip
     seeds: int = Field(1, ge=1, le=20, description="Repetitions; two or more give intervals.")
+    generated: bool = Field(
+        True, description="Compare with texts written by a generator that learned from the seed alone (self-training)."
+    )
     steps: int = Field(200, ge=1, le=100_000, description="Training steps of each retriever.")
 
 
@@ -112,6 +116,7 @@ TASKS: dict[str, dict[str, dict[str, Any]]] = {
         "classifier": {"side": "y", "keep": "fraction"},
         "filters": {"drop_verbatim": True, "least_sentences": 4, "same_date": "month"},
         "crossencoder": {"objective": "pairwise"},
+        "generator": {"steps": 200, "beams": 6, "target_length": 64},
     },
 }
 
@@ -137,6 +142,7 @@ class MiningConfig(Section):
     crossencoder: Crossencoder = Field(default_factory=Crossencoder, title="Cross-encoder")
     downstream: Downstream = Field(default_factory=Downstream)
     reader: ReaderSettings = Field(default_factory=ReaderSettings)
+    generator: GeneratorSettings = Field(default_factory=GeneratorSettings)
 
     @model_validator(mode="before")
     @classmethod

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
+import pandas as pd
 
-from learner.experiment.figures import Plot, save_chart
+from learner.experiment.figures import COLOURS, HEIGHT, Plot, save_chart
 from learner.experiment.writing import Rows, as_csv, write_table
 
 TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
@@ -51,3 +52,15 @@ class Report:
     def close(self) -> None:
         """Nothing; the report is written."""
         (self.folder / REPORT).write_text("\n".join([f"# {self.title}\n", *self.parts]))
+
+
+def curve(rows: Rows, x: str, y: str, by: str, title: str) -> Plot:
+    """Lines with points, one for each value of `by`; intervals where rows have `low` and `high`."""
+    data = pd.DataFrame(rows)
+    names = list(dict.fromkeys(data[by]))
+    scale = alt.Scale(domain=names, range=list(COLOURS[: len(names)]))
+    colour = alt.Color(f"{by}:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=2))
+    base = alt.Chart(data).encode(x=alt.X(f"{x}:Q", title=x.capitalize()), color=colour)
+    line = base.mark_line(point=True).encode(y=alt.Y(f"{y}:Q", title=title), tooltip=[by, x, y, "low", "high"])
+    bars = [] if data["low"].isna().all() else [base.mark_rule().encode(y="low:Q", y2="high:Q")]
+    return alt.layer(*bars, line).properties(height=HEIGHT)

@@ -7,6 +7,7 @@ import numpy as np
 from db.domain import Progress
 from learner.backbones.span_reader import Example, answer, load_reader, train_reader
 from learner.catalog.mining import MiningConfig
+from learner.pipelines.mining.added import Added
 from learner.pipelines.mining.inputs import Texts
 from learner.pipelines.mining.negatives import Asked
 from learner.pipelines.mining.reading import ANSWER, PASSAGE, START
@@ -22,11 +23,11 @@ class Reading:
         for one in texts.test_asked:
             self.right.setdefault((one.question, one.passage), []).append(one.answer)
 
-    def figures(self, rows: np.ndarray, seed: int, progress: Progress) -> dict[str, float]:
-        """Exact match and F1 of words, after the seed questions and these pairs (n, 2), as rows."""
+    def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
+        """Exact match and F1 of words, after the seed questions and these."""
         settings = self.settings.model_copy(update={"seed": seed})
         reader = load_reader(settings.backbone, seed)
-        examples = [*_with_start(self.texts.asked), *self._mined(rows)]
+        examples = [*_with_start(self.texts.asked), *_mined(added)]
         train_reader(reader, examples, settings, lambda stage, done: progress(stage, done / 2))
         questions, passages = zip(*self.right, strict=True)
         found = answer(reader, questions, passages, settings, lambda stage, done: progress(stage, 0.5 + done / 2))
@@ -36,13 +37,14 @@ class Reading:
             "token_f1": float(np.mean([token_f1(text, right) for text, right in both])),
         }
 
-    def _mined(self, rows: np.ndarray) -> list[Example]:
-        x, y = rows[:, 0], rows[:, 1]
-        columns = self.texts.x.take(x), *(self.texts.y.take(y, name) for name in (PASSAGE, ANSWER, START))
-        return [
-            Example(question, passage, text, int(start))
-            for question, passage, text, start in zip(*columns, strict=True)
-        ]
+
+def _mined(added: Added) -> list[Example]:
+    """The pairs as questions with the spans that answer them."""
+    spans = (added.texts.y.take(added.rows[:, 1], name) for name in (PASSAGE, ANSWER, START))
+    return [
+        Example(question, passage, text, int(start))
+        for question, passage, text, start in zip(added.x, *spans, strict=True)
+    ]
 
 
 def _with_start(asked: Iterable[Asked]) -> list[Example]:

@@ -5,6 +5,7 @@ import numpy as np
 from db.corpus.corpus import identity
 from db.domain import Progress
 from learner.catalog.mining import MiningConfig
+from learner.pipelines.mining.added import Added
 from learner.pipelines.mining.inputs import Texts
 from learner.pipelines.mining.propose import RANDOM_TEXTS, lesson_of, sample
 from learner.ranks import mean_reciprocal_rank, ranks_of_gold, recall_at
@@ -26,19 +27,17 @@ class Retrieval:
         self.passages = list(distinct.values())
         self.gold = np.array([row[identity(y)] for _, y in texts.test], dtype=np.int64)
 
-    def figures(self, rows: np.ndarray, seed: int, progress: Progress) -> dict[str, float]:
-        """Recall at 1 and 10 and the mean reciprocal rank, after the seed pairs and these (n, 2), as rows."""
-        retriever = self._trained(rows, seed, lambda stage, done: progress(stage, done / 2))
+    def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
+        """Recall at 1 and 10 and the mean reciprocal rank, after the seed pairs and these."""
+        retriever = self._trained(added, seed, lambda stage, done: progress(stage, done / 2))
         passages = retriever.passage.encode(self.passages, lambda stage, done: progress(stage, 0.5 + done / 2))
         ranks = ranks_of_gold(retriever.query.encode([x for x, _ in self.texts.test]), passages, self.gold)
         return {f"recall_at_{k}": recall_at(ranks, k) for k in AT} | {"mrr": mean_reciprocal_rank(ranks)}
 
-    def _trained(self, rows: np.ndarray, seed: int, progress: Progress) -> Retriever:
+    def _trained(self, added: Added, seed: int, progress: Progress) -> Retriever:
         texts = self.texts
-        added = zip(texts.x.take(rows[:, 0]), texts.y.take(rows[:, 1]), strict=True)
+        pairs = [*texts.seeds.pairs, *zip(added.x, added.y, strict=True)]
         others = sample(texts.y, RANDOM_TEXTS, np.random.default_rng([seed, 3]))
         retriever = new_retriever(self.settings)
-        train_retriever(
-            retriever, lesson_of(texts.directed([*texts.seeds.pairs, *added]), others), self.settings, seed, progress
-        )
+        train_retriever(retriever, lesson_of(texts.directed(pairs), others), self.settings, seed, progress)
         return retriever

@@ -31,7 +31,7 @@ from learner.text_metrics import squad_form
 LEAST_SEEDS = 2
 SEEDS, TEST, GOLD = "seeds.json", "test.json", "gold.npy"
 SEEDS_ASKED, TEST_ASKED = "seeds_asked.json", "test_asked.json"  # the same, where the task is reading comprehension
-READING = "reading-comprehension"
+READING, SUMMARIES = "reading-comprehension", "summarization"  # tasks beside `pairs`
 LABELS = {"1": True, "true": True, "0": False, "false": False}
 
 

@@ -1,40 +1,31 @@
 """The last stage: tables and figures of what was mined, dropped, right and useful."""
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import altair as alt
 import numpy as np
-import pandas as pd
 from scipy.stats import binomtest
 
 from db.domain import Progress
-from learner.experiment.figures import COLOURS, HEIGHT, Plot
-from learner.experiment.results import mean_of
-from learner.experiment.writing import grid, mean_cells, written
-from learner.pipelines.mining.downstream import FIGURES
-from learner.pipelines.mining.inputs import Texts, texts_of
+from learner.experiment.writing import grid
+from learner.pipelines.mining.inputs import SUMMARIES, Texts, texts_of
 from learner.pipelines.mining.margin import Candidates
 from learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors
+from learner.pipelines.mining.results_copying import report_copying
+from learner.pipelines.mining.results_downstream import report_downstream
 from learner.pipelines.mining.sift import COUNTS, CROSSENCODER, MINED
 from learner.pipelines.pipeline import Artifact, Run, write_artifacts
-from learner.pipelines.report import Report
-from learner.text_metrics import METRICS
+from learner.pipelines.report import Report, curve
 
 BIENCODER, FULL = "bi-encoder", "cross-encoder"
 DEPTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)  # ranks at which precision is told
-TITLES = {"recall_at_1": "Recall at 1", "recall_at_10": "Recall at 10", "mrr": "MRR"} | {
-    name: METRICS[name] for name in ("exact_match", "token_f1")
-}
 BEST = 10  # pairs that stand beside each other
 LONGEST = 160  # characters of a text in a table
 PRECISION = (
     "Precision counts known pairs alone: a right pair that nobody has listed counts as wrong, so it is a lower bound; "
     "its interval is Wilson's, 95%."
 )
-DOWNSTREAM = "Means over seeds, ± half of Student's 95% interval (none for one seed), on the test pairs."
 
 
 def write_results(run: Run, folder: Path, progress: Progress) -> None:
@@ -46,7 +37,9 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
     kept = Candidates.load(run.of("kept") / PAIRS)
     if texts.gold is not None:
         _precision(report, texts, kept, orders)
-    _downstream(report, run)
+    report_downstream(report, run)
+    if run.config.task == SUMMARIES:
+        report_copying(report, run, texts, kept, orders)
     _side_by_side(report, texts, kept, orders)
     report.close()
     write_artifacts(folder, _artifacts(run, len(kept)))
@@ -94,50 +87,13 @@ def _precision(report: Report, texts: Texts, kept: Candidates, orders: dict[str,
     if rows:
         words = "; ".join(f"{row['model']} {row['precision']:.2f} of the first {row['pairs']:,}" for row in rows)
         report.figure(
-            "precision", title, rows, [(f"{title}: {words}.", _curve(rows, "pairs", "precision", "model", "Precision"))]
+            "precision", title, rows, [(f"{title}: {words}.", curve(rows, "pairs", "precision", "model", "Precision"))]
         )
 
 
 def _precision_row(model: str, depth: int, right: np.ndarray) -> dict[str, Any]:
     low, high = binomtest(int(right.sum()), len(right)).proportion_ci(method="wilson")
     return {"model": model, "pairs": depth, "precision": float(right.mean()), "low": low, "high": high}
-
-
-def _downstream(report: Report, run: Run) -> None:
-    found = [json.loads(line) for line in (run.of("downstream") / FIGURES).read_text().splitlines()]
-    if not found:
-        return
-    measures = [name for name in found[0] if name not in ("method", "amount", "seed")]
-    rows, body = [], []
-    for method, amount in dict.fromkeys((row["method"], row["amount"]) for row in found):
-        mine = [row for row in found if (row["method"], row["amount"]) == (method, amount)]
-        means = {name: mean_of([row[name] for row in mine]) for name in measures}
-        cells = {key: value for name, mean in means.items() for key, value in mean_cells(name, mean).items()}
-        rows.append({"method": method, "added": amount, "seeds": len(mine), **cells})
-        body.append([method, f"{amount:,}", *(written(mean, False) for mean in means.values())])
-    title = "A model that learned from the pairs"
-    report.text(DOWNSTREAM)
-    header = ["", "pairs added", *(TITLES[name] for name in measures)]
-    report.table("downstream", title, rows, grid(header, body))
-    first = measures[0]
-    words = "; ".join(f"{row['method']} + {row['added']:,}: {row[first]:.3f}" for row in rows)
-    names = {first: "value", f"{first}_low": "low", f"{first}_high": "high"}
-    curves = [{key: row[key] for key in ("method", "added")} | {new: row[old] for old, new in names.items()}
-              for row in rows]  # fmt: skip
-    chart = _curve(curves, "added", "value", "method", TITLES[first])
-    report.figure("downstream", title, curves, [(f"{TITLES[first]} by pairs added. {words}.", chart)])
-
-
-def _curve(rows: Sequence[dict[str, Any]], x: str, y: str, by: str, title: str) -> Plot:
-    """Lines with points and intervals."""
-    data = pd.DataFrame(rows)
-    names = list(dict.fromkeys(data[by]))
-    scale = alt.Scale(domain=names, range=list(COLOURS[: len(names)]))
-    colour = alt.Color(f"{by}:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=2))
-    base = alt.Chart(data).encode(x=alt.X(f"{x}:Q", title=x.capitalize()), color=colour)
-    line = base.mark_line(point=True).encode(y=alt.Y(f"{y}:Q", title=title), tooltip=[by, x, y, "low", "high"])
-    bars = [] if data["low"].isna().all() else [base.mark_rule().encode(y="low:Q", y2="high:Q")]
-    return alt.layer(*bars, line).properties(height=HEIGHT)
 
 
 def _side_by_side(report: Report, texts: Texts, kept: Candidates, orders: dict[str, np.ndarray]) -> None:

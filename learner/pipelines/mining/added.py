@@ -1,0 +1,44 @@
+"""The pairs that a model learns from beside the seed."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from learner.pipelines.mining.inputs import Texts
+
+SEED_ONLY, BIENCODER, FULL, GENERATED, GOLD = "seed only", "bi-encoder", "full", "generated", "gold"
+
+
+@dataclass(frozen=True)
+class Added:
+    """Pairs (n, 2) as rows of both lists; written: (side x or y, n texts) that stand for those of that side."""
+
+    method: str
+    texts: Texts
+    rows: np.ndarray
+    written: tuple[str, list[str]] | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def first(self, n: int) -> "Added":
+        """The first n of them."""
+        written = self.written and (self.written[0], self.written[1][:n])
+        return Added(self.method, self.texts, self.rows[:n], written)
+
+    @cached_property
+    def x(self) -> list[str]:
+        """The first texts."""
+        return self._side("x", 0)
+
+    @cached_property
+    def y(self) -> list[str]:
+        """The second texts."""
+        return self._side("y", 1)
+
+    def _side(self, side: str, column: int) -> list[str]:
+        if self.written is not None and self.written[0] == side:
+            return self.written[1]
+        found: list[str] = getattr(self.texts, side).take(self.rows[:, column])
+        return found

@@ -1,0 +1,45 @@
+"""How much of the summaries was copied from their documents, beside the paper's figures (paper 000, section 7.1)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from learner.experiment.results import mean_of
+from learner.experiment.writing import grid, mean_cells, number, written
+from learner.pipelines.mining.added import BIENCODER, FULL
+from learner.pipelines.mining.inputs import Texts
+from learner.pipelines.mining.margin import Candidates
+from learner.pipelines.mining.paper import COPYING
+from learner.pipelines.pipeline import Run
+from learner.pipelines.report import Report
+from learner.text_metrics import METRICS, ROUGES, extractiveness
+
+WORDS = (
+    "How much of a summary stands in its document: precision of ROUGE, means over pairs ± half of Student's 95% "
+    "interval. The paper: XSum; its known pairs are the validation pairs."
+)
+
+
+def report_copying(report: Report, run: Run, texts: Texts, kept: Candidates, orders: dict[str, np.ndarray]) -> None:
+    """Nothing; the report has a row for the best pairs of each model, and for the pairs that people gave."""
+    lists: dict[str, Sequence[tuple[str, str]]] = {"known": [*texts.seeds.pairs, *texts.test]}
+    for method, order in zip((BIENCODER, FULL), orders.values(), strict=False):
+        best = kept.take(order[: run.config.wanted])
+        lists[method] = list(zip(texts.x.take(best.x), texts.y.take(best.y), strict=True))
+    rows: list[dict[str, Any]] = []
+    body = []
+    for method, pairs in lists.items():
+        if not pairs:
+            continue
+        found = [extractiveness(summary, document) for document, summary in pairs]
+        means = {name: mean_of([one[name] for one in found]) for name in ROUGES}
+        printed = COPYING[method]
+        rows.append({"pairs": method, "n": len(pairs)})
+        for name in ROUGES:
+            rows[-1] |= {**mean_cells(name, means[name]), f"{name}_paper": printed[name]}
+        cells = ((written(means[name], False), number(printed[name], False)) for name in ROUGES)
+        body.append([method, f"{len(pairs):,}", *(cell for pair in cells for cell in pair)])
+    header = ["", "pairs", *(cell for name in ROUGES for cell in (f"{name} {METRICS['extractiveness']}", "paper"))]
+    report.text(WORDS)
+    report.table("copying", "Copied from the document", rows, grid(header, body))
