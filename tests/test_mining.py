@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +84,11 @@ def test_two_lists_with_known_pairs(make: Make) -> None:
     assert all((texts[row["x_id"]], texts[row["y_id"]]) == (row["x"], row["y"]) for row in mined)
     assert not {(row["x"], row["y"]) for row in mined} & set(PAIRS[:5])  # seed pairs are not mined again
     assert {row["reason"] for row in dropped} == {"a seed pair"}
+    proposed = lines(run.of("candidates") / "candidates.jsonl")
+    assert all((texts[row["x_id"]], texts[row["y_id"]]) in set(product(*zip(*PAIRS, strict=True))) for row in proposed)
+    assert [row["margin"] for row in proposed] == sorted((row["margin"] for row in proposed), reverse=True)
     counts = {row["what"]: row["n"] for row in rows(run, "counts")}
-    assert counts["pairs proposed"] == counts["pairs left"] + counts["dropped: a seed pair"] == 15
+    assert len(proposed) == counts["pairs proposed"] == counts["pairs left"] + counts["dropped: a seed pair"] == 15
     right = {(f"q{i}", f"p{i}") for i in range(15)}
     share = sum((row["x_id"], row["y_id"]) in right for row in all_mined(run)) / counts["pairs left"]
     last = [row for row in rows(run, "precision") if row["model"] == "cross-encoder"][-1]

@@ -6,24 +6,30 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, select, text
 
 from annotate.history import history
 from annotate.labelling import record, serve
+from annotate.mined import take_back, use_as_training
+from annotate.mined_sample import bands_of, put_up
 from annotate.monitoring import read_report
 from annotate.overview import read_overviews
+from annotate.precision import precision
 from annotate.why import last_answered, reasons
 from db.answers import current_labels, label_counts
 from db.domain import AnswerKind
 from db.engine import make_engine, migrate, reading
-from db.models import Base
+from db.models import Base, Item
 from tests.browser.conftest import free_port
 from tests.factories import make_project, make_round
+from tests.pipelines import finished_run
 
 pytestmark = pytest.mark.postgres
 
@@ -129,3 +135,19 @@ def test_the_pages_queries(postgres: Engine, project: int) -> None:
     assert overview.batch.answered == 2
     (counts,) = read_report(postgres, project).answers.values()
     assert counts == {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 1}
+
+
+def test_what_a_pipeline_made_is_used_and_measured(postgres: Engine, home: Path) -> None:
+    project = make_project(postgres, [f"text {i}" for i in range(20)], auto_train=False)
+    with reading(postgres) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
+    finished_run(postgres, project, "r", list(combinations(items, 2))[:150])
+    assert put_up(postgres, project, "r", 0, 20, np.random.default_rng(0)) == 20
+    assert use_as_training(postgres, project, "r", 0, 5) == 5
+    pairs, _ = serve(postgres, project, "ann", 40, sitting=True)
+    tell(postgres, project, "ann", [(pair.task_id, AnswerKind.POSITIVE) for pair in pairs])
+    found = precision(bands_of(postgres, project, "r", 0))
+    assert found is not None and found.value == 1.0
+    assert take_back(postgres, project, "r") == 5
+    with reading(postgres) as session:
+        assert label_counts(session, project) == {AnswerKind.POSITIVE: 20}

@@ -1,5 +1,6 @@
 """The stages that propose pairs: a bi-encoder learned on the seed pairs, vectors of all texts, and their margins."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,11 +14,12 @@ from learner.pipelines.mining.inputs import Texts, tagger_of, texts_of
 from learner.pipelines.mining.margin import mine
 from learner.pipelines.mining.reading import PASSAGE, wrong_texts
 from learner.pipelines.mining.shards import encode_list
-from learner.pipelines.mining.texts import CHUNK, TEXT, TextList
+from learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
 from learner.pipelines.pipeline import Run
 from learner.retriever import Lesson, Retriever, load_retriever, new_retriever, train_retriever
 
-RETRIEVER, PAIRS = "model", "pairs.npz"
+RETRIEVER, PAIRS, CANDIDATES = "model", "pairs.npz", "candidates.jsonl"
+COLUMNS = ("x_id", "y_id", "cos", "margin", "rank_forward", "rank_backward")
 RANDOM_TEXTS = 20_000  # from which random negatives are drawn
 SYNTHETIC = 8  # wrong second texts that are made for each seed pair, where the task knows how
 ENCODED = 0.95  # of a stage's work that encodes both lists
@@ -130,9 +132,17 @@ def _of_rows(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def propose_pairs(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds the proposed pairs, the largest margin first."""
+    """Nothing; the folder holds the proposed pairs, the largest margin first, as rows and by their ids."""
     texts = texts_of(run)
     vectors = Vectors(run.of("vectors"))
     x, y = vectors.kept()
     found = mine(x, None if texts.one_list else y, run.config.margin, progress)
-    replace(found, x=vectors.x_rows[found.x], y=vectors.y_rows[found.y]).save(folder / PAIRS)
+    found = replace(found, x=vectors.x_rows[found.x], y=vectors.y_rows[found.y])
+    found.save(folder / PAIRS)
+    columns = [
+        texts.x.take(found.x, ID), texts.y.take(found.y, ID), found.cos.tolist(), found.margin.tolist(),
+        found.rank_forward.tolist(), found.rank_backward.tolist(),
+    ]  # fmt: skip
+    with (folder / CANDIDATES).open("w") as file:
+        for values in zip(*columns, strict=True):
+            file.write(json.dumps(dict(zip(COLUMNS, values, strict=True)), ensure_ascii=False) + "\n")
