@@ -14,6 +14,7 @@ from db.projects import live_project
 
 BIENCODER = "biencoder"
 LOADS = ("modules.json", "config.json")  # files that tell a folder from which an encoder is loaded
+DOT = "It learned by inner products, and projects compare texts by the cosine: look at its precision before and after."
 
 
 def plan_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> tuple[Settings, list[str]]:
@@ -28,7 +29,10 @@ def plan_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> t
     with reading(engine) as session:
         old = Settings.model_validate(live_project(session, project_id).settings)
     new = old.model_copy(update={"encoder": str(folders[0])})
-    return new, implications(old, new, situation_of(engine, project_id)) if new != old else []
+    if new == old:
+        return new, []
+    lines = implications(old, new, situation_of(engine, project_id))
+    return new, [*lines, DOT] if found.about.get("similarity") == "dot" else lines
 
 
 def encoders_in(folder: Path) -> list[Path]:

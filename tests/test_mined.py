@@ -241,6 +241,14 @@ def test_of_two_towers_there_is_no_encoder_for_both_texts(engine: Engine, projec
         plan_encoder(engine, project, "r", BIENCODER)
 
 
+def test_an_encoder_that_learned_by_inner_products_says_so(engine: Engine, project: int, pairs: list[Pair]) -> None:
+    path = results_folder("r") / "artifacts.json"
+    found = json.loads(path.read_text())
+    found[BIENCODER]["about"]["similarity"] = "dot"
+    path.write_text(json.dumps(found))
+    assert "inner products" in plan_encoder(engine, project, "r", BIENCODER)[1][-1]
+
+
 def test_what_is_no_encoder_is_refused(engine: Engine, project: int, pairs: list[Pair]) -> None:
     (results_folder("r") / "biencoder" / "config.json").rename(results_folder("r") / "elsewhere.json")
     for number in (BIENCODER, CROSSENCODER, PAIRS):

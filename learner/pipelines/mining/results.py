@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import binomtest
 
 from db.domain import Progress
+from learner.catalog.retrieval import RetrieverSettings
 from learner.experiment.writing import grid
 from learner.pipelines.mining.inputs import SUMMARIES, Texts, texts_of
 from learner.pipelines.mining.margin import Candidates
@@ -121,9 +122,13 @@ def _artifacts(run: Run, kept: int) -> list[Artifact]:
     pairs = min(kept, run.config.wanted)
     found = [
         Artifact("pairs", "Mined pairs", f"mined/{MINED}", {"pairs": pairs}),
-        Artifact("biencoder", "Bi-encoder", f"biencoder/{RETRIEVER}", {"backbone": run.config.biencoder.backbone}),
+        Artifact("biencoder", "Bi-encoder", f"biencoder/{RETRIEVER}", _about(run.config.biencoder)),
     ]
     if (run.of("mined") / CROSSENCODER).is_dir():
         about = {"backbone": run.config.crossencoder.backbone, "objective": run.config.crossencoder.objective}
         found.append(Artifact("crossencoder", "Cross-encoder", f"mined/{CROSSENCODER}", about))
     return found
+
+
+def _about(settings: RetrieverSettings) -> dict[str, str]:
+    return {"backbone": settings.backbone, "similarity": settings.similarity}
