@@ -15,7 +15,7 @@ from db import jobs
 from db.answers import answered_since
 from db.domain import InputError, Settings
 from db.engine import jobs_url, reading, writing
-from db.jobs import EXPERIMENT, EXPLORE, MATCHES, PIPELINE, PREVIEW, SEARCH
+from db.jobs import EXPERIMENT, EXPLORE, MATCHES, PIPELINE, PREVIEW, SEARCH, SUGGEST
 from db.models import Job, Worker
 from db.projects import live_project
 from db.tasks import newest_round, open_sitting, unanswered
@@ -94,6 +94,14 @@ def request_search(engine: Engine, project_id: int, number: int, text: str, item
     of_left: in which list the text stands. Several people may search at once.
     """
     return _request_apart(engine, project_id, SEARCH, "", number, text, item_id, of_left)
+
+
+def request_suggestions(engine: Engine, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
+    """The id of the job that has the generator which this run made ask n questions about an item.
+
+    number: its place among what the run made. Several people may ask at once.
+    """
+    return _request_apart(engine, project_id, SUGGEST, "", run_id, number, item_id, n)
 
 
 def _request_apart(engine: Engine, project_id: int, kind: str, busy: str, *arguments: object) -> str:

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from annotate import jobs
 from annotate.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
-from db.domain import InputError
+from db.domain import InputError, Kind
 from db.engine import reading, writing
 from db.jobs import OPEN, PIPELINE, list_jobs
 from db.models import Job, Project
@@ -26,10 +26,10 @@ from db.pipelines import (
     read_began,
     results_folder,
 )
-from db.projects import all_projects
+from db.projects import all_projects, project_named
 from db.seeds import seed_counts
 from learner.catalog import PIPELINES
-from learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs
+from learner.catalog.from_project import FEWEST, FROM_PROJECT, TWO_LISTS, SeedPairs, SourcePairs
 from learner.catalog.section import Section
 
 
@@ -73,7 +73,12 @@ def hindrance(engine: Engine, project_id: int, name: str) -> str:
     """Why the pipeline cannot run on the project; empty where it can."""
     if name not in FROM_PROJECT:
         return "It cannot run on a project yet: run it on files, with `python -m learner pipeline`."
-    return _too_few(engine, project_id, SeedPairs.model_validate({}))
+    if name in TWO_LISTS:
+        with reading(engine) as session:
+            if session.get_one(Project, project_id).kind != Kind.BIPARTITE:
+                return "It needs a project of two lists: questions on the left, passages on the right."
+    begins = FROM_PROJECT[name]()
+    return "" if isinstance(begins, SourcePairs) else _too_few(engine, project_id, begins)
 
 
 def _too_few(engine: Engine, project_id: int, chosen: Section) -> str:
@@ -81,7 +86,12 @@ def _too_few(engine: Engine, project_id: int, chosen: Section) -> str:
     if not isinstance(chosen, SeedPairs):
         return ""
     with reading(engine) as session:
-        labelled, known = seed_counts(session, project_id, FEWEST)
+        of = chosen.project.strip() if isinstance(chosen, SourcePairs) else ""
+        try:
+            source_id = project_named(session, of).id if of else project_id
+        except InputError as problem:
+            return str(problem)
+        labelled, known = seed_counts(session, source_id, FEWEST)
     if {"labels": labelled, "known pairs": known}.get(chosen.source, max(labelled, known)) >= FEWEST:
         return ""
     return (

@@ -8,7 +8,9 @@ development part, which are split anew. Amazon–Google: both lists, without a s
 questions to train and the test questions to measure, with their own sentences alone. `qqp_small`: 5,000 of QQP's
 development questions, whole groups of duplicates. `mlquestions_*`: for few-shot mining, 100 of the development pairs as
 seed, the other development questions and all passages as lists, and the test pairs. `squad_*`: the same for reading
-comprehension, ten articles to mine in and 500 questions of others to test.
+comprehension, ten articles to mine in and 500 questions of others to test. `backtraining_*`: for back-training, Natural
+Questions and SQuAD as source pairs and 500 of the former to test, MLQuestions' unpaired questions and passages, half of
+its development pairs to choose by, the other half for the upper bound, and the test pairs.
 """
 
 import argparse
@@ -27,7 +29,7 @@ from learner.adapters.released import Released, tables_of, write_table
 
 SMALL = 5_000  # questions of qqp_small
 SEEDS = 100  # pairs of mlquestions_seed and squad_seed
-ARTICLES, ASKED = 10, 500  # of squad: articles to mine in, questions to test
+ARTICLES, ASKED = 10, 500  # of squad: articles to mine in, questions to test; pairs of backtraining_source_test
 
 
 def main() -> None:
@@ -49,6 +51,8 @@ def main() -> None:
     _write(amazon_google, {"left": "left", "right": "right", "gold": "gold"}, out)
     for name, table in _mlquestions(data / "mlquestions").items():
         table.to_csv(out / f"mlquestions_{name}.csv", index=False)
+    for name, table in _backtraining(data).items():
+        table.to_csv(out / f"backtraining_{name}.csv", index=False)
     for name, table in _squad(data / "squad").items():
         table.to_csv(out / f"squad_{name}.csv", index=False)
 
@@ -108,6 +112,29 @@ def _mlquestions(folder: Path) -> dict[str, pd.DataFrame]:
         "questions": pd.DataFrame({"id": questions.map(asked), "text": questions}),
         "passages": pd.DataFrame({"id": passages.map(number), "text": passages}),
         "gold": pd.DataFrame({"id1": known["x"].map(asked), "id2": known["y"].map(number)}).drop_duplicates(),
+        "test": test,
+    }
+
+
+def _backtraining(data: Path) -> dict[str, pd.DataFrame]:
+    """Pairs of the source and of the target domain, and the latter's lists; copies of passages are left in."""
+    folder, rng = data / "mlquestions", np.random.default_rng(0)
+    dev, test = (_pairs(pd.read_parquet(folder / f"{part}.parquet")) for part in ("dev", "test"))
+    natural = _pairs(pd.read_parquet(folder / "natural_questions.parquet")).assign(answer="")
+    natural = natural.iloc[rng.permutation(len(natural))]
+    squad = pd.concat([pd.read_parquet(path) for path in sorted((data / "squad").glob("*.parquet"))])
+    asked = _asked(squad.assign(answers=[answers[0] for answers in squad["answers"]])).rename(columns={"passage": "y"})
+    questions = pd.read_parquet(folder / "questions_unaligned.parquet")["question"].map(identity).drop_duplicates()
+    measured = {text.lower() for text in (*dev["x"], *test["x"])}
+    passages = pd.read_parquet(folder / "passages.parquet")["passage"]
+    drawn = rng.permutation(len(dev))
+    return {
+        "source": pd.concat([natural.iloc[ASKED:], asked])[["x", "y", "answer"]],
+        "source_test": natural.iloc[:ASKED][["x", "y"]],
+        "questions": pd.DataFrame({"text": [text for text in questions if text.lower() not in measured]}),
+        "passages": pd.DataFrame({"id": [f"p{row}" for row in range(len(passages))], "text": passages}),
+        "dev": dev.iloc[np.sort(drawn[len(dev) // 2 :])],
+        "supervised": dev.iloc[np.sort(drawn[: len(dev) // 2])],
         "test": test,
     }
 

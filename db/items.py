@@ -105,10 +105,11 @@ def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
     }
 
 
-def items_with(session: Session, project_id: int, words: Sequence[str], n: int) -> list[Item]:
-    """The first n items of the project whose texts hold all these words, whatever their case."""
+def items_with(session: Session, project_id: int, words: Sequence[str], n: int, side: Side | None = None) -> list[Item]:
+    """The first n items of the project, or of one side, whose texts hold all these words, whatever their case."""
     holding = [Item.text.icontains(word, autoescape=True) for word in words]
-    return list(session.scalars(select(Item).where(Item.project_id == project_id, *holding).order_by(Item.id).limit(n)))
+    mine = [Item.project_id == project_id, *([Item.side == side] if side else [])]
+    return list(session.scalars(select(Item).where(*mine, *holding).order_by(Item.id).limit(n)))
 
 
 def _chunks(ids: Iterable[int]) -> Iterator[list[int]]:

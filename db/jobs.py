@@ -11,9 +11,9 @@ from db.models import Job, Worker, now
 
 OPEN = ("waiting", "running")
 PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES = "preview", "experiment", "explore", "search", "matches"
-PIPELINE = "pipeline"
+PIPELINE, SUGGEST = "pipeline", "suggest"
 # Kinds of job that change nothing of their project: no other job need wait for them.
-APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE)
+APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST)
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds; a busy machine may hold it up
 
 

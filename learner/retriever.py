@@ -69,6 +69,21 @@ class Lesson:
     wrong: np.ndarray
 
 
+def lesson_of(
+    pairs: Sequence[tuple[str, str]], others: Sequence[str], wrong: Sequence[Sequence[str]] | None = None
+) -> Lesson:
+    """The pairs of texts as a lesson; others: further passages, for random negatives; wrong: passages for each pair."""
+    queries = {text: row for row, text in enumerate(dict.fromkeys(x for x, _ in pairs))}
+    passages: dict[str, int] = {}
+    for text in (*(y for _, y in pairs), *others):
+        passages.setdefault(text, len(passages))
+    rows = [(queries[x], passages[y]) for x, y in pairs]
+    not_right = [[passages.setdefault(text, len(passages)) for text in texts] for texts in wrong or [[]] * len(pairs)]
+    return Lesson(
+        list(queries), list(passages), np.array(rows, np.int64), np.array(not_right, np.int64).reshape(len(rows), -1)
+    )
+
+
 def new_retriever(settings: RetrieverSettings, device: str | None = None) -> Retriever:
     """The untrained retriever: every tower is the backbone. Raises InputError where that cannot be had."""
     query = load_encoder(settings.backbone, device).variant(distance=settings.similarity)

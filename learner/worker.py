@@ -27,6 +27,7 @@ from learner.jobs import (  # noqa: F401  (registers the workflows)
     pipeline,
     preview,
     search,
+    suggest,
 )
 from learner.jobs.takeover import take_over
 

@@ -7,11 +7,13 @@ import pytest
 from learner.pipelines.spec import read_spec
 from tests.conftest import ROOT
 
-MINING = sorted((ROOT / "docs" / "examples" / "pipelines").glob("mining*.toml"))
+FILES = sorted((ROOT / "docs" / "examples" / "pipelines").glob("*.toml"))
+NAMES = {"mining": "few-shot-mining", "back-training": "back-training"}  # by the beginning of a file's name
 
 
-@pytest.mark.parametrize("path", MINING, ids=lambda path: path.name)
-def test_an_example_of_mining_can_be_read(path: Path) -> None:
-    inputs, config = read_spec("few-shot-mining", path)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_an_example_can_be_read(path: Path) -> None:
+    name = next(name for beginning, name in NAMES.items() if path.name.startswith(beginning))
+    inputs, config = read_spec(name, path)
     files = [value for value in inputs.model_dump().values() if value]
     assert all(Path(file).parent == ROOT / "out" / "data" for file in files) and config.model_fields_set

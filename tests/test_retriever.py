@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from learner.catalog.retrieval import RetrieverSettings
-from learner.pipelines.mining.propose import lesson_of
 from learner.ranks import mean_reciprocal_rank, ranks_of_gold, recall_at
-from learner.retriever import Step, load_retriever, new_retriever, retrieval_loss, train_retriever
+from learner.retriever import Step, lesson_of, load_retriever, new_retriever, retrieval_loss, train_retriever
 from tests.tiny import tiny_encoder
 
 ANIMALS = ("cat", "dog", "cow", "pig", "hen", "fox", "owl", "bee")

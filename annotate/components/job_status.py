@@ -18,6 +18,7 @@ KINDS = {
     "search": "Search for the nearest texts",
     "matches": "Find matches",
     "pipeline": "Pipeline",
+    "suggest": "Suggest questions",
 }
 STAGES = {
     "": "starting",

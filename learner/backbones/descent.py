@@ -12,6 +12,7 @@ from learner.catalog.backbones import Training
 from learner.optimizer import adamw
 from learner.pair_reader import blocks
 
+Watch = Callable[[int, int, float], None]  # (step from 1, all steps, the step's mean loss): hears of every step
 POOL = 32  # batches whose rows are sorted by length together: near enough to random, with little padding
 BUDGETS = {"cuda": 16_384}  # tokens whose activations are kept at once: a larger step is made in parts
 SMALL_BUDGET = 2_048
@@ -25,12 +26,14 @@ def descend(
     settings: Training,
     progress: Progress = no_progress,
     faster: Mapping[str, float] | None = None,
+    watch: Watch | None = None,
 ) -> None:
     """Nothing; the model is trained in place, and is in evaluation mode afterwards.
 
     lengths: (n,) tokens of each row; loss(rows): the sum of these rows' losses; weights: (n,) what it is a sum of, so
     that a step's loss is a mean however the step is parted. faster: how many times as fast the parameters learn whose
-    names begin so. The order comes from the seed, dropout from torch's generator.
+    names begin so. The order comes from the seed, dropout from torch's generator. watch may use the model: it is in
+    training mode again afterwards.
     """
     device = next(model.parameters()).device
     steps = settings.steps or settings.epochs * -(-len(lengths) // settings.batch_size)
@@ -40,12 +43,17 @@ def descend(
     model.train()
     for step, batch in enumerate(itertools.islice(order, steps)):
         optimizer.zero_grad()
+        shares = []
         for part in blocks(lengths[batch], BUDGETS.get(device.type, SMALL_BUDGET)):
             share = loss(batch[part]) / float(weights[batch].sum())
             share.backward()  # type: ignore[no-untyped-call]
+            shares.append(share.detach())
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         schedule.step()
+        if watch is not None:
+            watch(step + 1, steps, float(sum(shares)))
+            model.train()
         progress("train", (step + 1) / steps)
     model.eval()
 

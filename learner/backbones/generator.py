@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers import AutoConfig, GenerationConfig
 
 from db.domain import InputError, Progress, no_progress
-from learner.backbones.descent import descend
+from learner.backbones.descent import Watch, descend
 from learner.backbones.encoder_decoder import load_pair, with_new_decoder
 from learner.backbones.loading import load_tokenizer, loading, longest
 from learner.catalog.backbones import GeneratorSettings
@@ -96,9 +96,11 @@ def train_generator(
     targets: Sequence[str],
     settings: GeneratorSettings,
     progress: Progress = no_progress,
+    watch: Watch | None = None,
 ) -> None:
     """Nothing; the generator is trained in place, by the mean cross-entropy of a step's target tokens.
 
+    watch: hears of every step, and may use the generator.
     Raises InputError without pairs.
     """
     if not len(sources):
@@ -113,7 +115,7 @@ def train_generator(
     faster = {"decoder.": settings.decoder_rate} if generator.model.config.model_type == "encoder-decoder" else {}
     written = np.array([len(target) for target in texts.targets])
     with seeded(settings.seed, generator.device):
-        descend(generator.model, texts.lengths, written, loss, settings, progress, faster)
+        descend(generator.model, texts.lengths, written, loss, settings, progress, faster, watch)
 
 
 def nll(

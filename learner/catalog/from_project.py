@@ -21,6 +21,26 @@ class SeedPairs(Section):
     )
 
 
-FROM_PROJECT: dict[str, type[Section]] = {"few-shot-mining": SeedPairs}
+class SourcePairs(SeedPairs):
+    """The questions (left) with passages (right) that the models learn first, of this project or of another one.
+
+    Everything else is this project's own: the questions, the passages, and the pairs that measure.
+    """
+
+    source: Literal["labels first", "labels", "known pairs"] = Field(
+        "labels first", title="Source pairs",
+        description="Positive labels where there are at least two, else known pairs; or one of both.",
+    )  # fmt: skip
+    known: int = Field(
+        5_000, ge=FEWEST, le=1_000_000, title="Known pairs to draw",
+        description="How many, where known pairs are taken.",
+    )  # fmt: skip
+    project: str = Field(
+        "", title="From the project", description="Another project whose pairs these are, by its name; empty: this one."
+    )
+
+
+FROM_PROJECT: dict[str, type[Section]] = {"few-shot-mining": SeedPairs, "back-training": SourcePairs}
+TWO_LISTS = ("back-training",)  # these need a project with two lists
 # Fields of the configuration that keep their defaults: for what a project's pairs have not, and for a side of a figure.
 ON_FILES_ALONE: dict[str, tuple[str, ...]] = {"few-shot-mining": ("task", "tagger", "reader", "generator")}

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from learner.catalog.backtraining import BackTrainingConfig, BackTrainingInputs
 from learner.catalog.mining import MiningConfig, MiningInputs
 from learner.catalog.section import Section
 
@@ -34,5 +35,17 @@ PIPELINES: dict[str, PipelineEntry] = {
         config=MiningConfig,
         inputs=MiningInputs,
         place="mining",
+    ),
+    "back-training": PipelineEntry(
+        title="Back-training",
+        paper="Back-Training excels Self-Training at Unsupervised Domain Adaptation of Question Generation and Passage "
+        "Retrieval (2021)",
+        description="From pairs of one domain, and questions and passages of another that nobody has paired: a "
+        "question generator and a retriever for the other.",
+        reads="pairs of questions and passages; both lists of the target domain; known pairs of it to measure by",
+        makes="a bi-encoder, a question generator, each question with its passage, and generated questions",
+        config=BackTrainingConfig,
+        inputs=BackTrainingInputs,
+        place="backtraining",
     ),
 }

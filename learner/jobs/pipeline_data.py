@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 from db.domain import InputError, Kind, Side, Split
 from db.items import item_texts
 from db.models import Gold, Item, Project
+from db.projects import project_named
 from db.seeds import known_pairs, labelled_positives, measuring_positives
-from learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs
+from learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs, SourcePairs
 from learner.jobs.experiment_data import write_parquet
 
 Pairs = list[tuple[int, int]]
@@ -56,6 +57,46 @@ def _mining(session: Session, project_id: int, chosen: Any, seed: int, folder: P
     return Begun({name: str(path) for name, path in files.items()}, f"{words} {counts} texts. {measured}")
 
 
+def _backtraining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
+    """Inputs of back-training: questions on the left, passages on the right; ids are the project's item ids.
+
+    Raises InputError for a project of one list, here or as the source.
+    """
+    source_id = _source(session, project_id, chosen)
+    seeds, words = _seeds(session, source_id, chosen, np.random.default_rng(seed))
+    lists = {"questions": Side.LEFT, "passages": Side.RIGHT}
+    found = {name: _items(session, project_id, side) for name, side in lists.items()}
+    files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in found.items()}
+    pairs = {"source_pairs": seeds, "dev_pairs": _own(session, project_id) if source_id != project_id else []}
+    pairs["test_pairs"] = [(left, right) for left, right, _ in session.execute(measuring_positives(project_id))]
+    for name, some in pairs.items():
+        if some:
+            files[name] = write_parquet(folder / f"{name}.parquet", ("x", "y"), _texts(session, some))
+    if source_id != project_id:
+        words = f"From the project {chosen.project!r}: {words}"
+    dev = f"{len(pairs['dev_pairs']):,} pairs" if pairs["dev_pairs"] else "A fifth of them"
+    counts = f"{len(found['questions']):,} questions, {len(found['passages']):,} passages."
+    chosen_by = f"{dev} set thresholds and choose models; {len(pairs['test_pairs']):,} measure."
+    return Begun({name: str(path) for name, path in files.items()}, f"{words} {counts} {chosen_by}")
+
+
+def _source(session: Session, project_id: int, chosen: SourcePairs) -> int:
+    """The project that the source pairs are of."""
+    project = session.get_one(Project, project_id)
+    source = project_named(session, chosen.project.strip()) if chosen.project.strip() else project
+    for one in (project, source):
+        if one.kind != Kind.BIPARTITE:
+            raise InputError(f"{one.name!r} has one list, and back-training needs questions and passages: two lists")
+    return source.id
+
+
+def _own(session: Session, project_id: int) -> Pairs:
+    """The pairs of the project's own training items that are known or labelled positive, each once."""
+    known = session.execute(known_pairs(project_id).where(Gold.positive))
+    labelled = session.execute(labelled_positives(project_id))
+    return sorted({(row[0], row[1]) for row in (*known, *labelled)})
+
+
 def _seeds(session: Session, project_id: int, chosen: SeedPairs, rng: np.random.Generator) -> tuple[Pairs, str]:
     """The seed pairs, and which they are. Raises InputError for fewer than two."""
     labelled: Pairs = [(left, right) for left, right in session.execute(labelled_positives(project_id))]
@@ -89,4 +130,7 @@ def _texts(session: Session, pairs: Sequence[tuple[int, int]]) -> list[tuple[str
     return [(texts[left], texts[right]) for left, right in pairs]
 
 
-WRITERS: dict[str, Callable[[Session, int, Any, int, Path], Begun]] = {"few-shot-mining": _mining}
+WRITERS: dict[str, Callable[[Session, int, Any, int, Path], Begun]] = {
+    "few-shot-mining": _mining,
+    "back-training": _backtraining,
+}

@@ -52,12 +52,14 @@ class Artifact:
 class Stage:
     """A part of a pipeline that is done as a whole. share: its part of the expected cost.
 
-    work(run, folder, progress) writes into the folder, which gets the stage's name when it is done.
+    work(run, folder, progress) writes into the folder, which gets the stage's name when it is done. goes_on: the next try
+    finds what a stopped one left, and its work makes its parts with `finish`, each once.
     """
 
     name: str
     share: float
     work: Callable[[Run, Path, Progress], None]
+    goes_on: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,10 +98,22 @@ def run_stage(run: Run, stage: Stage, progress: Progress = no_progress) -> None:
     if run.has(stage.name):
         return
     aside = run.folder / f".{stage.name}"
-    shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True)
+    if not stage.goes_on:
+        shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True, exist_ok=True)
     stage.work(run, aside, progress)
     aside.replace(run.of(stage.name))
+
+
+def finish(path: Path, work: Callable[[Path], None]) -> Path:
+    """The path of a file or folder that is there as a whole; work(aside) writes it, where it is not there yet."""
+    if not path.exists():
+        aside = path.with_name(f".{path.name}")
+        shutil.rmtree(aside, ignore_errors=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        work(aside)
+        aside.replace(path)
+    return path
 
 
 def run_pipeline(name: str, run: Run, progress: Progress = no_progress) -> None:
@@ -111,6 +125,11 @@ def run_pipeline(name: str, run: Run, progress: Progress = no_progress) -> None:
             progress(f"{of}: {words}", before + share * done)
 
         run_stage(run, stage, part)
+
+
+def part_of(progress: Progress, start: float, end: float) -> Progress:
+    """The progress function of a part of the work, which reaches from start to end."""
+    return lambda words, done: progress(words, start + (end - start) * done)
 
 
 def write_artifacts(results: Path, artifacts: Sequence[Artifact]) -> None:

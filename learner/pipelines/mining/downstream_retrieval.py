@@ -7,9 +7,9 @@ from db.domain import Progress
 from learner.catalog.mining import MiningConfig
 from learner.pipelines.mining.added import Added
 from learner.pipelines.mining.inputs import Texts
-from learner.pipelines.mining.propose import RANDOM_TEXTS, lesson_of, sample
+from learner.pipelines.mining.propose import RANDOM_TEXTS, sample
 from learner.ranks import mean_reciprocal_rank, ranks_of_gold, recall_at
-from learner.retriever import Retriever, new_retriever, train_retriever
+from learner.retriever import Retriever, lesson_of, new_retriever, train_retriever
 
 AT = (1, 10)  # ranks at which recall is measured
 

@@ -1,7 +1,6 @@
 """The stages that propose pairs: a bi-encoder learned on the seed pairs, vectors of all texts, and their margins."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from learner.pipelines.mining.reading import PASSAGE, wrong_texts
 from learner.pipelines.mining.shards import encode_list
 from learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
 from learner.pipelines.pipeline import Run
-from learner.retriever import Lesson, Retriever, load_retriever, new_retriever, train_retriever
+from learner.retriever import Retriever, lesson_of, load_retriever, new_retriever, train_retriever
 
 RETRIEVER, PAIRS, CANDIDATES = "model", "pairs.npz", "candidates.jsonl"
 COLUMNS = ("x_id", "y_id", "cos", "margin", "rank_forward", "rank_backward")
@@ -43,21 +42,6 @@ def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
     retriever.save(folder / RETRIEVER)
     if beside is not None:
         beside.save(folder / CLASSIFIER)
-
-
-def lesson_of(
-    pairs: Sequence[tuple[str, str]], others: Sequence[str], wrong: Sequence[Sequence[str]] | None = None
-) -> Lesson:
-    """The pairs of texts as a lesson; others: further passages, for random negatives; wrong: passages for each pair."""
-    queries = {text: row for row, text in enumerate(dict.fromkeys(x for x, _ in pairs))}
-    passages: dict[str, int] = {}
-    for text in (*(y for _, y in pairs), *others):
-        passages.setdefault(text, len(passages))
-    rows = [(queries[x], passages[y]) for x, y in pairs]
-    not_right = [[passages.setdefault(text, len(passages)) for text in texts] for texts in wrong or [[]] * len(pairs)]
-    return Lesson(
-        list(queries), list(passages), np.array(rows, np.int64), np.array(not_right, np.int64).reshape(len(rows), -1)
-    )
 
 
 def wrong_of(run: Run, texts: Texts, n: int, rng: np.random.Generator) -> list[list[str]] | None:

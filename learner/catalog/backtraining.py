@@ -1,0 +1,135 @@
+"""The configuration of back-training (paper 001). Defaults are the paper's where it names one."""
+
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from learner.catalog.backbones import GeneratorSettings
+from learner.catalog.retrieval import RetrieverSettings
+from learner.catalog.section import Section
+
+Variant = Literal[
+    "self-training", "self-training-self", "self-training-cross", "self-training-both",
+    "back-training", "back-training-self", "back-training-cross", "back-training-both", "supervised",
+]  # fmt: skip
+SUPERVISED = get_args(Variant)[-1]
+
+
+class BackTrainingInputs(Section):
+    """The files that back-training reads: CSV, TSV, JSON Lines, Parquet; source pairs also as DPR's JSON.
+
+    Pairs have the columns x (question) and y (passage), or target_text and input_text.
+    """
+
+    source_pairs: str = Field(description="Pairs of another domain, or the few of this one: x, y, and answer if known.")
+    questions: str = Field(description="Questions of the target domain: text (or target_text), and id where there is.")
+    passages: str = Field(description="Passages of the target domain: text (or input_text), and id where there is.")
+    dev_pairs: str | None = Field(
+        None,
+        description="Known pairs of the target domain, for thresholds and for when to stop; without them a fifth of "
+        "the source pairs.",
+    )  # fmt: skip
+    test_pairs: str | None = Field(None, description="Known pairs that nothing learns from; without them dev_pairs.")
+    test_passages: str | None = Field(
+        None, description="Passages among which the known ones are found, repeated ones too; without it: passages."
+    )
+    supervised_pairs: str | None = Field(
+        None, description="Known pairs of the target domain to train on: the upper bound `supervised`."
+    )
+    source_test: str | None = Field(None, description="Pairs of the source domain that nothing learns from.")
+    question_labels: str | None = Field(
+        None, description="Questions that are of the domain (label 1) or not (0): others are then sorted out."
+    )
+    question_types: str | None = Field(
+        None, description="Questions and their types: columns text and type; without it types are told by patterns."
+    )
+
+
+class Amounts(Section):
+    """How much of each input is used, drawn by the seed; empty: all."""
+
+    source_pairs: int | None = Field(None, ge=2, description="Source pairs.")
+    questions: int | None = Field(None, ge=2, description="Questions for which a passage is retrieved.")
+    passages: int | None = Field(None, ge=2, description="Passages for which a question is generated.")
+    dev_pairs: int | None = Field(None, ge=2, description="Development pairs.")
+    test_pairs: int | None = Field(None, ge=2, description="Test pairs.")
+    test_passages: int | None = Field(
+        None, ge=2, description="Passages to search in for measuring, beside the known ones."
+    )
+
+
+class PassageRetriever(RetrieverSettings):
+    """The retriever, and how it learns the source pairs (DPR in the paper: two towers, dot product)."""
+
+    batch_size: int = Field(8, ge=2, le=4096, description="Pairs in one step; the others' texts are negatives.")
+    negatives: int = Field(
+        1, ge=0, le=100, description="Further negatives of each pair in a step: of those that BM25 finds."
+    )
+
+
+class Adaptation(Section):
+    """How the models learn on from generated and retrieved pairs, in each iteration."""
+
+    generator_epochs: int = Field(5, ge=1, le=1000, description="Passes of the generator over its pairs.")
+    generator_rate: float = Field(1e-5, gt=0, lt=1, description="Its learning rate.")
+    retriever_epochs: int = Field(5, ge=1, le=1000, description="Passes of the retriever over its pairs.")
+    retriever_rate: float = Field(1e-5, gt=0, lt=1, description="Its learning rate.")
+    supervised_epochs: int = Field(15, ge=1, le=1000, description="Passes of the generator of the upper bound.")
+
+
+class Lists(Section):
+    """How pairs are made, and which of them the filters keep."""
+
+    decoding: Literal["beam", "sample"] = Field("beam", description="Generated questions: the likeliest, or drawn.")
+    negatives: int = Field(7, ge=1, le=100, description="Passages by BM25 that are wrong for a pair; one a step.")
+    thresholds: Literal["quantiles", "paper"] = Field(
+        "quantiles", description="From the source models' values of the development pairs; or the paper's two numbers, "
+        "which hold for its own models alone.",
+    )  # fmt: skip
+    generator_quantile: float = Field(
+        0.5, ge=0, le=1, description="Kept below this quantile of the negative log-likelihoods."
+    )
+    retriever_quantile: float = Field(0.1, ge=0, le=1, description="Kept above this quantile of the scores.")
+    in_domain: float = Field(0.8, ge=0, le=1, description="Least probability of a question, where labels are given.")
+
+
+class Measuring(Section):
+    """How generated questions and retrieval are measured."""
+
+    ties: Literal["average", "optimistic", "pessimistic"] = Field(
+        "average", description="The place of the right passage among others with the same score."
+    )
+    by_position: bool = Field(
+        False, description="Count copies of the right passage as others, as the paper's released code does."
+    )
+    traces: int = Field(32, ge=1, le=10_000, description="Test pairs on which perplexity is followed in training.")
+
+
+class BackTrainingConfig(Section):
+    """How back-training works, and what it is compared with."""
+
+    seed: int = Field(0, ge=0, le=2**31 - 1, title="First seed", description="Seed of everything random.")
+    seeds: int = Field(1, ge=1, le=20, title="Repetitions", description="Two or more give intervals (the paper: 5).")
+    variants: list[Variant] = Field(
+        ["self-training", "back-training"], min_length=1, max_length=len(get_args(Variant)),
+        description=f"What is compared: {', '.join(get_args(Variant))}. The source models are measured anyway.",
+    )  # fmt: skip
+    wanted: int = Field(
+        500, ge=1, le=1_000_000, title="Generated questions",
+        description="Passages about which the best generator asks at the end.",
+    )  # fmt: skip
+    iterations: int = Field(1, ge=1, le=10, description="Times that new pairs are made and learned from (paper: 3).")
+    iterate: Literal["all", "unfiltered"] = Field(
+        "all",
+        title="Variants that iterate",
+        description="Which variants go on after the first iteration: all, or those without a filter.",
+    )
+    stop_early: bool = Field(
+        True, description="No further iteration where neither model got better on the development pairs."
+    )
+    amounts: Amounts = Field(default_factory=Amounts)
+    generator: GeneratorSettings = Field(default_factory=GeneratorSettings)
+    retriever: PassageRetriever = Field(default_factory=PassageRetriever)
+    adaptation: Adaptation = Field(default_factory=Adaptation)
+    lists: Lists = Field(default_factory=Lists, title="Generated and retrieved pairs")
+    measuring: Measuring = Field(default_factory=Measuring)

@@ -1,0 +1,57 @@
+"""The job `suggest`: questions that a run's generator asks about a passage. Nothing of the project changes."""
+
+from pathlib import Path
+
+from dbos import DBOS
+
+from db.domain import InputError
+from db.engine import reading
+from db.jobs import SUGGEST
+from db.models import Item
+from db.pipelines import pipeline_folder, read_artifacts
+from db.suggestions import Asked, Suggestion, write_suggestions
+from learner.backbones.generator import load_generator
+from learner.backbones.suggestions import suggest as suggest_questions
+from learner.catalog.backbones import GeneratorSettings
+from learner.jobs.progress import reporting
+from learner.jobs.state import database, job_state
+from learner.jobs.takeover import MOST_ATTEMPTS
+
+GENERATOR, READS, TEXT = "generator", "reads", "{text}"  # `reads`: what a generator reads in place of the bare text
+LOADED = 0.5  # of the job
+LENGTH = 48  # tokens of a question
+
+
+@DBOS.workflow(name=SUGGEST, max_recovery_attempts=MOST_ATTEMPTS)
+def suggest(project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
+    """What was done, in words. number: the generator's place among what the run made; n: questions."""
+    job_id = str(DBOS.workflow_id)
+    with job_state(job_id):
+        return ask(job_id, project_id, run_id, number, item_id, n)
+
+
+@DBOS.step()
+def ask(job_id: str, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
+    """What was done, in words; the questions lie in the run's folder."""
+    with database() as engine:
+        with reading(engine) as session:
+            item = session.get(Item, item_id)
+        if item is None or item.project_id != project_id:
+            raise InputError("this text is not one of the project: choose another one")
+        path, form = _generator(run_id, number)
+        with reporting(engine, job_id, 0.0, 1.0) as progress:
+            progress("loading the generator", 0.0)
+            generator = load_generator(str(path))
+            progress("writing questions", LOADED)
+            settings = GeneratorSettings(target_length=LENGTH)
+            found = suggest_questions(generator, form.replace(TEXT, item.text), n, settings, seed=item_id)
+    write_suggestions(Asked(run_id, number, item_id), [Suggestion(*one) for one in found])
+    return f"{len(found)} questions"
+
+
+def _generator(run_id: str, number: int) -> tuple[Path, str]:
+    """The generator's folder, and the form of what it reads. Raises InputError where the run made no such thing."""
+    made = read_artifacts(run_id)
+    if not 0 <= number < len(made) or made[number]["kind"] != GENERATOR:
+        raise InputError(f"the run {run_id} has made no generator of that number, or its files are gone")
+    return pipeline_folder(run_id) / made[number]["path"], str(made[number]["about"].get(READS, TEXT))

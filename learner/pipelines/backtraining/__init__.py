@@ -1,0 +1,19 @@
+"""Back-training (paper 001): a generator and a retriever learn a new domain from what they make of its texts."""
+
+from learner.pipelines.backtraining.adapt import ADAPTED, adapt
+from learner.pipelines.backtraining.best import BEST, use_best
+from learner.pipelines.backtraining.results import write_results
+from learner.pipelines.backtraining.source import SOURCE, learn_source
+from learner.pipelines.backtraining.texts import TEXTS, check_inputs, read_inputs
+from learner.pipelines.pipeline import RESULTS, Pipeline, Stage
+
+PIPELINE = Pipeline(
+    check_inputs,
+    [
+        Stage(TEXTS, 0.01, read_inputs),
+        Stage(SOURCE, 0.3, learn_source, goes_on=True),
+        Stage(ADAPTED, 0.6, adapt, goes_on=True),
+        Stage(BEST, 0.08, use_best),
+        Stage(RESULTS, 0.01, write_results),
+    ],
+)

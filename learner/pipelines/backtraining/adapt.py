@@ -1,0 +1,215 @@
+"""The stage of the target domain: for each seed and variant, iterations of making pairs and learning from them.
+
+Source: paper 001, algorithm 1. Both lists are made by the old models; then both models learn on. Whatever is finished
+is a folder of its own: a killed run goes on at the last one.
+"""
+
+import json
+import shutil
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from db.domain import Progress
+from learner.catalog.backtraining import SUPERVISED
+from learner.pipelines.backtraining.lists import kept, learned, scheme_of
+from learner.pipelines.backtraining.making import (
+    GENERATED,
+    NEAR,
+    RETRIEVED,
+    find_near,
+    make_lists,
+    read_list,
+    write_learned,
+)
+from learner.pipelines.backtraining.measure import FIGURES, measure
+from learner.pipelines.backtraining.negatives import wrong_rows
+from learner.pipelines.backtraining.source import (
+    GENERATOR,
+    MEASURED,
+    RETRIEVER,
+    SOURCE,
+    pairs_lesson,
+    seeds_of,
+    thresholds_for,
+)
+from learner.pipelines.backtraining.texts import Asked, Data, data_of
+from learner.pipelines.backtraining.training import (
+    adapting_generator,
+    adapting_retriever,
+    generator_in,
+    lesson_with,
+    retriever_in,
+    teach_generator,
+    teach_retriever,
+)
+from learner.pipelines.pipeline import Run, finish, part_of
+from learner.retriever import Lesson
+
+ADAPTED, LISTS, DONE, FIRST, LEARNED = "adapted", "lists", "done.json", "lists-1", "pairs.tsv"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A variant of a seed: where its iterations lie, and where the seed's source models do."""
+
+    run: Run
+    seed: int
+    variant: str
+    folder: Path
+
+    @property
+    def source(self) -> Path:
+        return self.run.of(SOURCE) / f"seed-{self.seed}"
+
+    def models(self, iteration: int) -> Path:
+        """The folder with both models after this iteration, 0: of the source."""
+        return self.folder / str(iteration) if iteration else self.source
+
+
+def adapt(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds a folder for each seed, with one for each variant and its iterations."""
+    cells = [(seed, variant) for seed in seeds_of(run) for variant in dict.fromkeys(run.config.variants)]
+    for at, (seed, variant) in enumerate(cells):
+
+        def part(words: str, done: float, at: int = at, variant: str = variant) -> None:
+            progress(f"{at + 1} of {len(cells)}, {variant}: {words}", (at + done) / len(cells))
+
+        _iterate(Cell(run, seed, variant, folder / f"seed-{seed}" / variant), part)
+
+
+def _iterate(cell: Cell, progress: Progress) -> None:
+    """Nothing; the variant's iterations are done, and its folder says which models were the best."""
+    done = cell.folder / DONE
+    most = _most(cell)
+    if not done.exists():
+        last = 0
+        while last < most and (last == 0 or not cell.run.config.stop_early or _better(cell, last)):
+            last += 1
+
+            def part(words: str, share: float, at: int = last) -> None:
+                progress(f"iteration {at}, {words}", (at - 1 + share) / most)
+
+            _iteration(cell, last, part)
+        finish(done, lambda path: _say(path, best_of(cell, last)))
+    _keep_best(cell, json.loads(done.read_text()))
+
+
+def _most(cell: Cell) -> int:
+    """Iterations at most."""
+    config = cell.run.config
+    filtered = scheme_of(cell.variant)[1] != "none"
+    once = cell.variant == SUPERVISED or (filtered and config.iterate == "unfiltered")
+    return 1 if once else int(config.iterations)
+
+
+def _say(path: Path, what: Any) -> None:
+    path.write_text(json.dumps(what))
+
+
+def _better(cell: Cell, iteration: int) -> bool:
+    """Whether either model got better on the development pairs in this iteration."""
+    before, after = (figures_in(cell.models(at))["dev"] for at in (iteration - 1, iteration))
+    return bool(after["nll"] < before["nll"] or after["mrr"] > before["mrr"])
+
+
+def best_of(cell: Cell, last: int) -> dict[str, Any]:
+    """The iterations (0: the source) whose generator and retriever are the best on the development pairs."""
+    dev = [figures_in(cell.models(at))["dev"] for at in range(last + 1)]
+    return {
+        "iterations": last,
+        GENERATOR: min(range(last + 1), key=lambda at: float(dev[at]["nll"])),
+        RETRIEVER: max(range(last + 1), key=lambda at: float(dev[at]["mrr"])),
+    }
+
+
+def figures_in(folder: Path) -> dict[str, Any]:
+    """What was measured of the models in the folder: `dev` and `test`."""
+    found: dict[str, Any] = json.loads((folder / MEASURED / FIGURES).read_text())
+    return found
+
+
+def _keep_best(cell: Cell, best: dict[str, Any]) -> None:
+    """Nothing; of the variant's models only the best of the first seed are left: they are what fills the disk."""
+    first = cell.seed == cell.run.config.seed
+    for iteration in range(1, best["iterations"] + 1):
+        for kind in (GENERATOR, RETRIEVER):
+            if not (first and best[kind] == iteration):
+                shutil.rmtree(cell.models(iteration) / kind / "model", ignore_errors=True)
+
+
+def _iteration(cell: Cell, number: int, progress: Progress) -> None:
+    """Nothing; the iteration's folder holds both lists, both models, and their figures."""
+    run, data = cell.run, data_of(cell.run)
+    folder, before = cell.models(number), cell.models(number - 1)
+    if (folder / MEASURED).is_dir():
+        return
+    lesson = _known(cell, data) if cell.variant == SUPERVISED else _made(cell, number, part_of(progress, 0.0, 0.4))
+    settings = adapting_generator(run.config, cell.seed, cell.variant == SUPERVISED)
+
+    def teach_to_write(aside: Path) -> None:
+        generator = generator_in(before / GENERATOR)
+        watched = data.test[: run.config.measuring.traces]
+        teach_generator(aside, generator, lesson.pairs, settings, watched, part_of(progress, 0.4, 0.7))
+
+    def teach_to_find(aside: Path) -> None:
+        training = adapting_retriever(run.config, len(lesson.found.pairs))
+        retriever = retriever_in(before / RETRIEVER)
+        teach_retriever(aside, retriever, lesson.found, training, cell.seed, part_of(progress, 0.7, 0.9))
+
+    finish(folder / GENERATOR, teach_to_write)
+    finish(folder / RETRIEVER, teach_to_find)
+
+    def measure_both(aside: Path) -> None:
+        generator, retriever = generator_in(folder / GENERATOR), retriever_in(folder / RETRIEVER)
+        measure(aside, generator, retriever, data, run.config, part_of(progress, 0.9, 1.0))
+
+    finish(folder / MEASURED, measure_both)
+
+
+@dataclass(frozen=True)
+class Both:
+    """What the generator learns from, and the retriever."""
+
+    pairs: list[Asked]
+    found: Lesson
+
+
+def _known(cell: Cell, data: Data) -> Both:
+    """The known pairs of the target domain, for both: the upper bound."""
+    return Both(data.supervised, pairs_lesson(data.supervised, cell.run.config.lists.negatives))
+
+
+def lists_of(cell: Cell, number: int) -> Path:
+    """Where the lists of this iteration lie; those of the first are made by the source models, for all variants."""
+    return cell.folder.parent / FIRST if number == 1 else cell.models(number) / LISTS
+
+
+def _made(cell: Cell, number: int, progress: Progress) -> Both:
+    """The pairs that the filter keeps of the lists that the old models make."""
+    run, data, k = cell.run, data_of(cell.run), cell.run.config.lists.negatives
+    folder, before = lists_of(cell, number), cell.models(number - 1)
+    if not (folder / DONE).exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        generator, retriever = generator_in(before / GENERATOR), retriever_in(before / RETRIEVER)
+        make_lists(folder, generator, retriever, data, run.config, cell.seed + number - 1, part_of(progress, 0.0, 0.9))
+        finish(folder / DONE, partial(_say, what={"by": str(number - 1)}))
+    first = lists_of(cell, 1)
+    near = finish(first / NEAR, lambda path: find_near(path, first, data, k, part_of(progress, 0.9, 1.0)))
+    scheme, which = scheme_of(cell.variant)
+    limits = thresholds_for(run, cell.seed)
+    lists = {name: read_list(folder, name) for name in (RETRIEVED, GENERATED)}
+    chosen = {name: kept(one.judged, name == GENERATED, which, limits) & one.asks for name, one in lists.items()}
+    to_write, to_find = (GENERATED if generated else RETRIEVED for generated in learned(scheme))
+    by = {to_write: GENERATOR, to_find: RETRIEVER}
+    finish(cell.models(number) / LEARNED, lambda path: write_learned(path, data, lists, chosen, by))
+    with np.load(near) as stored:  # of the first iteration, as the paper has it
+        candidates = stored[to_find][chosen[to_find]]
+    passages, some = [one.text for one in data.passages], lists[to_find]
+    rows = some.rows[chosen[to_find]]
+    asked = [some.questions[at] for at in np.flatnonzero(chosen[to_find])]
+    wrong = wrong_rows(candidates, rows, passages, k)
+    return Both(lists[to_write].asked(data, chosen[to_write]), lesson_with(asked, passages, rows, wrong))

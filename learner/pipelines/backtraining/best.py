@@ -1,0 +1,93 @@
+"""The stage that uses the best models: a passage for each question, and questions about some passages."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from db.domain import Progress
+from learner import search
+from learner.backbones.generator import generate
+from learner.pipelines.backtraining.adapt import ADAPTED, DONE, Cell, figures_in
+from learner.pipelines.backtraining.measure import likelihoods
+from learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
+from learner.pipelines.backtraining.texts import Asked, Data, data_of
+from learner.pipelines.backtraining.training import MODEL, generator_in, retriever_in
+from learner.pipelines.pipeline import Run, part_of
+
+BEST, PAIRS, QUESTIONS = "best", "pairs.jsonl", "questions.jsonl"
+SOURCE_ONLY = "no adaptation"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The best model of a kind, by the development pairs: of which variant and iteration, and its folder."""
+
+    variant: str
+    iteration: int
+    folder: Path
+
+    @property
+    def title(self) -> str:
+        """Its origin in words."""
+        return f"{self.variant}, iteration {self.iteration}" if self.iteration else self.variant
+
+
+def chosen(run: Run, kind: str) -> Chosen:
+    """The best generator or retriever of the first seed, of all variants and of the source."""
+    cells = [Cell(run, run.config.seed, variant, run.of(ADAPTED) / f"seed-{run.config.seed}" / variant)
+             for variant in dict.fromkeys(run.config.variants)]  # fmt: skip
+    found = [Chosen(SOURCE_ONLY, 0, cells[0].models(0))]
+    for cell in cells:
+        iteration = json.loads((cell.folder / DONE).read_text())[kind]
+        if iteration:
+            found.append(Chosen(cell.variant, iteration, cell.models(iteration)))
+    return min(found, key=lambda one: _worth(figures_in(one.folder)["dev"], kind))
+
+
+def _worth(dev: dict[str, float], kind: str) -> float:
+    return dev["nll"] if kind == GENERATOR else -dev["mrr"]
+
+
+def model_of(one: Chosen, kind: str) -> Path:
+    """The folder of the chosen model."""
+    return one.folder / kind / MODEL
+
+
+def use_best(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds each question with its passage, the nearest first, and questions about passages."""
+    data = data_of(run)
+    generator = generator_in(chosen(run, GENERATOR).folder / GENERATOR)
+    retriever = retriever_in(chosen(run, RETRIEVER).folder / RETRIEVER)
+    passages, questions = [one.text for one in data.passages], [one.text for one in data.questions]
+    vectors = retriever.passage.encode(passages, part_of(progress, 0.0, 0.4))
+    found = search.neighbours(retriever.query.encode(questions, part_of(progress, 0.4, 0.6)), vectors, 1, False)
+    _write(folder / PAIRS, _ranked(data, found.ids[:, 0], found.scores[:, 0]))
+    some = data.passages[: run.config.wanted]
+    written = generate(generator, [one.text for one in some], run.config.generator, part_of(progress, 0.6, 1.0))
+    asked = [Asked(question, one.text) for question, one in zip(written, some, strict=True)]
+    losses = likelihoods(generator, asked, run.config.generator).tolist()
+    rows = [{"passage_id": text.id, "question": one.question, "passage": one.passage, "nll": loss}
+            for text, one, loss in zip(some, asked, losses, strict=True)]  # fmt: skip
+    _write(folder / QUESTIONS, rows)
+
+
+def _ranked(data: Data, rows: np.ndarray, scores: np.ndarray) -> Iterable[dict[str, Any]]:
+    """Every question with its passage that is no source pair, as pairs of a project are."""
+    known = {(one.question, one.passage) for one in data.source}
+    order = [at for at in np.argsort(-scores, kind="stable").tolist()
+             if (data.questions[at].text, data.passages[rows[at]].text) not in known]  # fmt: skip
+    for rank, at in enumerate(order, start=1):
+        question, passage = data.questions[at], data.passages[rows[at]]
+        texts = {"x_id": question.id, "y_id": passage.id, "x": question.text, "y": passage.text}
+        figures = {"cos": float(scores[at]), "margin": None, "cross_score": None, "rank": rank}
+        yield {**texts, **figures, "source": "retrieved"}
+
+
+def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
+    with path.open("w") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")

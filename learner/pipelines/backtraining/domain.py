@@ -1,0 +1,59 @@
+"""Which questions are of the target domain, by a classifier of labelled ones (paper 001, section 2.2)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
+
+from db.corpus.cells import bad
+from db.corpus.files import read_rows
+from db.domain import InputError, Progress
+from learner.catalog.backtraining import BackTrainingConfig
+from learner.encoder import load_encoder
+
+FOLDS = 5
+LABELS = {"1": True, "true": True, "0": False, "false": False}
+
+
+class HasText(Protocol):
+    """Something with a text."""
+
+    @property
+    def text(self) -> str: ...
+
+
+def read_labelled(path: Path, column: str) -> tuple[list[str], list[str]]:
+    """Texts and what stands in the column. Raises InputError where a cell is empty."""
+    texts, values = [], []
+    for row in read_rows(path, ("text", column)):
+        for name, value in zip(("text", column), row.values, strict=True):
+            if not value.strip():
+                raise bad("the cell is empty; remove the row", path, row.number, name)
+        texts.append(row.values[0])
+        values.append(row.values[1].strip())
+    return texts, values
+
+
+def in_domain(
+    questions: Sequence[HasText], path: Path, config: BackTrainingConfig, progress: Progress
+) -> tuple[np.ndarray, float]:
+    """Which questions are of the domain, (n,) bool, and the classifier's accuracy in cross-validation.
+
+    A logistic regression on the encoder's vectors; a question stays from the probability of the settings up.
+    """
+    texts, said = read_labelled(path, "label")
+    wrong = next((value for value in said if value.lower() not in LABELS), None)
+    if wrong is not None:
+        raise InputError(f"{path.name}: the label {wrong!r}; write 1 or 0")
+    labels = np.array([LABELS[value.lower()] for value in said])
+    if min(labels.sum(), (~labels).sum()) < FOLDS:
+        raise InputError(f"{path.name}: at least {FOLDS} questions of each label are needed; label more")
+    encoder = load_encoder(config.retriever.backbone)
+    vectors, model = encoder.encode(texts), LogisticRegression(max_iter=1000)
+    accuracy = float((cross_val_predict(model, vectors, labels, cv=FOLDS) == labels).mean())
+    model.fit(vectors, labels)
+    p = model.predict_proba(encoder.encode([one.text for one in questions], progress))[:, 1]
+    return p >= config.lists.in_domain, accuracy

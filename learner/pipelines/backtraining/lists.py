@@ -1,0 +1,65 @@
+"""Retrieved and generated pairs: which model learns from which, and which of them the filters keep.
+
+Source: paper 001, algorithm 1 and section 4.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+SELF, BACK = "self-training", "back-training"
+FILTERS = ("none", "self", "cross", "both")
+PAPER_NLL, PAPER_SCORE = 1.35, 66.68  # of BART and DPR on the paper's development pairs
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """A pair is kept below `nll` (the generator's) and above `score` (the retriever's)."""
+
+    nll: float
+    score: float
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Pairs as both old models see them: arrays (n,) float32 of one length."""
+
+    nll: np.ndarray  # mean negative log-likelihood of a question's tokens, given the passage
+    score: np.ndarray  # similarity of both under the retriever
+
+    def __len__(self) -> int:
+        return len(self.nll)
+
+
+def thresholds_of(dev: Judged, generator_quantile: float, retriever_quantile: float) -> Thresholds:
+    """The quantiles of the development pairs under the source models."""
+    return Thresholds(
+        float(np.quantile(dev.nll, generator_quantile)), float(np.quantile(dev.score, retriever_quantile))
+    )
+
+
+def kept(pairs: Judged, by_generator: bool, which: str, thresholds: Thresholds) -> np.ndarray:
+    """Which pairs a filter keeps, (n,) bool. by_generator: the generator made the pairs, else the retriever did.
+
+    self: the model that made a pair judges it; cross: the other one does; both: both do.
+    """
+    likely, near = pairs.nll < thresholds.nll, pairs.score > thresholds.score
+    own, other = (likely, near) if by_generator else (near, likely)
+    everything = np.ones(len(pairs), dtype=bool)
+    return (own if which in ("self", "both") else everything) & (other if which in ("cross", "both") else everything)
+
+
+def scheme_of(variant: str) -> tuple[str, str]:
+    """Scheme and filter that a variant's name stands for, such as back-training and self."""
+    scheme = BACK if variant.startswith(BACK) else SELF
+    which = variant.removeprefix(scheme).removeprefix("-") or "none"
+    return scheme, which
+
+
+def learned(scheme: str) -> tuple[bool, bool]:
+    """Whether the generator, and whether the retriever, learns from generated pairs rather than from retrieved ones.
+
+    Self-training: each from what it made itself, real inputs with made outputs. Back-training: each from what the other
+    made, made inputs with real outputs.
+    """
+    return (True, False) if scheme == SELF else (False, True)

@@ -1,0 +1,135 @@
+"""Retrieved and generated pairs of the target domain, made in shards that each are there as a whole or not at all.
+
+Source: paper 001, algorithm 1, lines 4 to 11. A shard has what both old models think of its pairs too.
+"""
+
+import csv
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from db.domain import Progress
+from learner import search
+from learner.backbones.generator import TextGenerator, generate
+from learner.catalog.backtraining import BackTrainingConfig
+from learner.pipelines.backtraining.lists import Judged
+from learner.pipelines.backtraining.measure import likelihoods
+from learner.pipelines.backtraining.negatives import near_by_words
+from learner.pipelines.backtraining.texts import Asked, Data
+from learner.pipelines.pipeline import finish, part_of
+from learner.retriever import Retriever
+
+RETRIEVED, GENERATED = "retrieved", "generated"
+SHARDS = {RETRIEVED: 2_000, GENERATED: 500}  # questions that are searched for, passages that are written about
+NEAR = "near.npz"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Made pairs in the order of the list that is real: questions, rows (n,) of their passages, and judgements."""
+
+    questions: list[str]
+    rows: np.ndarray
+    judged: Judged
+
+    @property
+    def asks(self) -> np.ndarray:
+        """Which pairs have a question at all, (n,) bool: a generator may write nothing."""
+        return np.array([bool(text) for text in self.questions], dtype=bool)
+
+    def asked(self, data: Data, chosen: np.ndarray) -> list[Asked]:
+        """The chosen pairs (n,) bool."""
+        return [Asked(self.questions[at], data.passages[self.rows[at]].text) for at in np.flatnonzero(chosen)]
+
+
+def make_lists(
+    folder: Path, generator: TextGenerator, retriever: Retriever, data: Data, config: BackTrainingConfig, seed: int,
+    progress: Progress,
+) -> None:  # fmt: skip
+    """Nothing; the folder holds both lists. Shards that are there are not made again."""
+    settings = config.generator.model_copy(update={"decoding": config.lists.decoding})
+    passages, questions = [one.text for one in data.passages], [one.text for one in data.questions]
+
+    def vectors(path: Path) -> None:
+        with path.open("wb") as file:
+            np.save(file, retriever.passage.encode(passages, lambda stage, done: progress(stage, 0.1 * done)))
+
+    found = np.load(finish(folder / "passages.npy", vectors))
+
+    def retrieve(part: slice, hear: Progress) -> Pairs:
+        asked = retriever.query.encode(questions[part], part_of(hear, 0.0, 0.3))
+        near = search.neighbours(asked, found, 1, False)
+        pairs = [Asked(text, passages[row]) for text, row in zip(questions[part], near.ids[:, 0].tolist(), strict=True)]
+        return Pairs(
+            questions[part], near.ids[:, 0], Judged(likelihoods(generator, pairs, settings), near.scores[:, 0])
+        )
+
+    def write(part: slice, hear: Progress) -> Pairs:
+        texts = generate(generator, passages[part], settings, part_of(hear, 0.0, 0.8), seed=seed * 100_003 + part.start)
+        pairs = [Asked(text, passage) for text, passage in zip(texts, passages[part], strict=True)]
+        score = np.einsum("nd,nd->n", retriever.query.encode(texts), found[part])
+        rows = np.arange(len(passages), dtype=np.int64)[part]
+        return Pairs(texts, rows, Judged(likelihoods(generator, pairs, settings, part_of(hear, 0.8, 1.0)), score))
+
+    _shards(folder, RETRIEVED, len(questions), retrieve, lambda stage, done: progress(stage, 0.1 + 0.3 * done))
+    _shards(folder, GENERATED, len(passages), write, lambda stage, done: progress(stage, 0.4 + 0.6 * done))
+    (folder / "passages.npy").unlink()
+
+
+def _shards(folder: Path, name: str, n: int, work: Callable[[slice, Progress], Pairs], progress: Progress) -> None:
+    size = SHARDS[name]
+    for start in range(0, n, size):
+
+        def write(path: Path, start: int = start) -> None:
+            began = time.monotonic()
+            part = slice(start, min(start + size, n))
+            pairs = work(part, part_of(progress, part.start / n, part.stop / n))
+            columns = {"questions": pairs.questions, "rows": pairs.rows.tolist(), "nll": pairs.judged.nll.tolist(),
+                       "score": pairs.judged.score.tolist(), "seconds": time.monotonic() - began}  # fmt: skip
+            path.write_text(json.dumps(columns, ensure_ascii=False))
+
+        finish(folder / f"{name}-{start:08d}.json", write)
+        progress({RETRIEVED: "retrieve", GENERATED: "generate"}[name], min(1.0, (start + size) / n))
+
+
+def read_list(folder: Path, name: str) -> Pairs:
+    """The list that `make_lists` left in the folder."""
+    parts = [json.loads(path.read_text()) for path in sorted(folder.glob(f"{name}-*.json"))]
+
+    def column(key: str, dtype: type) -> np.ndarray:
+        return np.concatenate([np.array(part[key], dtype=dtype) for part in parts])
+
+    questions = [text for part in parts for text in part["questions"]]
+    return Pairs(questions, column("rows", np.int64), Judged(column("nll", np.float32), column("score", np.float32)))
+
+
+def write_learned(
+    path: Path, data: Data, lists: dict[str, Pairs], kept: dict[str, np.ndarray], by: dict[str, str]
+) -> None:
+    """Nothing; the file is a table of both lists: who learns from a pair (by), both models' values, what was kept."""
+    with path.open("w", newline="") as file:
+        table = csv.writer(file, delimiter="\t", lineterminator="\n")
+        table.writerow(("for", "list", "target_text", "input_text", "nll", "score", "kept"))
+        for name, pairs in lists.items():
+            judged = zip(pairs.judged.nll.tolist(), pairs.judged.score.tolist(), kept[name].tolist(), strict=True)
+            for question, row, (nll, score, stays) in zip(pairs.questions, pairs.rows.tolist(), judged, strict=True):
+                table.writerow((by[name], name, question, data.passages[row].text, nll, score, int(stays)))
+
+
+def seconds_of(folder: Path) -> float:
+    """How long both lists in the folder took to make."""
+    return sum(
+        float(json.loads(path.read_text())["seconds"]) for name in SHARDS for path in folder.glob(f"{name}-*.json")
+    )
+
+
+def find_near(path: Path, folder: Path, data: Data, k: int, progress: Progress) -> None:
+    """Nothing; the file holds, for each pair of both lists, rows of the passages that BM25 finds for its question."""
+    passages = [one.text for one in data.passages]
+    found = {name: near_by_words(read_list(folder, name).questions, passages, k + 1, progress) for name in SHARDS}
+    with path.open("wb") as file:
+        np.savez(file, retrieved=found[RETRIEVED], generated=found[GENERATED])

@@ -1,0 +1,46 @@
+"""Passages by BM25 that are wrong for a question: hard negatives of the retriever (paper 001, section 2.4)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from db.domain import Progress, no_progress
+from learner.bm25 import Bm25
+from learner.text_metrics import squad_form
+
+SPARE = 30  # further passages that are looked at, where some are right or hold the answer
+QUERIES = 500  # questions that are searched for at once
+
+
+def near_by_words(questions: Sequence[str], passages: Sequence[str], k: int, progress: Progress = no_progress) -> np.ndarray:  # fmt: skip  # noqa: E501
+    """Rows (n, k) int64 of each question's best passages by BM25; fewer columns where there are fewer passages."""
+    index = Bm25(passages)
+    found = [np.empty((0, min(k, len(passages))), dtype=np.int64)]
+    for start in range(0, len(questions), QUERIES):
+        found.append(index.search([text.rstrip(" ?") or text for text in questions[start : start + QUERIES]], k).ids)
+        progress("search", min(1.0, (start + QUERIES) / len(questions)))
+    return np.concatenate(found)
+
+
+def wrong_rows(
+    near: np.ndarray, right: np.ndarray, passages: Sequence[str], k: int, answers: Sequence[str] | None = None
+) -> np.ndarray:
+    """Rows (n, k) int64 of passages that are wrong for each question, the best first.
+
+    near: (n, m) candidates, the best first; right: (n,) rows of the right passages; answers: of each question, empty
+    where unknown: no wrong passage holds one. A question with fewer than k repeats its own; one with none has the
+    passage after its right one.
+    """
+    found = np.empty((len(near), k), dtype=np.int64)
+    for place, (rows, own) in enumerate(zip(near.tolist(), right.tolist(), strict=True)):
+        answer = answers[place] if answers is not None else ""
+        wrong = [row for row in rows if row != own and not holds(passages[row], answer)][:k]
+        wrong = wrong or [(own + 1) % len(passages)]
+        found[place] = [wrong[at % len(wrong)] for at in range(k)]
+    return found
+
+
+def holds(passage: str, answer: str) -> bool:
+    """Whether the passage holds the answer word for word, in the form of SQuAD; an empty answer is in none."""
+    wanted = squad_form(answer)
+    return bool(wanted) and f" {wanted} " in f" {squad_form(passage)} "

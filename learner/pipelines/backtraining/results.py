@@ -1,0 +1,211 @@
+"""The last stage: the paper's tables and figures from what was measured here, its own figures beside them."""
+
+import resource
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from db.domain import Progress
+from learner.device import default_device
+from learner.experiment.results import Mean, mean_of
+from learner.experiment.writing import NONE, grid, mean_cells
+from learner.pipelines.backtraining import drawing, paper
+from learner.pipelines.backtraining.best import BEST, PAIRS, QUESTIONS, SOURCE_ONLY, chosen, model_of
+from learner.pipelines.backtraining.lists import BACK, SELF
+from learner.pipelines.backtraining.records import Record, mean_over_seeds, of, records_of
+from learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
+from learner.pipelines.backtraining.texts import Data, data_of
+from learner.pipelines.backtraining.types import TYPES, Tagger, by_patterns, learned_tagger
+from learner.pipelines.pipeline import Artifact, Run, write_artifacts
+from learner.pipelines.report import Report
+
+COMPARED = ("bleu_1", "accuracy_at_1", "accuracy_at_40")  # by which back-training and self-training are compared
+OVER_SEEDS = "Percent; means over seeds, ± half of Student's 95% interval (none for one seed)."
+FILTERED = [f"{scheme}{which}" for which in ("", "-self", "-cross", "-both") for scheme in (SELF, BACK)]
+
+
+def write_results(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds tables/, figures/, report.md and artifacts.json."""
+    data, records = data_of(run), records_of(run)
+    report = Report(folder, "Back-training (paper 001)")
+    _counts(report, data)
+    if not data.has_test:
+        report.text("There are no test pairs: figures are of the development pairs, which chose models and thresholds.")
+    _verdict(report, records)
+    _table4(report, run, records)
+    _table5(report, records)
+    _table6(report, records)
+    drawing.source_and_target(report, run)
+    drawing.perplexities(report, records)
+    drawing.distributions(report, records)
+    path = run.inputs.question_types
+    tagger = learned_tagger(Path(path), run.config.retriever.backbone) if path else by_patterns
+    _types(report, data, records, tagger, "a classifier" if path else "patterns")
+    drawing.confusions(report, data, records, tagger, TYPES if path is None else ())
+    _cost(report, records)
+    report.close()
+    write_artifacts(folder, _artifacts(run, data))
+
+
+def _counts(report: Report, data: Data) -> None:
+    rows: list[tuple[str, float]] = [
+        ("source pairs", len(data.source)), ("questions", len(data.questions)), ("passages", len(data.passages)),
+        ("development pairs", len(data.dev)), ("test pairs", len(data.test)),
+        ("passages to search in", sum(data.candidates.values())), ("of them distinct", len(data.candidates)),
+        ("pairs of the upper bound", len(data.supervised)), *data.about.items(),
+    ]  # fmt: skip
+    body = [[what, f"{n:,.3g}" if isinstance(n, float) else f"{n:,}"] for what, n in rows]
+    report.table("counts", "What there was", [{"what": what, "n": n} for what, n in rows], grid(["", "n"], body))
+
+
+def _verdict(report: Report, records: Sequence[Record]) -> None:
+    """Nothing; the report says plainly which of both schemes was better, without filters, in the first iteration."""
+    back, own = ({one.seed: one.test for one in of(records, scheme, 1)} for scheme in (BACK, SELF))
+    lines = [verdict([(back[seed][name], own[seed][name]) for seed in back.keys() & own.keys()], paper.TITLES[name])
+             for name in COMPARED if back.keys() & own.keys()]  # fmt: skip
+    if lines:
+        report.text("**Back-training against self-training, one iteration, no filter.** " + " ".join(lines))
+
+
+def verdict(figures: Sequence[tuple[float, float]], title: str) -> str:
+    """Whether back-training's figures beat self-training's of the same seeds: a sentence with both and an interval."""
+    gain = mean_of([100 * (back - own) for back, own in figures])
+    ours, theirs = (mean_of([100 * pair[side] for pair in figures]).value for side in (0, 1))
+    said = f"{title}: {ours:.2f} against {theirs:.2f}, "
+    if gain.low is None or gain.high is None:
+        return f"{said}a difference of {gain.value:+.2f} (one seed, so no interval)."
+    better = "back-training is better" if gain.low > 0 else "self-training is better" if gain.high < 0 else None
+    words = better or "they cannot be told apart"
+    return (
+        f"{said}a difference of {gain.value:+.2f} ({gain.low:+.2f} to {gain.high:+.2f}, {len(figures)} seeds): {words}."
+    )
+
+
+def percent(mean: Mean | None) -> str:
+    """A share's mean in percent, with half of its interval's width where it has one."""
+    if mean is None:
+        return NONE
+    return f"{100 * mean.value:.2f}" + ("" if mean.low is None else f" ± {100 * (mean.value - mean.low):.2f}")
+
+
+def _figures(records: Sequence[Record], names: Sequence[str]) -> dict[str, Mean | None]:
+    return {name: mean_over_seeds(records, lambda one, name=name: one.test[name]) for name in names}  # type: ignore[misc]
+
+
+def _row(records: Sequence[Record], names: Sequence[str], printed: dict[str, float], **about: Any) -> dict[str, Any]:
+    """A row of a table: means and intervals from 0 to 1 of these names, the paper's in percent."""
+    cells = {
+        key: value for name, mean in _figures(records, names).items() for key, value in mean_cells(name, mean).items()
+    }
+    return {**about, "seeds": len(records), **cells, **{f"{name}_paper": printed.get(name) for name in names}}
+
+
+def _table4(report: Report, run: Run, records: Sequence[Record]) -> None:
+    variants = dict.fromkeys([SOURCE_ONLY, *run.config.variants])
+    report.text(OVER_SEEDS + " " + paper.GAINS_NOTE)
+    parts = [("table4-generation", "Table 4: question generation, first iteration", paper.GENERATION),
+             ("table4-retrieval", "Table 4: retrieval, by gold text, first iteration", paper.RETRIEVAL)]  # fmt: skip
+    if run.config.measuring.by_position:
+        strict = tuple(f"strict_{name}" for name in paper.RETRIEVAL)
+        parts.append(("table4-by-position", "Retrieval by position: copies of the passage count as others", strict))
+    for name, title, measures in parts:
+        rows, body = [], []
+        for variant in variants:
+            mine, printed = of(records, variant, int(variant != SOURCE_ONLY)), paper.TABLE4.get(variant, {})
+            rows.append(_row(mine, measures, printed, variant=variant))
+            body.append([variant, *(percent(mean) for mean in _figures(mine, measures).values())])
+            if printed.keys() & set(measures):
+                body.append(["– the paper", *(f"{printed[measure]:.2f}" for measure in measures)])
+        header = ["", *(paper.TITLES[measure.removeprefix("strict_")] for measure in measures)]
+        report.table(name, title, rows, grid(header, body))
+
+
+def _table5(report: Report, records: Sequence[Record]) -> None:
+    there = {one.variant for one in records if one.iteration == 1}
+    variants = [name for name in FILTERED if name in there]
+    if not variants:
+        return
+    rows, body = [], []
+    for variant in variants:
+        mine, printed = of(records, variant, 1), paper.TABLE5.get(variant)
+        named = dict(zip(("bleu_1", "accuracy_at_40"), printed, strict=True)) if printed else {}
+        counts = {kind: mean_over_seeds(mine, lambda one, kind=kind: one.log(kind)["pairs"]) for kind in (GENERATOR, RETRIEVER)}  # type: ignore[misc]  # fmt: skip  # noqa: E501
+        pairs = {f"{kind}_pairs": mean.value if mean else None for kind, mean in counts.items()}
+        rows.append(_row(mine, ("bleu_1", "accuracy_at_40"), named, variant=variant, **pairs))
+        cells = [f"{mean.value:,.0f}" if mean else NONE for mean in counts.values()]
+        for name, mean in _figures(mine, ("bleu_1", "accuracy_at_40")).items():
+            cells += [percent(mean), f"{named[name]:.2f}" if named else "pending"]
+        body.append([variant, *cells])
+    header = ["", "pairs of the generator", "of the retriever", "BLEU-1", "paper", "R@40", "paper"]
+    report.table("table5", "Table 5: filters, first iteration", rows, grid(header, body))
+
+
+def _table6(report: Report, records: Sequence[Record]) -> None:
+    reached = sorted({(one.iteration, one.variant) for one in records if one.iteration})
+    if not any(iteration > 1 for iteration, _ in reached):
+        return
+    rows, body = [], []
+    for variant in dict.fromkeys(name for _, name in reached):
+        for iteration in sorted({number for number, name in reached if name == variant}):
+            mine, printed = of(records, variant, iteration), paper.TABLE6.get(variant, {}).get(iteration)
+            named = dict(zip(("bleu_1", "accuracy_at_40"), printed, strict=True)) if printed else {}
+            rows.append(_row(mine, ("bleu_1", "accuracy_at_40"), named, variant=variant, iteration=iteration))
+            cells = [f"{len(mine)}"]
+            for name, mean in _figures(mine, ("bleu_1", "accuracy_at_40")).items():
+                cells += [percent(mean), f"{named[name]:.2f}" if named else NONE]
+            body.append([f"{variant}, T = {iteration}", *cells])
+    report.text(paper.ITERATIONS_NOTE)
+    report.table("table6", "Table 6: iterations", rows, grid(["", "seeds", "BLEU-1", "paper", "R@40", "paper"], body))
+
+
+def _types(report: Report, data: Data, records: Sequence[Record], tagger: Tagger, by: str) -> None:
+    """The paper's Table 2, and what the generators of the first seed ask."""
+    texts = {"source": [one.question for one in data.source], "target": [one.text for one in data.questions]}
+    seed = records[0].seed
+    for one in records:
+        if one.seed == seed and one.iteration <= 1:
+            texts[f"by {one.variant}"] = one.written
+    counts = {name: Counter(tagger(some)) for name, some in texts.items()}
+    names = list(dict.fromkeys([*TYPES, *(kind for found in counts.values() for kind in found)]))
+    rows, body = [], []
+    for kind in names:
+        shares = {name: found[kind] / max(1, found.total()) for name, found in counts.items()}
+        printed = dict(zip(("source", "target"), paper.TABLE2.get(kind, ()), strict=False))
+        rows.append({"type": kind, **shares, **{f"{name}_paper": printed.get(name) for name in ("source", "target")}})
+        body.append([kind, *(f"{100 * share:.0f}" for share in shares.values()), *(f"{printed.get(name, NONE)}" for name in ("source", "target"))])  # fmt: skip  # noqa: E501
+    header = ["", *texts, "source, the paper", "target, the paper"]
+    report.text(f"{paper.TYPES_NOTE} Here types are told by {by}; the paper asked a person about 200 questions.")
+    report.table("table2", "Table 2: types of questions, percent", rows, grid(header, body))
+
+
+def _cost(report: Report, records: Sequence[Record]) -> None:
+    rows, body = [], []
+    for variant, iteration in dict.fromkeys((one.variant, one.iteration) for one in records):
+        mine = of(records, variant, iteration)
+        minutes = sum(one.seconds for one in mine) / len(mine) / 60
+        pairs = [round(sum(one.log(kind)["pairs"] for one in mine) / len(mine)) for kind in (GENERATOR, RETRIEVER)]
+        rows.append({"variant": variant, "iteration": iteration, "generator_pairs": pairs[0],
+                     "retriever_pairs": pairs[1], "minutes": minutes})  # fmt: skip
+        body.append([f"{variant}, {iteration}", *(f"{n:,}" for n in pairs), f"{minutes:.1f}"])
+    unit = 1 if sys.platform == "darwin" else 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
+    report.text(f"Device: {default_device()}. Peak memory of the process that ended the run: {peak:.1f} GiB. The first "
+                "iteration's lists are made once for all variants, and counted in each.")  # fmt: skip
+    header = ["variant, iteration", "pairs of the generator", "of the retriever", "minutes a seed"]
+    report.table("cost", "Pairs and time", rows, grid(header, body))
+
+
+def _artifacts(run: Run, data: Data) -> list[Artifact]:
+    best = {kind: chosen(run, kind) for kind in (GENERATOR, RETRIEVER)}
+    retriever, generator = (model_of(best[kind], kind).relative_to(run.folder) for kind in (RETRIEVER, GENERATOR))
+    with (run.of(BEST) / PAIRS).open() as file:
+        pairs = sum(1 for _ in file)
+    written = min(len(data.passages), run.config.wanted)
+    return [
+        Artifact("pairs", "Questions with their passages", f"{BEST}/{PAIRS}", {"pairs": pairs}),
+        Artifact("biencoder", "Bi-encoder", str(retriever), {"from": best[RETRIEVER].title}),
+        Artifact("generator", "Question generator", str(generator), {"from": best[GENERATOR].title}),
+        Artifact("questions", "Generated questions", f"{BEST}/{QUESTIONS}", {"questions": written}),
+    ]

@@ -1,0 +1,93 @@
+"""The stage of the source domain: both models learn its pairs, for each seed, and are measured on the target domain."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from db.domain import Progress
+from learner.pipelines.backtraining.lists import PAPER_NLL, PAPER_SCORE, Judged, Thresholds, thresholds_of
+from learner.pipelines.backtraining.measure import judge, measure, measure_source
+from learner.pipelines.backtraining.negatives import SPARE, near_by_words, wrong_rows
+from learner.pipelines.backtraining.texts import Asked, data_of
+from learner.pipelines.backtraining.training import (
+    first_retriever,
+    generator_in,
+    lesson_with,
+    retriever_in,
+    source_generator,
+    teach_generator,
+    teach_retriever,
+)
+from learner.pipelines.pipeline import Run, finish, part_of
+from learner.retriever import Lesson
+
+SOURCE, GENERATOR, RETRIEVER, MEASURED = "source", "generator", "retriever", "measured"
+JUDGED, SOURCE_FIGURES = "judged.npz", "source.json"
+
+
+def seeds_of(run: Run) -> list[int]:
+    """The seeds of the repetitions."""
+    return [run.config.seed + at for at in range(run.config.seeds)]
+
+
+def learn_source(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds a folder for each seed, with both models and their figures."""
+    seeds = seeds_of(run)
+    for at, seed in enumerate(seeds):
+
+        def part(words: str, done: float, at: int = at) -> None:
+            progress(f"{at + 1} of {len(seeds)}, {words}", (at + done) / len(seeds))
+
+        _learn(run, folder / f"seed-{seed}", seed, part)
+
+
+def _learn(run: Run, folder: Path, seed: int, progress: Progress) -> None:
+    config, data = run.config, data_of(run)
+
+    def teach_to_write(aside: Path) -> None:
+        generator, settings = source_generator(config, seed)
+        teach_generator(aside, generator, data.source, settings, [], part_of(progress, 0.0, 0.5))
+
+    def teach_to_find(aside: Path) -> None:
+        lesson = pairs_lesson(data.source, config.lists.negatives)
+        teach_retriever(aside, first_retriever(config), lesson, config.retriever, seed, part_of(progress, 0.5, 0.8))
+
+    generator_folder = finish(folder / GENERATOR, teach_to_write)
+    retriever_folder = finish(folder / RETRIEVER, teach_to_find)
+
+    def measure_all(aside: Path) -> None:
+        generator, retriever = generator_in(generator_folder), retriever_in(retriever_folder)
+        measure(aside, generator, retriever, data, config, part_of(progress, 0.8, 0.95))
+        judged = judge(generator, retriever, data.dev, config.generator)
+        np.savez(aside / JUDGED, nll=judged.nll, score=judged.score)
+        if data.source_test:
+            passages = [one.passage for one in data.source]
+            found = measure_source(generator, retriever, data.source_test, passages, config, part_of(progress, 0.95, 1))
+            (aside / SOURCE_FIGURES).write_text(json.dumps(found))
+
+    finish(folder / MEASURED, measure_all)
+
+
+def pairs_lesson(pairs: list[Asked], k: int) -> Lesson:
+    """Known pairs with k wrong passages each: near by words, without the answer where it is known."""
+    passages = list(dict.fromkeys(one.passage for one in pairs))
+    row = {text: at for at, text in enumerate(passages)}
+    questions, right = [one.question for one in pairs], np.array([row[one.passage] for one in pairs], dtype=np.int64)
+    near = near_by_words(questions, passages, k + 1 + SPARE)
+    return lesson_with(questions, passages, right, wrong_rows(near, right, passages, k, [one.answer for one in pairs]))
+
+
+def judged_dev(folder: Path) -> Judged:
+    """The development pairs as the source models of a seed see them."""
+    with np.load(folder / MEASURED / JUDGED) as stored:
+        return Judged(stored["nll"], stored["score"])
+
+
+def thresholds_for(run: Run, seed: int) -> Thresholds:
+    """What the filters keep, for this seed."""
+    lists = run.config.lists
+    if lists.thresholds == "paper":
+        return Thresholds(PAPER_NLL, PAPER_SCORE)
+    dev = judged_dev(run.of(SOURCE) / f"seed-{seed}")
+    return thresholds_of(dev, lists.generator_quantile, lists.retriever_quantile)

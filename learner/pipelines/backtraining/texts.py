@@ -1,0 +1,251 @@
+"""The first stage: what the inputs hold, checked and cut to the wanted amounts, as files that the other stages read."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from db.corpus.cells import bad
+from db.corpus.corpus import identity
+from db.corpus.files import column_names, read_rows
+from db.domain import InputError, Progress
+from learner.pipelines.backtraining.domain import in_domain
+from learner.pipelines.pipeline import Run
+
+QUESTION, PASSAGE = ("x", "target_text", "question"), ("y", "input_text", "passage")  # names of the columns of pairs
+ALONE = {"questions": ("text", "target_text", "question"), "passages": ("text", "input_text", "passage")}
+ANSWER, ID = "answer", "id"
+LEAST_PAIRS = 4
+DEV_SHARE = 5  # without development pairs, one source pair in this many becomes one
+TEXTS = "texts"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, its passage, and the answer where it is known."""
+
+    question: str
+    passage: str
+    answer: str = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text of the target domain with its id."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Data:
+    """The texts of a run, read from its first stage; all of them are in memory."""
+
+    folder: Path
+
+    @cached_property
+    def source(self) -> list[Asked]:
+        """The source pairs."""
+        return self._pairs("source_pairs")
+
+    @cached_property
+    def dev(self) -> list[Asked]:
+        """The development pairs."""
+        return self._pairs("dev_pairs")
+
+    @cached_property
+    def test(self) -> list[Asked]:
+        """The test pairs; the development pairs where there are none."""
+        return self._pairs("test_pairs") or self.dev
+
+    @property
+    def has_test(self) -> bool:
+        """Whether there are test pairs beside the development pairs."""
+        return bool(self._pairs("test_pairs"))
+
+    @cached_property
+    def supervised(self) -> list[Asked]:
+        """The pairs of the upper bound."""
+        return self._pairs("supervised_pairs")
+
+    @cached_property
+    def source_test(self) -> list[Asked]:
+        """The source domain's test pairs."""
+        return self._pairs("source_test")
+
+    @cached_property
+    def questions(self) -> list[Text]:
+        """The questions of the target domain, each once."""
+        return [Text(**one) for one in self._read("questions")]
+
+    @cached_property
+    def passages(self) -> list[Text]:
+        """The passages of the target domain, each once."""
+        return [Text(**one) for one in self._read("passages")]
+
+    @cached_property
+    def candidates(self) -> dict[str, int]:
+        """The passages among which test passages are found, each with how often it is there."""
+        return {text: count for text, count in self._read("candidates")}  # noqa: C416  (of JSON's lists)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Figures of the reading, by name."""
+        found: dict[str, Any] = self._read("about")
+        return found
+
+    def _pairs(self, name: str) -> list[Asked]:
+        return [Asked(**one) for one in self._read(name)]
+
+    def _read(self, name: str) -> Any:
+        return json.loads((self.folder / f"{name}.json").read_text())
+
+
+def data_of(run: Run) -> Data:
+    """What the run's first stage has read."""
+    return Data(run.of(TEXTS))
+
+
+def check_inputs(run: Run) -> None:
+    """Nothing. Raises InputError where a file lacks a column, or the configuration cannot be followed."""
+    inputs, config = run.inputs, run.config
+    for backbone in (config.generator.backbone, config.retriever.backbone):
+        if backbone.startswith(("/", ".", "~")) and not Path(backbone).expanduser().is_dir():
+            raise InputError(f"there is no folder {backbone}: name a model's folder, or a model of the hub")
+    if "supervised" in config.variants and inputs.supervised_pairs is None:
+        raise InputError("variants: supervised needs inputs.supervised_pairs; name the file, or leave it out")
+    pairs = ("source_pairs", "dev_pairs", "test_pairs", "supervised_pairs", "source_test")
+    for path in (getattr(inputs, name) for name in pairs):
+        if path is not None and not _is_dpr(Path(path)):
+            names = column_names(Path(path))
+            _column(Path(path), names, QUESTION)
+            _column(Path(path), names, PASSAGE)
+    lists = {"questions": inputs.questions, "passages": inputs.passages, "test_passages": inputs.test_passages}
+    for name, path in lists.items():
+        if path is not None:
+            _column(Path(path), column_names(Path(path)), ALONE[name.removeprefix("test_")])
+    n = len(read_asked(Path(inputs.source_pairs)))
+    if n < LEAST_PAIRS:
+        raise InputError(
+            f"{Path(inputs.source_pairs).name}: {n} pairs, and at least {LEAST_PAIRS} are needed: add some"
+        )
+
+
+def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; pairs and lists lie in the folder."""
+    inputs, config = run.inputs, run.config
+    rng, amounts = np.random.default_rng(config.seed), config.amounts
+    pairs = {name: read_asked(Path(path)) if (path := getattr(inputs, name)) else []
+             for name in ("source_pairs", "dev_pairs", "test_pairs", "supervised_pairs", "source_test")}  # fmt: skip
+    progress("reading", 0.3)
+    if not pairs["dev_pairs"]:
+        held = max(2, len(pairs["source_pairs"]) // DEV_SHARE)
+        mixed = [pairs["source_pairs"][row] for row in rng.permutation(len(pairs["source_pairs"]))]
+        pairs["dev_pairs"], pairs["source_pairs"] = mixed[:held], mixed[held:]
+    measured = {identity(one.question) for one in (*pairs["dev_pairs"], *pairs["test_pairs"])}
+    for name in ("source_pairs", "dev_pairs", "test_pairs"):
+        pairs[name] = _some(pairs[name], getattr(amounts, name), rng)
+    pairs["source_test"] = _some(pairs["source_test"], amounts.test_pairs, rng)  # as many as of the target domain
+    for name, some in pairs.items():
+        _write(folder, name, [asdict(one) for one in some])
+    questions = [one for one in read_texts(Path(inputs.questions), "questions") if identity(one.text) not in measured]
+    progress("reading", 0.6)
+    about: dict[str, Any] = {}
+    if inputs.question_labels is not None:
+        chosen, accuracy = in_domain(questions, Path(inputs.question_labels), config, progress)
+        about = {"questions before sorting": len(questions), "accuracy of sorting": accuracy}
+        questions = [one for one, stays in zip(questions, chosen, strict=True) if stays]
+    passages = read_texts(Path(inputs.passages), "passages")
+    for what, found in (("questions", questions), ("passages", passages)):
+        if len(found) < 2:
+            raise InputError(f"{len(found)} {what} are left, and at least 2 are needed: give more")
+    candidates = _candidates(run, pairs, passages, rng)
+    _write(folder, "candidates", list(candidates.items()))
+    _write(folder, "questions", [asdict(one) for one in _some(questions, amounts.questions, rng)])
+    _write(folder, "passages", [asdict(one) for one in _some(passages, amounts.passages, rng)])
+    _write(folder, "about", about)
+
+
+def _candidates(
+    run: Run, pairs: dict[str, list[Asked]], passages: Sequence[Text], rng: np.random.Generator
+) -> Counter[str]:
+    """The passages to search in, each with how often it is there: the known ones, and as many others as wanted."""
+    path = run.inputs.test_passages
+    there = Counter(text.text for text in (read_texts(Path(path), "passages", each_once=False) if path else passages))
+    known = dict.fromkeys(identity(one.passage) for one in (*pairs["dev_pairs"], *pairs["test_pairs"]))
+    others = [text for text in there if text not in known]
+    chosen = [*known, *_some(others, run.config.amounts.test_passages, rng)]
+    return Counter({text: there.get(text, 1) for text in chosen})
+
+
+def read_asked(path: Path) -> list[Asked]:
+    """The pairs of a table or of DPR's JSON, white space folded. Raises InputError, which names row and column."""
+    if _is_dpr(path):
+        return _read_dpr(path)
+    names = column_names(path)
+    question, passage = _column(path, names, QUESTION), _column(path, names, PASSAGE)
+    columns = (question, passage, *([ANSWER] if ANSWER in names else []))
+    found = []
+    for row in read_rows(path, columns):
+        for column, value in zip(columns[:2], row.values, strict=False):
+            if not value.strip():
+                raise bad("the text is empty; remove the row", path, row.number, column)
+        found.append(Asked(identity(row.values[0]), identity(row.values[1]), *row.values[2:]))
+    return found
+
+
+def _read_dpr(path: Path) -> list[Asked]:
+    """The questions of DPR's training files, each with its first positive passage."""
+    try:
+        rows = json.loads(path.read_text())
+        return [
+            Asked(identity(row["question"]), identity(row["positive_ctxs"][0]["text"]), (row.get("answers") or [""])[0])
+            for row in rows
+        ]
+    except (ValueError, KeyError, IndexError, TypeError):
+        raise bad("no training file of DPR: it needs a list with question and positive_ctxs", path) from None
+
+
+def read_texts(path: Path, what: str, each_once: bool = True) -> list[Text]:
+    """The texts of a table, white space folded, each once by default; empty ones are left out.
+
+    A text without an id has its row's number, from 0.
+    """
+    names = column_names(path)
+    column = _column(path, names, ALONE[what])
+    has_id = ID in names and each_once
+    found: list[Text] = []
+    seen: set[str] = set()
+    for number, row in enumerate(read_rows(path, (column, ID) if has_id else (column,))):
+        text = identity(row.values[0])
+        if text and not (each_once and text in seen):
+            seen.add(text)
+            found.append(Text(row.values[1] if has_id else str(number), text))
+    return found
+
+
+def _column(path: Path, names: Sequence[str], wanted: Sequence[str]) -> str:
+    for name in wanted:
+        if name in names:
+            return name
+    raise bad(f"no column {' or '.join(map(repr, wanted))}; the file has {', '.join(map(repr, names[:20]))}", path, 1)
+
+
+def _is_dpr(path: Path) -> bool:
+    return path.suffix == ".json"
+
+
+def _some(values: Sequence[Any], n: int | None, rng: np.random.Generator) -> list[Any]:
+    """n of the values at random in their order, or all where there are no more."""
+    if n is None or n >= len(values):
+        return list(values)
+    return [values[row] for row in np.sort(rng.choice(len(values), n, replace=False))]
+
+
+def _write(folder: Path, name: str, content: Any) -> None:
+    (folder / f"{name}.json").write_text(json.dumps(content, ensure_ascii=False))

@@ -1,0 +1,112 @@
+"""Training of both models on questions with passages; each leaves a folder with the model and how it went."""
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from db.domain import Progress
+from learner.backbones.generator import TextGenerator, load_generator, nll, train_generator
+from learner.catalog.backbones import GeneratorSettings
+from learner.catalog.backtraining import BackTrainingConfig
+from learner.catalog.retrieval import RetrieverSettings
+from learner.pipelines.backtraining.texts import Asked
+from learner.retriever import Lesson, Retriever, load_retriever, new_retriever, train_retriever
+
+MODEL, LOG = "model", "log.json"
+POINTS = 12  # of a training at which perplexity is followed
+
+
+def source_generator(config: BackTrainingConfig, seed: int) -> tuple[TextGenerator, GeneratorSettings]:
+    """The untrained generator and how it learns from the source pairs."""
+    settings = config.generator.model_copy(update={"seed": seed})
+    return load_generator(settings.backbone, settings.decoder_layers, seed), settings
+
+
+def adapting_generator(config: BackTrainingConfig, seed: int, supervised: bool = False) -> GeneratorSettings:
+    """How a generator learns on."""
+    adaptation = config.adaptation
+    epochs = adaptation.supervised_epochs if supervised else adaptation.generator_epochs
+    rate = adaptation.generator_rate
+    return config.generator.model_copy(update={"seed": seed, "steps": None, "epochs": epochs, "learning_rate": rate})
+
+
+def adapting_retriever(config: BackTrainingConfig, n: int) -> RetrieverSettings:
+    """How a retriever learns on from n pairs."""
+    adaptation, settings = config.adaptation, config.retriever
+    steps = adaptation.retriever_epochs * -(-n // settings.batch_size)
+    return settings.model_copy(update={"steps": steps, "learning_rate": adaptation.retriever_rate})
+
+
+def teach_generator(
+    folder: Path,
+    generator: TextGenerator,
+    pairs: Sequence[Asked],
+    settings: GeneratorSettings,
+    watched: Sequence[Asked],
+    progress: Progress,
+) -> None:
+    """Nothing; the folder holds the trained model and its perplexity as it learned, on its own pairs and on
+    those that are watched.
+
+    Without pairs the model stays as it was.
+    """
+    began, trace = time.monotonic(), []
+
+    def watch(step: int, steps: int, loss: float) -> None:
+        if step == 1 or step == steps or step % max(1, steps // POINTS) == 0:
+            found = nll(generator, [one.passage for one in watched], [one.question for one in watched], settings)
+            trace.append({"step": step, "train": float(np.exp(loss)), "test": float(np.exp(found.mean()))})
+
+    if pairs:
+        sources, targets = [one.passage for one in pairs], [one.question for one in pairs]
+        train_generator(generator, sources, targets, settings, progress, watch if watched else None)
+    generator.save(folder / MODEL)
+    _log(folder, pairs=len(pairs), seconds=time.monotonic() - began, trace=trace)
+
+
+def teach_retriever(
+    folder: Path, retriever: Retriever, lesson: Lesson, settings: RetrieverSettings, seed: int, progress: Progress
+) -> None:
+    """Nothing; the folder holds the trained model. Without pairs it stays as it was."""
+    began = time.monotonic()
+    if len(lesson.pairs):
+        train_retriever(retriever, lesson, settings, seed, progress)
+    (folder / MODEL).mkdir(parents=True)
+    retriever.save(folder / MODEL)
+    _log(folder, pairs=len(lesson.pairs), seconds=time.monotonic() - began)
+
+
+def lesson_with(questions: Sequence[str], passages: Sequence[str], rows: np.ndarray, wrong: np.ndarray) -> Lesson:
+    """Questions with the rows (n,) of their passages and of wrong ones (n, k), as a lesson."""
+    place = {text: at for at, text in enumerate(dict.fromkeys(questions))}
+    asked = np.array([place[text] for text in questions], dtype=np.int64)
+    return Lesson(list(place), passages, np.column_stack([asked, rows]).astype(np.int64), wrong)
+
+
+def generator_in(folder: Path) -> TextGenerator:
+    """The generator that was trained into the folder."""
+    return load_generator(str(folder / MODEL))
+
+
+def retriever_in(folder: Path) -> Retriever:
+    """The retriever that was trained into the folder."""
+    return load_retriever(folder / MODEL)
+
+
+def first_retriever(config: BackTrainingConfig) -> Retriever:
+    """The untrained retriever."""
+    return new_retriever(config.retriever)
+
+
+def log_in(folder: Path) -> dict[str, Any]:
+    """How a training went."""
+    found: dict[str, Any] = json.loads((folder / LOG).read_text())
+    return found
+
+
+def _log(folder: Path, **about: Any) -> None:
+    (folder / LOG).write_text(json.dumps(about))

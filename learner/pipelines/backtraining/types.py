@@ -1,0 +1,58 @@
+"""What a question asks for: the five types of paper 001 (Table 2), told by patterns or by a classifier."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from learner.encoder import load_encoder
+from learner.pipelines.backtraining.domain import read_labelled
+
+TYPES = ("DESCRIPTION", "METHOD", "EXPLANATION", "COMPARISON", "PREFERENCE")
+Tagger = Callable[[Sequence[str]], list[str]]
+
+# The first that is found decides; a question without any asks for a description.
+_COMPARISON = (
+    r"\b(?:differen(?:ce|ces|t)|differs?|compared?|comparison|versus|vs|similarit(?:y|ies)|relationship between)\b"
+)
+_EXPLANATION = r"\bwhy\b|\bhow come\b|\breasons?\b|\bpurpose\b|\bcauses?\b"
+_QUANTITY = r"^how (?:many|much|old|long|far|often|big|large|tall)\b"
+_METHOD = r"\bhow\b"
+_PREFERENCE = (
+    r"^(?:is|are|was|were|am|do|does|did|can|could|should|shall|will|would|has|have|had|may|might|must|which|"
+    r"\S+n't)\b|\b(?:which|what) (?:\w+ )?is (?:better|best)\b"
+)
+PATTERNS = (
+    ("COMPARISON", _COMPARISON), ("EXPLANATION", _EXPLANATION), ("DESCRIPTION", _QUANTITY), ("METHOD", _METHOD),
+    ("PREFERENCE", _PREFERENCE),
+)  # fmt: skip
+
+
+def by_patterns(questions: Sequence[str]) -> list[str]:
+    """The type of each question by its first words and a few others; English."""
+    return [_type(question.strip().lower()) for question in questions]
+
+
+def _type(question: str) -> str:
+    return next((name for name, pattern in PATTERNS if re.search(pattern, question)), "DESCRIPTION")
+
+
+def learned_tagger(path: Path, backbone: str) -> Tagger:
+    """A classifier learned from questions with their types: a logistic regression on the encoder's vectors."""
+    texts, types = read_labelled(path, "type")
+    encoder = load_encoder(backbone)
+    if len(set(types)) < 2:
+        return lambda questions: [types[0]] * len(questions)
+    model = LogisticRegression(max_iter=1000).fit(encoder.encode(texts), types)
+    return lambda questions: [str(one) for one in model.predict(encoder.encode(questions))] if questions else []
+
+
+def confusion(actual: Sequence[str], generated: Sequence[str], names: Sequence[str] = TYPES) -> np.ndarray:
+    """Counts (k, k) int64 of actual types (rows) and generated ones (columns)."""
+    place = {name: at for at, name in enumerate(names)}
+    found = np.zeros((len(names), len(names)), dtype=np.int64)
+    for one, other in zip(actual, generated, strict=True):
+        found[place[one], place[other]] += 1
+    return found
