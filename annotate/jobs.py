@@ -116,17 +116,18 @@ def _request_apart(engine: Engine, project_id: int, kind: str, busy: str, *argum
     return job_id
 
 
-def request_matches(engine: Engine, project_id: int, number: int, threshold: float) -> str:
+def request_matches(engine: Engine, project_id: int, number: int, threshold: float, reranker: str | None = None) -> str:
     """The id of the job that finds all pairs at or above the threshold under the model of this round, and their groups.
 
-    It waits in the queue while another job is at work. Raises InputError while the project's last one is not done.
+    reranker: the folder of one that puts them in order, below that of all runs of pipelines. The job waits in the queue
+    while another job is at work. Raises InputError while the project's last one is not done.
     """
     with writing(engine) as session:
         last = jobs.last_job(session, project_id, [MATCHES])
         if last is not None and last.state in jobs.OPEN:
             raise InputError("matches are being searched: wait until that is done, or cancel it")
         job_id = jobs.add_job(session, project_id, MATCHES).id
-    _enqueue(job_id, MATCHES, project_id, number, threshold)
+    _enqueue(job_id, MATCHES, project_id, number, threshold, reranker)
     return job_id
 
 

@@ -9,6 +9,7 @@ import pyarrow.parquet
 from sqlalchemy import Engine
 
 from annotate.monitoring import threshold
+from annotate.pipelines import list_runs, made_by
 from annotate.tables import write_table
 from db import matches
 from db.domain import InputError
@@ -17,9 +18,20 @@ from db.jobs import MATCHES, last_job
 from db.matchers import matchers_of
 from db.matches import Matches, folder_of_matches, read_matches
 from db.models import Job
+from db.pipelines import runs_folder
 
+RERANKER = "reranker"  # the kind of what a run made
 COLUMNS: dict[str, dict[str, type]] = {
-    "pairs": {"id1": str, "id2": str, "score": float, "p": float, "known": str, "text1": str, "text2": str},
+    "pairs": {
+        "id1": str,
+        "id2": str,
+        "score": float,
+        "p": float,
+        "known": str,
+        "text1": str,
+        "text2": str,
+        "rerank": float,
+    },
     "groups": {"group": int, "size": int, "side": str, "id": str, "text": str},
 }
 FILES = {"pairs": matches.PAIRS, "groups": matches.GROUPS}
@@ -41,6 +53,16 @@ def work(engine: Engine, project_id: int) -> MatchWork:
         return MatchWork(known, last_job(session, project_id, [MATCHES]), read_matches(project_id))
 
 
+def rerankers(engine: Engine, project_id: int) -> dict[str, str]:
+    """The re-rankers that the project's runs of pipelines made, the newest first: their folders, and titles."""
+    return {
+        str(one.path.relative_to(runs_folder().resolve())): f"{one.title}, {run.job.created_at:%d %b %H:%M}"
+        for run in list_runs(engine, project_id)
+        for one in made_by(run.id)
+        if one.kind == RERANKER
+    }
+
+
 def write_matches(project_id: int, what: str, path: Path) -> int:
     """The number of rows of the newest matches' `pairs` or `groups` written to the file; its ending chooses the format.
 
@@ -51,7 +73,9 @@ def write_matches(project_id: int, what: str, path: Path) -> int:
     source = folder_of_matches(project_id) / FILES[what]
     if not source.is_file():
         raise InputError("no matches have been searched yet: do so on the page “Data”")
-    return write_table(path, COLUMNS[what], _rows(source, list(COLUMNS[what])))
+    there = pyarrow.parquet.read_schema(source).names
+    columns = {name: kind for name, kind in COLUMNS[what].items() if name in there}
+    return write_table(path, columns, _rows(source, list(columns)))
 
 
 def _rows(source: Path, columns: list[str]) -> Iterator[tuple[Any, ...]]:

@@ -29,7 +29,7 @@ from db.pipelines import (
 from db.projects import all_projects, project_named
 from db.seeds import seed_counts
 from learner.catalog import PIPELINES
-from learner.catalog.from_project import FEWEST, FROM_PROJECT, TWO_LISTS, SeedPairs, SourcePairs
+from learner.catalog.from_project import FEWEST, FROM_PROJECT, TWO_LISTS, JudgedPairs, SeedPairs, SourcePairs
 from learner.catalog.section import Section
 
 
@@ -83,7 +83,7 @@ def hindrance(engine: Engine, project_id: int, name: str) -> str:
 
 def _too_few(engine: Engine, project_id: int, chosen: Section) -> str:
     """Why the project has too few positive pairs for what is chosen to begin with; empty where it has enough."""
-    if not isinstance(chosen, SeedPairs):
+    if not isinstance(chosen, SeedPairs | JudgedPairs):
         return ""
     with reading(engine) as session:
         of = chosen.project.strip() if isinstance(chosen, SourcePairs) else ""

@@ -10,7 +10,9 @@ development questions, whole groups of duplicates. `mlquestions_*`: for few-shot
 seed, the other development questions and all passages as lists, and the test pairs. `squad_*`: the same for reading
 comprehension, ten articles to mine in and 500 questions of others to test. `backtraining_*`: for back-training, Natural
 Questions and SQuAD as source pairs and 500 of the former to test, MLQuestions' unpaired questions and passages, half of
-its development pairs to choose by, the other half for the upper bound, and the test pairs.
+its development pairs to choose by, the other half for the upper bound, and the test pairs. For re-ranking the
+judgements of training and of test questions stand apart: `wikiqa_train_*` and `wikiqa_test_*` (with stated negatives),
+`mlquestions_train_*` (all development pairs) and `mlquestions_test_*`, each `queries` and `gold`.
 """
 
 import argparse
@@ -44,6 +46,11 @@ def main() -> None:
     files = {"left": "questions", "right": "sentences", "gold": "gold", "split": "split"}
     _write(positives, files, out)
     _write(_small_wikiqa(wikiqa), files, out)
+    for part in ("train", "test"):
+        asked = [(text.id, text.text) for text in wikiqa.left if wikiqa.parts[text.id] == part]
+        pd.DataFrame(asked, columns=["id", "text"]).to_csv(out / f"wikiqa_{part}_queries.csv", index=False)
+        rows = [(pair.id1, pair.id2, int(pair.label)) for pair in wikiqa.gold if wikiqa.parts[pair.id1] == part]
+        pd.DataFrame(rows, columns=["id1", "id2", "label"]).to_csv(out / f"wikiqa_{part}_gold.csv", index=False)
     qqp = _part(ADAPTERS["qqp"](data / "qqp", Options()), "dev")
     _write(qqp, {"left": "questions", "gold": "gold"}, out)
     _write(_small_qqp(qqp), {"left": "questions", "gold": "gold"}, out)
@@ -113,6 +120,18 @@ def _mlquestions(folder: Path) -> dict[str, pd.DataFrame]:
         "passages": pd.DataFrame({"id": passages.map(number), "text": passages}),
         "gold": pd.DataFrame({"id1": known["x"].map(asked), "id2": known["y"].map(number)}).drop_duplicates(),
         "test": test,
+        **_asked_of(dev, "train", number),
+        **_asked_of(test, "test", number),
+    }
+
+
+def _asked_of(pairs: pd.DataFrame, part: str, number: dict[str, str]) -> dict[str, pd.DataFrame]:
+    """The distinct questions of the pairs with ids, and their passages by id."""
+    asked = {text: f"{part}-{row}" for row, text in enumerate(pairs["x"].unique())}
+    gold = pd.DataFrame({"id1": pairs["x"].map(asked), "id2": pairs["y"].map(number)})
+    return {
+        f"{part}_queries": pd.DataFrame({"id": asked.values(), "text": asked.keys()}),
+        f"{part}_gold": gold.drop_duplicates(),
     }
 
 

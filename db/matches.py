@@ -16,7 +16,10 @@ ABOUT, PAIRS, GROUPS = "about.json", "pairs.parquet", "groups.parquet"
 
 @dataclass(frozen=True)
 class Matches:
-    """What was found: the round of the model, the threshold, and how many pairs, groups and texts in groups."""
+    """What was found: the round of the model, the threshold, and how many pairs, groups and texts in groups.
+
+    reranker: the folder of the re-ranker that put the pairs in order, below that of all runs of pipelines.
+    """
 
     job_id: str
     matcher: int
@@ -24,6 +27,7 @@ class Matches:
     pairs: int
     groups: int
     grouped: int
+    reranker: str | None = None
 
 
 def folder_of_matches(project_id: int) -> Path:

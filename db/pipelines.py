@@ -22,9 +22,14 @@ class Began:
     words: str
 
 
+def runs_folder() -> Path:
+    """The folder of all runs."""
+    return artifacts() / FOLDER
+
+
 def pipeline_folder(run_id: str) -> Path:
     """The folder of the run of this id: its job's id."""
-    return artifacts() / FOLDER / run_id
+    return runs_folder() / run_id
 
 
 def results_folder(run_id: str) -> Path:

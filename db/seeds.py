@@ -18,6 +18,13 @@ def labelled_positives(project_id: int) -> Select[int, int]:
     return _among(pairs, PairLabel, *mine, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
 
 
+def labelled_pairs(project_id: int) -> Select[int, int, AnswerKind]:
+    """The pairs of training items that are labelled positive or negative: columns left_id, right_id, answer."""
+    pairs = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
+    mine = (PairLabel.project_id == project_id, PairLabel.answer.in_((AnswerKind.POSITIVE, AnswerKind.NEGATIVE)))
+    return _among(pairs, PairLabel, *mine, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
+
+
 def known_pairs(project_id: int) -> Select[int, int, bool]:
     """All known pairs of training items: columns left_id, right_id, positive."""
     pairs = select(Gold.left_id, Gold.right_id, Gold.positive)

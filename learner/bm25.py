@@ -1,5 +1,6 @@
 """BM25: texts ranked by the words that they share with a query, rare words before common ones."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ class Bm25:
 
     def __init__(self, texts: Sequence[str], k1: float = K1, b: float = B) -> None:
         """Raises ValueError where no text has a word."""
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it tells of every index at the level of debugging
         words = _words(texts)
         if not any(words):
             raise ValueError("no text has a word to be found by")

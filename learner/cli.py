@@ -135,7 +135,10 @@ def simulate(
 @app.command()
 def evaluate(
     model: Annotated[
-        str, typer.Option(help="A matcher's folder, an encoder's name or folder, a cross-encoder's folder.")
+        str,
+        typer.Option(
+            help="A matcher's folder, an encoder's name or folder, a cross-encoder's or a re-ranker's folder."
+        ),
     ],
     left: Left,
     gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label.")] = None,
@@ -151,6 +154,9 @@ def evaluate(
     base: Annotated[str, typer.Option(help="Encoder by which a sampled method tells near from far.")] = DEFAULT_ENCODER,
     seed: Annotated[int, typer.Option(help="Seed of a sampled method and of an audit's intervals.")] = 0,
     split: Annotated[Path | None, typer.Option(help="Measure only the evaluation items of this file.")] = None,
+    against: Annotated[
+        str | None, typer.Option(help="A matcher or an encoder: what the model has more than it, with an interval.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="File for the result; stdout without it.")] = None,
     id_column: IdColumn = "id",
     text_column: TextColumn = None,
@@ -158,7 +164,8 @@ def evaluate(
 ) -> None:
     """Measure a model over all pairs of the files. The result is JSON; a file holds curve and histogram too.
 
-    A matcher is measured exactly; so is a cross-encoder up to 200,000 pairs, and from a stratified sample above.
+    A matcher is measured exactly; so is a model that reads pairs one by one (a cross-encoder, a re-ranker) up to
+    200,000 pairs, and from a stratified sample above.
 
     Example: python -m learner evaluate --model out/q/model --left q.csv --gold gold.csv
     """
@@ -167,6 +174,8 @@ def evaluate(
         raise InputError("nothing tells right from wrong: give --gold, or --audit")
     if audit is not None and method is not None:
         raise InputError("--audit is a method of its own: leave out --method")
+    if audit is not None and against is not None:
+        raise InputError("--against compares by gold: give --gold")
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=_columns(text_column))
     if split:
         corpus = read_split(split, corpus)
@@ -174,7 +183,7 @@ def evaluate(
         if audit is not None:
             result = evaluate_audit(model, corpus, audit, seed, progress)
         else:
-            result = evaluate_corpus(model, corpus, how, progress)
+            result = evaluate_corpus(model, corpus, how, progress, against)
     if out is None and not json:
         result = {name: value for name, value in result.items() if name not in ("curve", "histogram")}
     print_result(result, out)

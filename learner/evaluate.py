@@ -1,5 +1,6 @@
 """A model measured over all pairs of files: every pair scored, or a sample of the negatives, or from audit labels."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from db.corpus.corpus import Corpus
-from db.domain import DEFAULT_ENCODER, InputError, Progress, Side, Split, no_progress
+from db.domain import DEFAULT_ENCODER, Estimate, InputError, Progress, Side, Split, no_progress
 from learner.audit.estimates import measure_labels
 from learner.audit.files import read_audit
+from learner.backbones.reranker import is_reranker
 from learner.blend import blended
 from learner.dataset import Dataset
 from learner.designs import Population, Score, near_random, stratified
@@ -19,13 +21,14 @@ from learner.evaluation import AllPairs
 from learner.heuristics import stated_figures
 from learner.matcher import Matcher, load_matcher
 from learner.rounds import evaluate
-from learner.scorer import Scorer, VectorScorer, is_cross_encoder, load_cross_encoder
+from learner.scorer import Scorer, VectorScorer, is_cross_encoder, load_cross_encoder, load_rerank_scorer
 from learner.search import count_pairs, pairs_numbered
 from learner.simulate import dataset_of
 from learner.space import Space
 
 DESIGNS = {"near-random": near_random, "stratified": stratified}
 METHODS = ("exact", *DESIGNS)
+GAINED = ("average_precision", "precision_at_recall_20")  # figures that compare two models, whatever their thresholds
 FEW = 200_000  # pairs that a scorer which reads each pair alone still reads all
 
 
@@ -33,7 +36,7 @@ FEW = 200_000  # pairs that a scorer which reads each pair alone still reads all
 class Method:
     """How to measure: exactly, or from about `sample` scored negatives; `base`: the encoder of the cheap score.
 
-    Without a name: exact, but stratified for a cross-encoder that would have to read more than 200,000 pairs.
+    Without a name: exact, but stratified for a model that would have to read more than 200,000 pairs one by one.
     """
 
     name: str | None = None
@@ -49,16 +52,43 @@ def checked_method(name: str | None, sample: int, base: str, seed: int) -> Metho
     return Method(name, sample, base, seed)
 
 
-def evaluate_corpus(model: str, corpus: Corpus, method: Method, progress: Progress = no_progress) -> dict[str, Any]:
+def evaluate_corpus(
+    model: str, corpus: Corpus, method: Method, progress: Progress = no_progress, against: str | None = None
+) -> dict[str, Any]:
     """The estimates by name, with `pairs`, `positives`, curve, histogram and strata, of a matcher or a cross-encoder.
 
-    A corpus without splits is measured whole. Raises InputError without a gold positive, and where a cross-encoder
-    would have to read too many pairs.
+    against: a matcher or an encoder; its exact figures come as `against`, and what the model has more as `gain`. A
+    corpus without splits is measured whole. Raises InputError without a gold positive, and where a cross-encoder or a
+    re-ranker would have to read too many pairs.
     """
     dataset = dataset_of(all_evaluation(corpus))
     if not len(dataset.evaluation_positives):
         raise InputError("the gold file names no positive pair of these items: there is nothing to measure")
-    return as_result(_measure(dataset, load_scorer(model, dataset, progress), method, progress))
+    if against is not None and reads_pairs(against):
+        raise InputError(f"{against} reads pairs one by one, and what is compared with must rank all: name a matcher")
+    measured = _measure(dataset, load_scorer(model, dataset, progress), method, progress)
+    if against is None:
+        return as_result(measured)
+    base = _measure(dataset, load_vectors(against, dataset, progress), Method("exact"), progress).estimates
+    return {
+        **as_result(measured),
+        "against": {name: one.as_dict() for name, one in base.items()},
+        "gain": {name: one.as_dict() for name, one in gains(measured.estimates, base).items()},
+    }
+
+
+def gains(of: Mapping[str, Estimate], exact: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """What each figure is above the exact one of the same name: as sure as the figure is."""
+    return {
+        name: Estimate(one.value - other.value, one.low - other.value, one.high - other.value, one.method, one.labels)
+        for name, one in of.items()
+        if name in GAINED and (other := exact.get(name)) is not None
+    }
+
+
+def reads_pairs(model: str) -> bool:
+    """Whether the model reads both texts of a pair at once, so that it cannot rank all pairs."""
+    return is_cross_encoder(model) or is_reranker(model)
 
 
 def evaluate_audit(
@@ -69,8 +99,8 @@ def evaluate_audit(
     Raises InputError for a bad file, too few labels, a matcher that does not score by cosine, and a cross-encoder:
     nobody knows how it ranks all pairs.
     """
-    if is_cross_encoder(model):
-        raise InputError(f"{model} is a cross-encoder, and --audit ranks all pairs: measure it with --gold")
+    if reads_pairs(model):
+        raise InputError(f"{model} reads pairs one by one, and --audit ranks all pairs: measure it with --gold")
     dataset = dataset_of(all_evaluation(corpus))
     found = read_audit(labels, corpus, dataset)
     scorer = load_vectors(model, dataset, progress)
@@ -83,7 +113,9 @@ def evaluate_audit(
 
 
 def load_scorer(model: str, dataset: Dataset, progress: Progress = no_progress) -> Scorer:
-    """The scorer of the dataset's evaluation items: a cross-encoder's folder, or a matcher or encoder with vectors."""
+    """The scorer of the dataset's evaluation items: of what reads pairs its folder, or a matcher or encoder."""
+    if is_reranker(model):
+        return load_rerank_scorer(model, dataset.texts)
     return (
         load_cross_encoder(model, dataset.texts) if is_cross_encoder(model) else load_vectors(model, dataset, progress)
     )

@@ -1,4 +1,4 @@
-"""What gives a score to a pair of texts: an encoder's cosine, or a cross-encoder that reads both texts at once."""
+"""What gives a score to a pair of texts: an encoder's cosine, or a model that reads both texts at once."""
 
 import json
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ import numpy as np
 from sentence_transformers import CrossEncoder
 
 from db.domain import InputError, Progress, no_progress
+from learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
 from learner.output_layer import OutputLayer
 from learner.pair_reader import score_pairs
 from learner.space import COSINE, Space, scores
@@ -62,6 +63,29 @@ class TextScorer:
             parts.append(score_pairs(self.model, self.texts, left[here], right[here]))
             progress("score", min(1.0, (start + CHUNK) / len(left)))
         return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class RerankScorer:
+    """The score of a re-ranker (paper 002): true's logit less false's; p = sigmoid(score), the threshold is 0."""
+
+    model: Reranker
+    texts: Sequence[str]
+
+    @property
+    def layer(self) -> OutputLayer:
+        """The score as it is."""
+        return OutputLayer(1.0, 0.0)
+
+    def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        """The score of each pair of rows, (n,) float32: the left text is the query, every pair is read alone."""
+        pairs = np.column_stack([left, right])
+        return scores_of(truth_logits(self.model, self.texts, self.texts, pairs, progress)).astype(np.float32)
+
+
+def load_rerank_scorer(name: str, texts: Sequence[str], device: str | None = None) -> RerankScorer:
+    """The scorer of a re-ranker's folder, for these texts. Raises InputError where it cannot be one."""
+    return RerankScorer(load_reranker(name, device), texts)
 
 
 def is_cross_encoder(name: str) -> bool:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from db.domain import Cancelled, InputError
-from learner.pipelines.backtraining.adapt import ADAPTED
 from learner.pipelines.backtraining.best import BEST
+from learner.pipelines.backtraining.cell import ADAPTED
 from learner.pipelines.backtraining.lists import BACK, SELF, learned
 from learner.pipelines.backtraining.making import GENERATED, RETRIEVED, read_list
 from learner.pipelines.backtraining.records import records_of

@@ -15,11 +15,11 @@ from db.domain import InputError, no_progress
 from learner.catalog.backtraining import BackTrainingConfig
 from learner.pipelines.backtraining import paper
 from learner.pipelines.backtraining.domain import in_domain
+from learner.pipelines.backtraining.files import read_asked, read_texts
 from learner.pipelines.backtraining.lists import BACK, SELF, Judged, Thresholds, kept, learned, scheme_of, thresholds_of
 from learner.pipelines.backtraining.measure import generation_figures, strict_ranks
 from learner.pipelines.backtraining.negatives import holds, near_by_words, wrong_rows
 from learner.pipelines.backtraining.results import verdict
-from learner.pipelines.backtraining.texts import read_asked, read_texts
 from learner.pipelines.backtraining.types import by_patterns, confusion, learned_tagger
 from learner.ranks import ranks_of_gold, recall_at
 from tests.tiny import tiny_encoder

@@ -3,6 +3,7 @@
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, select
@@ -13,6 +14,9 @@ from db.items import first_identifiers
 from db.jobs import MATCHES, add_job
 from db.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches
 from db.models import Gold, Identifier, Item, Task
+from db.pipelines import runs_folder
+from learner.backbones.generator import load_generator
+from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
 from learner.jobs import matches as steps
 from learner.matcher import load_matcher
 from tests.factories import make_project
@@ -79,6 +83,30 @@ def test_the_pairs_are_those_of_the_model_and_of_people(engine: Engine, project:
         assert 0 < float(str(row["p"])) < 1
     assert {(row["id1"], row["id2"]) for row in found if row["known"] == "positive"} == positives
     assert [row["score"] for row in found] == sorted((row["score"] for row in found), reverse=True)
+
+
+def test_a_reranker_orders_the_pairs_and_changes_none(
+    engine: Engine, project: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_encoder(tmp_path, [*texts(), "Query: Document: Relevant: true false"])
+    reranker = Reranker(load_generator(str(tmp_path / "bert"), 1, device="cpu"), Reading(source_length=64))
+    reranker.save(runs_folder() / "run-1" / "model")
+    find(engine, project, 1, 0.2)
+    plain = rows(project, PAIRS)
+    with writing(engine) as session:
+        job_id = add_job(session, project, MATCHES).id
+    steps.find_matches(job_id, project, 1, 0.2, "run-1/model")
+    found = rows(project, PAIRS)
+    scores = [float(str(row.pop("rerank"))) for row in found]
+    assert len(found) > 10 and scores == sorted(scores, reverse=True) and len(set(scores)) > 1
+    assert sorted(found, key=str) == sorted(plain, key=str) and "rerank" not in plain[0]
+    first = [str(found[0]["text1"])], [str(found[0]["text2"])]
+    assert scores_of(truth_logits(reranker, *first, np.array([[0, 0]])))[0] == pytest.approx(scores[0], abs=1e-4)
+    about = read_matches(project)
+    assert about is not None and about.reranker == "run-1/model"
+    monkeypatch.setattr(steps, "MOST_READ", 10)
+    with pytest.raises(InputError, match="a re-ranker reads 10 at most: choose a higher threshold"):
+        steps.find_matches(job_id, project, 1, 0.2, "run-1/model")
 
 
 def test_groups_are_what_pairs_connect(engine: Engine, project: int) -> None:

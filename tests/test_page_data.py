@@ -1,7 +1,10 @@
 """The page “Data”, without a browser."""
 
+import json
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine
 from starlette.applications import Starlette
@@ -15,6 +18,7 @@ from annotate.projects import list_projects
 from db.domain import InputError
 from db.engine import artifacts
 from db.matches import Matches, write_about, writing_matches
+from db.pipelines import pipeline_folder, results_folder
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.measured import add_job, add_worker, make_measured_project
@@ -148,21 +152,19 @@ def test_matches_are_asked_for_and_taken_away(
     engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch, get: TestClient
 ) -> None:
     project_id = make_measured_project(engine, rounds=3)
-    asked: list[tuple[int, int, float]] = []
+    asked: list[tuple[int, int, float, str | None]] = []
 
-    def request(engine: Engine, project_id: int, number: int, threshold: float) -> str:
-        asked.append((project_id, number, threshold))
+    def request(engine: Engine, project_id: int, number: int, threshold: float, reranker: str | None) -> str:
+        asked.append((project_id, number, threshold, reranker))
         raise InputError("matches are being searched: wait")
 
     monkeypatch.setattr(jobs, "request_matches", request)
     page = open_page()
     assert page.number_input(key="match_threshold_2").value == 0.625  # where p = ½
     page.button(key="find_matches").click().run()
-    assert asked == [(project_id, 2, 0.625)] and "being searched" in page.warning[0].value
+    assert asked == [(project_id, 2, 0.625, None)] and "being searched" in page.warning[0].value
     page.selectbox(key="match_round_2").set_value(0).run()
     assert page.button(key="find_matches").disabled  # the encoder alone has no threshold of its own
-    import pyarrow as pa
-    import pyarrow.parquet as pq
 
     with writing_matches(project_id) as folder:
         pairs = {"id1": ["a"], "id2": ["=b"], "score": [0.5], "p": [0.7], "known": pa.array([None], pa.string()),
@@ -175,6 +177,41 @@ def test_matches_are_asked_for_and_taken_away(
     assert any("1 pairs, 1 groups of 2 texts" in text.value for text in page.markdown)
     assert get.get(f"/{links(page)['Pairs as CSV']}").text.splitlines()[1] == "a,'=b,0.5,0.7,,x,y"
     assert get.get(f"/{links(page)['Groups as CSV']}").text.splitlines()[1] == "1,2,left,a,x"
+
+
+def test_a_reranker_of_a_run_can_order_the_matches(
+    engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch, get: TestClient
+) -> None:
+    project_id = make_measured_project(engine, rounds=2)
+    asked: list[str | None] = []
+    monkeypatch.setattr(jobs, "request_matches", lambda *given: asked.append(given[-1]))
+    add_job(engine, project_id, "run-1", kind="pipeline", state="done")
+    (pipeline_folder("run-1") / "model").mkdir(parents=True)
+    results_folder("run-1").mkdir()
+    made = {"kind": "reranker", "title": "Re-ranker", "path": "model", "about": {}}
+    (results_folder("run-1") / "artifacts.json").write_text(json.dumps([made]))
+    page = open_page()
+    order = page.selectbox(key="match_order")
+    assert order.options[0] == "the score" and order.options[1].startswith("Re-ranker, ")
+    order.set_value("run-1/model").run()
+    page.button(key="find_matches").click().run()
+    assert asked == ["run-1/model"]
+    with writing_matches(project_id) as folder:
+        row = {
+            "id1": "a",
+            "id2": "b",
+            "score": 0.5,
+            "p": 0.7,
+            "known": "positive",
+            "text1": "x",
+            "text2": "y",
+            "rerank": 2.5,
+        }
+        pq.write_table(pa.Table.from_pylist([row]), folder / "pairs.parquet")
+        write_about(folder, Matches("job", 1, 0.625, 1, 1, 2, "run-1/model"))
+    page.run()
+    assert any("in the order of a re-ranker" in text.value for text in page.markdown)
+    assert get.get(f"/{links(page)['Pairs as CSV']}").text.splitlines()[1] == "a,b,0.5,0.7,positive,x,y,2.5"
 
 
 def test_a_search_under_way_shows_how_far_it_is(engine: Engine, home: Path) -> None:

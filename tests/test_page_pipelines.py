@@ -7,16 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, select
 
 from annotate import jobs, pipelines
 from annotate.labelling import record
 from annotate.mined import used
 from annotate.projects import delete_project
-from db.domain import AnswerKind, InputError, Split
-from db.engine import reading
+from annotate.wording import literal
+from db.domain import AnswerKind, InputError, Kind, Split
+from db.engine import reading, writing
 from db.models import Item, Job, Project, Task
 from db.pipelines import pipeline_folder
+from learner.catalog import PIPELINES
+from learner.catalog.from_project import FROM_PROJECT
 from learner.catalog.mining import MiningConfig
 from tests.conftest import ROOT
 from tests.factories import make_project
@@ -53,9 +56,24 @@ def texts(page: Any) -> str:
     return "\n".join(element.value for element in (*page.markdown, *page.caption, *page.subheader))
 
 
+def test_every_pipeline_that_runs_on_projects_starts_with_its_defaults(
+    engine: Engine, project: int, asked: Asked
+) -> None:
+    with writing(engine) as session:
+        session.get_one(Project, project).kind = Kind.BIPARTITE  # some need two lists
+    for name in FROM_PROJECT:
+        asked.clear()
+        open_page().get_by_key(f"run_{project}_{name}_start").click().run()
+        [(_, began, config, chosen)] = asked
+        assert began == name and PIPELINES[name].config.model_validate(config) == PIPELINES[name].config()
+        assert FROM_PROJECT[name].model_validate(chosen) == FROM_PROJECT[name]()
+        with writing(engine) as session:
+            session.execute(delete(Job))
+
+
 def test_a_run_is_asked_for_with_what_the_form_says(project: int, asked: Asked) -> None:
     page = open_page()
-    assert page.subheader[0].value == "Few\\-shot mining"
+    assert [head.value for head in page.subheader] == [literal(entry.title) for entry in PIPELINES.values()]
     key = f"run_{project}_{NAME}"
     assert page.get_by_key(f"{key}_biencoder_learning_rate").value == 2e-5
     page.get_by_key(f"{key}_wanted").set_value(50)

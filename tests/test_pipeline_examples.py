@@ -8,7 +8,11 @@ from learner.pipelines.spec import read_spec
 from tests.conftest import ROOT
 
 FILES = sorted((ROOT / "docs" / "examples" / "pipelines").glob("*.toml"))
-NAMES = {"mining": "few-shot-mining", "back-training": "back-training"}  # by the beginning of a file's name
+NAMES = {  # by the beginning of a file's name
+    "mining": "few-shot-mining",
+    "back-training": "back-training",
+    "multi-view": "multi-view-reranking",
+}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

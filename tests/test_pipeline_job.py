@@ -130,6 +130,44 @@ def test_two_lists_stay_two(engine: Engine, tmp_path: Path) -> None:
     )
 
 
+def ranking_data(engine: Engine, project_id: int, folder: Path, **chosen: Any) -> Begun:
+    with reading(engine) as session:
+        return write_data(session, project_id, "multi-view-reranking", chosen, 0, folder / "data")
+
+
+def test_reranking_learns_from_labels_and_known_pairs_and_is_measured_on_other_texts(
+    engine: Engine, project: int, tmp_path: Path
+) -> None:
+    label(engine, project, (0, 1, AnswerKind.NEGATIVE), (0, 2, AnswerKind.POSITIVE), (6, 9, AnswerKind.POSITIVE))
+    begun = ranking_data(engine, project, tmp_path)
+    ids = [str(id_) for id_ in items(engine, project)]
+    judged = {(ids[i], ids[i + 1]): 1 for i in range(1, 5)} | {
+        (ids[0], ids[1]): 0,
+        (ids[0], ids[5]): 0,
+        (ids[0], ids[2]): 1,
+    }
+    both_ways = {(*pair, positive) for (one, two), positive in judged.items() for pair in ((one, two), (two, one))}
+    assert set(rows(begun.files["qrels"])) == both_ways  # labels go before known pairs
+    assert rows(begun.files["queries"]) == rows(begun.files["passages"]) == list(zip(ids[:6], TEXTS[:6], strict=True))
+    tested = list(zip(ids[6:], TEXTS[6:], strict=True))
+    assert rows(begun.files["test_queries"]) == rows(begun.files["test_passages"]) == tested
+    assert len(rows(begun.files["test_qrels"])) == 6 and all(row[2] == 1 for row in rows(begun.files["test_qrels"]))
+    assert begun.words == "5 right and 2 wrong pairs to learn from, 6 passages. 3 known pairs of other texts measure."
+    assert len(rows(ranking_data(engine, project, tmp_path, source="known pairs").files["qrels"])) == 12
+    with pytest.raises(InputError, match="1 positive labels or known pairs of training items"):
+        ranking_data(engine, project, tmp_path, source="labels")
+
+
+def test_reranking_of_two_lists_asks_with_the_left_one(engine: Engine, tmp_path: Path) -> None:
+    project_id = make_project(engine, ["a", "b", "c"], right=["x", "y"])
+    add_gold(engine, project_id, [(0, 3, True), (1, 4, True), (2, 3, True)])
+    begun = ranking_data(engine, project_id, tmp_path)
+    ids = [str(id_) for id_ in items(engine, project_id)]
+    assert rows(begun.files["qrels"]) == [(ids[0], ids[3], 1), (ids[1], ids[4], 1), (ids[2], ids[3], 1)]
+    assert [row[1] for row in rows(begun.files["passages"])] == ["x", "y"]
+    assert "test_qrels" not in begun.files and begun.words.endswith("A share of their queries measures.")
+
+
 def start(engine: Engine, project_id: int) -> str:
     with writing(engine) as session:
         return add_job(session, project_id, PIPELINE).id

@@ -144,5 +144,5 @@ def _counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_a_cross_encoder_is_not_measured_from_audit_labels(folder: Path, corpus: Corpus) -> None:
-    with pytest.raises(InputError, match="is a cross-encoder, and --audit ranks all pairs"):
+    with pytest.raises(InputError, match="reads pairs one by one, and --audit ranks all pairs"):
         evaluate.evaluate_audit(str(tiny_cross_encoder(folder, 1)), corpus, folder / "gold.csv", 0)

@@ -75,7 +75,7 @@ def test_the_job_leaves_questions_in_the_runs_folder(engine: Engine, project: in
     assert run(engine, project, asked) == "3 questions"
     found = read_suggestions(asked)
     assert found is not None and len(found) == 3 and asked.path.is_relative_to(pipeline_folder("r"))
-    add_generator("results/generator", reads="red dogs {text}")  # what it reads is another text then
+    add_generator("results/generator", reads="red dogs {passage}")  # what it reads is another text then
     run(engine, project, asked)
     assert read_suggestions(asked) != found
 

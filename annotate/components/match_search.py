@@ -62,23 +62,38 @@ def _ask(project_id: int, work: MatchWork) -> None:
             help="The lowest score of a match. It begins where the model's probability is one half; the page “Monitor” "
             "shows precision and recall by score.",
         )
+        reranker = _order(project_id)
         asked = st.button("Find matches", key="find_matches", icon=":material/join:", disabled=threshold is None)
     if not asked or threshold is None:
         return
     try:
-        jobs.request_matches(engine(), project_id, number, threshold)
+        jobs.request_matches(engine(), project_id, number, threshold, reranker)
     except InputError as problem:
         st.warning(literal(str(problem)))
     else:
         st.rerun()
 
 
+def _order(project_id: int) -> str | None:
+    """The folder of the re-ranker that puts the pairs in order; asked for where a pipeline made one."""
+    found = matches.rerankers(engine(), project_id)
+    if not found:
+        return None
+    chosen: str | None = st.selectbox(
+        "Order by", [None, *found], format_func=lambda folder: found.get(folder, "the score"), key="match_order",
+        width=260,
+        help="A re-ranker reads both texts of every match, the left one as the query: some 100 pairs a second on a "
+        "processor. Which pairs are matches stays the round's to say.",
+    )  # fmt: skip
+    return chosen
+
+
 def _files(project_id: int, found: Matches) -> None:
     """Nothing; draws what the last search found, and its files."""
-    model = round_name(found.matcher)
+    model, order = round_name(found.matcher), ", in the order of a re-ranker" if found.reranker else ""
     st.markdown(
         f"**{found.pairs:,} pairs, {found.groups:,} groups of {found.grouped:,} texts** "
-        f"({literal(model)}, threshold {found.threshold:.4f})"
+        f"({literal(model)}, threshold {found.threshold:.4f}{order})"
     )
     with st.container(horizontal=True):
         for what in matches.COLUMNS:

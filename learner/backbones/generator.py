@@ -109,7 +109,7 @@ def train_generator(
 
     def loss(rows: np.ndarray) -> Tensor:
         with fast_training(generator.device):
-            logits, labels = _logits(generator, texts, rows)
+            logits, labels = logits_of(generator, texts, rows)
         return token_losses(logits, labels).sum()
 
     faster = {"decoder.": settings.decoder_rate} if generator.model.config.model_type == "encoder-decoder" else {}
@@ -137,7 +137,7 @@ def nll(
     done = 0
     with torch.inference_mode():
         for rows in blocks(texts.lengths, BUDGETS.get(generator.device.type, SMALL_BUDGET)):
-            losses = token_losses(*_logits(generator, texts, rows)).sum(dim=1).cpu().numpy()
+            losses = token_losses(*logits_of(generator, texts, rows)).sum(dim=1).cpu().numpy()
             found[rows] = losses / [len(texts.targets[i]) for i in rows]
             done += len(rows)
             progress("read", done / len(found))
@@ -215,7 +215,7 @@ def _padded(generator: TextGenerator, tokens: list[list[int]]) -> dict[str, Tens
     return {name: padded[name] for name in ("input_ids", "attention_mask")}
 
 
-def _logits(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+def logits_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple[Tensor, Tensor]:
     """Logits (n, t, words) of the target's tokens, each after those before it, and the labels (n, t)."""
     written = [torch.tensor(texts.targets[i]) for i in rows]
     labels = nn.utils.rnn.pad_sequence(written, batch_first=True, padding_value=IGNORED).to(generator.device)

@@ -40,7 +40,25 @@ class SourcePairs(SeedPairs):
     )
 
 
-FROM_PROJECT: dict[str, type[Section]] = {"few-shot-mining": SeedPairs, "back-training": SourcePairs}
+class JudgedPairs(Section):
+    """What tells right passages from wrong ones: a pair's first text is the query, its second one the passage."""
+
+    source: Literal["both", "labels", "known pairs"] = Field(
+        "both", title="Pairs",
+        description="Labels and known pairs of training texts (labels go first), or one of both. Wrong passages that "
+        "nobody has named are drawn at random.",
+    )  # fmt: skip
+
+
+FROM_PROJECT: dict[str, type[Section]] = {
+    "few-shot-mining": SeedPairs,
+    "back-training": SourcePairs,
+    "multi-view-reranking": JudgedPairs,
+}
 TWO_LISTS = ("back-training",)  # these need a project with two lists
-# Fields of the configuration that keep their defaults: for what a project's pairs have not, and for a side of a figure.
-ON_FILES_ALONE: dict[str, tuple[str, ...]] = {"few-shot-mining": ("task", "tagger", "reader", "generator")}
+# Fields of the configuration that a run on a project does not need, such as those for answers in passages: they keep
+# their defaults.
+ON_FILES_ALONE: dict[str, tuple[str, ...]] = {
+    "few-shot-mining": ("task", "tagger", "reader", "generator"),
+    "multi-view-reranking": ("sizes",),
+}

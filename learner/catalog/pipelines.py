@@ -4,6 +4,7 @@ from pydantic import BaseModel, ConfigDict
 
 from learner.catalog.backtraining import BackTrainingConfig, BackTrainingInputs
 from learner.catalog.mining import MiningConfig, MiningInputs
+from learner.catalog.multiview import MultiViewConfig, MultiViewInputs
 from learner.catalog.section import Section
 
 
@@ -47,5 +48,16 @@ PIPELINES: dict[str, PipelineEntry] = {
         config=BackTrainingConfig,
         inputs=BackTrainingInputs,
         place="backtraining",
+    ),
+    "multi-view-reranking": PipelineEntry(
+        title="Multi-view re-ranking",
+        paper="Text-to-Text Multi-view Learning for Passage Re-ranking (2021)",
+        description="A first stage finds candidates; a model that learned to say true or false of a query and a "
+        "passage (and, beside that, to write a passage's query) puts them in a better order.",
+        reads="queries, passages, and which passage answers which query",
+        makes="a re-ranker, a generator of queries, and runs",
+        config=MultiViewConfig,
+        inputs=MultiViewInputs,
+        place="multiview",
     ),
 }

@@ -4,6 +4,7 @@ What people know goes before the model: a pair that is labelled a negative is no
 is one whatever its score. Labels go before known pairs that came with the data.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,37 +16,40 @@ from sqlalchemy.orm import Session
 
 from db.answers import current_labels
 from db.corpus import graph
-from db.domain import AnswerKind, InputError, Side
+from db.domain import AnswerKind, InputError, Progress, Side
 from db.engine import reading
 from db.items import first_identifiers
 from db.jobs import MATCHES
 from db.matchers import matcher_of
 from db.matches import GROUPS, PAIRS, Matches, write_about, writing_matches
 from db.models import Gold, Matcher
+from db.pipelines import runs_folder
 from learner.jobs.progress import reporting
 from learner.jobs.rows import ProjectData, read_project
 from learner.jobs.state import database, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
 from learner.jobs.vectors import vectors_of
 from learner.output_layer import OutputLayer
+from learner.scorer import load_rerank_scorer
 from learner.search import Pairs, best_pairs
 from learner.space import BLENDED, as_left, as_right, scores
 
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
 MOST = 2_000_000  # pairs: more is a threshold that is too low
+MOST_READ = 200_000  # pairs that a re-ranker reads: half an hour on a processor
 Known = dict[tuple[int, int], AnswerKind]  # by rows
 
 
 @DBOS.workflow(name=MATCHES, max_recovery_attempts=MOST_ATTEMPTS)
-def matches(project_id: int, number: int, threshold: float) -> str:
-    """What was found, in words."""
+def matches(project_id: int, number: int, threshold: float, reranker: str | None = None) -> str:
+    """What was found, in words. reranker: the folder of one that puts the pairs in order, below that of all runs."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
-        return find_matches(job_id, project_id, number, threshold)
+        return find_matches(job_id, project_id, number, threshold, reranker)
 
 
 @DBOS.step()
-def find_matches(job_id: str, project_id: int, number: int, threshold: float) -> str:
+def find_matches(job_id: str, project_id: int, number: int, threshold: float, reranker: str | None = None) -> str:
     """What was found, in words; pairs and groups lie in the project's folder."""
     with database() as engine:
         with reading(engine) as session:
@@ -53,9 +57,10 @@ def find_matches(job_id: str, project_id: int, number: int, threshold: float) ->
             known = _known(session, project_id, data)
         if matcher is None:
             raise InputError(f"round {number} has no model: choose one of the rounds that the Monitor page shows")
-        with reporting(engine, job_id, 0.0, ENCODE_SHARE) as progress:
+        share = ENCODE_SHARE * (1.0 if reranker is None else 0.5)
+        with reporting(engine, job_id, 0.0, share) as progress:
             vectors = vectors_of(project_id, matcher, data, data.settings, progress)
-        with reporting(engine, job_id, ENCODE_SHARE, 1 - ENCODE_SHARE) as progress:
+        with reporting(engine, job_id, share, 1 - ENCODE_SHARE) as progress:
             left, right = _sides(data)
             sides = as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED)
             found = best_pairs(*sides, data.dataset.symmetric, threshold=threshold, progress=progress)
@@ -63,16 +68,30 @@ def find_matches(job_id: str, project_id: int, number: int, threshold: float) ->
             what = f"{len(found):,} pairs score {threshold:g} or more, and {MOST:,} is the most that is written"
             raise InputError(f"{what}: choose a higher threshold")
         pairs = _with_known(Pairs(left[found.left], right[found.right], found.score), known, vectors)
+        order = None
+        if reranker is not None:
+            with reporting(engine, job_id, 1 - share, share) as progress:
+                pairs, order = in_order(reranker, pairs, data.dataset.texts, progress)
         parts = graph.groups(graph.components(len(data.item_ids), zip(pairs.left, pairs.right, strict=True)))
         parts.sort(key=len, reverse=True)
         with reading(engine) as session:
             texts = _Texts(session, data, pairs)
         with writing_matches(project_id) as folder:
-            _write_pairs(folder / PAIRS, pairs, known, matcher, texts)
+            _write_pairs(folder / PAIRS, pairs, known, matcher, texts, order)
             _write_groups(folder / GROUPS, parts, texts)
             grouped = sum(map(len, parts))
-            write_about(folder, Matches(job_id, number, threshold, len(pairs), len(parts), grouped))
+            write_about(folder, Matches(job_id, number, threshold, len(pairs), len(parts), grouped, reranker))
     return f"{len(pairs)} matches in {len(parts)} groups"
+
+
+def in_order(reranker: str, pairs: Pairs, texts: Sequence[str], progress: Progress) -> tuple[Pairs, np.ndarray]:
+    """The pairs as the re-ranker orders them, and its scores (n,), falling. Raises InputError for too many pairs."""
+    if len(pairs) > MOST_READ:
+        what = f"{len(pairs):,} pairs score as high, and a re-ranker reads {MOST_READ:,} at most"
+        raise InputError(f"{what}: choose a higher threshold, or the order of the score")
+    score = load_rerank_scorer(str(runs_folder() / reranker), texts).score(pairs.left, pairs.right, progress)
+    order = np.argsort(-score, kind="stable")
+    return pairs.take(order), score[order]
 
 
 def _sides(data: ProjectData) -> tuple[np.ndarray, np.ndarray]:
@@ -119,7 +138,9 @@ class _Texts:
         self.side = {row: (Side.LEFT if row in left else Side.RIGHT).value for row in rows.tolist()}
 
 
-def _write_pairs(path: Path, pairs: Pairs, known: Known, matcher: Matcher, texts: _Texts) -> None:
+def _write_pairs(
+    path: Path, pairs: Pairs, known: Known, matcher: Matcher, texts: _Texts, order: np.ndarray | None
+) -> None:
     left, right = pairs.left.tolist(), pairs.right.tolist()
     layer = None if matcher.w is None or matcher.b is None else OutputLayer(matcher.w, matcher.b)
     columns = {
@@ -131,6 +152,8 @@ def _write_pairs(path: Path, pairs: Pairs, known: Known, matcher: Matcher, texts
         "text1": [texts.text[row] for row in left],
         "text2": [texts.text[row] for row in right],
     }
+    if order is not None:
+        columns["rerank"] = pyarrow.array(order.astype(np.float64))
     text = pyarrow.string()
     pyarrow.parquet.write_table(
         pyarrow.table({n: pyarrow.array(c, text) if isinstance(c, list) else c for n, c in columns.items()}), path

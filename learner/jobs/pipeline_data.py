@@ -9,11 +9,11 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.domain import InputError, Kind, Side, Split
+from db.domain import AnswerKind, InputError, Kind, Side, Split
 from db.items import item_texts
 from db.models import Gold, Item, Project
 from db.projects import project_named
-from db.seeds import known_pairs, labelled_positives, measuring_positives
+from db.seeds import known_pairs, labelled_pairs, labelled_positives, measuring_positives
 from learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs, SourcePairs
 from learner.jobs.experiment_data import write_parquet
 
@@ -97,6 +97,36 @@ def _own(session: Session, project_id: int) -> Pairs:
     return sorted({(row[0], row[1]) for row in (*known, *labelled)})
 
 
+def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
+    """Inputs of multi-view re-ranking. Ids are the project's item ids; evaluation items alone are the test."""
+    judged: dict[tuple[int, int], bool] = {}
+    if chosen.source != "labels":
+        judged |= {(left, right): bool(positive) for left, right, positive in session.execute(known_pairs(project_id))}
+    if chosen.source != "known pairs":
+        labels = session.execute(labelled_pairs(project_id))
+        judged |= {(left, right): answer == AnswerKind.POSITIVE for left, right, answer in labels}
+    _enough([pair for pair, positive in judged.items() if positive], "positive labels or known pairs")
+    test = {(left, right): True for left, right, _ in session.execute(measuring_positives(project_id))}
+    two_lists = session.get_one(Project, project_id).kind == Kind.BIPARTITE
+    other = Side.RIGHT if two_lists else Side.LEFT
+    tables = {"queries": _items(session, project_id, Side.LEFT), "passages": _items(session, project_id, other)}
+    if test:
+        tables["test_queries"] = _items(session, project_id, Side.LEFT, but=Split.TRAIN)
+        tables["test_passages"] = _items(session, project_id, other, but=Split.TRAIN)
+    files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in tables.items()}
+    for name, pairs in {"qrels": judged, "test_qrels": test}.items():
+        rows = [(str(one), str(two), int(positive)) for (left, right), positive in pairs.items()
+                for one, two in ((left, right), *([] if two_lists else [(right, left)]))]  # fmt: skip
+        if rows:
+            files[name] = write_parquet(folder / f"{name}.parquet", ("id1", "id2", "label"), rows)
+    right = sum(judged.values())
+    measured = f"{len(test):,} known pairs of other texts measure" if test else "A share of their queries measures"
+    words = (
+        f"{right:,} right and {len(judged) - right:,} wrong pairs to learn from, {len(tables['passages']):,} passages."
+    )
+    return Begun({name: str(path) for name, path in files.items()}, f"{words} {measured}.")
+
+
 def _seeds(session: Session, project_id: int, chosen: SeedPairs, rng: np.random.Generator) -> tuple[Pairs, str]:
     """The seed pairs, and which they are. Raises InputError for fewer than two."""
     labelled: Pairs = [(left, right) for left, right in session.execute(labelled_positives(project_id))]
@@ -118,9 +148,9 @@ def _enough(pairs: Pairs, what: str) -> Pairs:
     return pairs
 
 
-def _items(session: Session, project_id: int, side: Side) -> list[tuple[str, str]]:
-    """Id and text of the training items of one side."""
-    mine = (Item.project_id == project_id, Item.side == side, Item.split != Split.EVALUATION)
+def _items(session: Session, project_id: int, side: Side, but: Split = Split.EVALUATION) -> list[tuple[str, str]]:
+    """Id and text of the items of one side: those that train, or all but those of another part."""
+    mine = (Item.project_id == project_id, Item.side == side, Item.split != but)
     rows = session.execute(select(Item.id, Item.text).where(*mine).order_by(Item.id))
     return [(str(id_), text) for id_, text in rows]
 
@@ -133,4 +163,5 @@ def _texts(session: Session, pairs: Sequence[tuple[int, int]]) -> list[tuple[str
 WRITERS: dict[str, Callable[[Session, int, Any, int, Path], Begun]] = {
     "few-shot-mining": _mining,
     "back-training": _backtraining,
+    "multi-view-reranking": _reranking,
 }

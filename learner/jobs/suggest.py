@@ -17,7 +17,7 @@ from learner.jobs.progress import reporting
 from learner.jobs.state import database, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
 
-GENERATOR, READS, TEXT = "generator", "reads", "{text}"  # `reads`: what a generator reads in place of the bare text
+GENERATOR, READS, TEXT = "generator", "reads", "{passage}"  # `reads`: what a generator reads in place of the bare text
 LOADED = 0.5  # of the job
 LENGTH = 48  # tokens of a question
 

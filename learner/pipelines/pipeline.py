@@ -52,8 +52,8 @@ class Artifact:
 class Stage:
     """A part of a pipeline that is done as a whole. share: its part of the expected cost.
 
-    work(run, folder, progress) writes into the folder, which gets the stage's name when it is done. goes_on: the next try
-    finds what a stopped one left, and its work makes its parts with `finish`, each once.
+    work(run, folder, progress) writes into the folder, which gets the stage's name when it is done. goes_on: the next
+    try finds what a stopped one left, and its work makes its parts with `finish`, each once.
     """
 
     name: str

@@ -1,7 +1,8 @@
 """Back-training (paper 001): a generator and a retriever learn a new domain from what they make of its texts."""
 
-from learner.pipelines.backtraining.adapt import ADAPTED, adapt
+from learner.pipelines.backtraining.adapt import adapt
 from learner.pipelines.backtraining.best import BEST, use_best
+from learner.pipelines.backtraining.cell import ADAPTED
 from learner.pipelines.backtraining.results import write_results
 from learner.pipelines.backtraining.source import SOURCE, learn_source
 from learner.pipelines.backtraining.texts import TEXTS, check_inputs, read_inputs

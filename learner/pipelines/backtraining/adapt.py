@@ -5,7 +5,6 @@ is a folder of its own: a killed run goes on at the last one.
 """
 
 import json
-import shutil
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,8 @@ import numpy as np
 
 from db.domain import Progress
 from learner.catalog.backtraining import SUPERVISED
+from learner.pipelines.backtraining.cell import DONE, Cell, best_of, better, keep_best, lists_of, most_iterations
+from learner.pipelines.backtraining.files import Asked
 from learner.pipelines.backtraining.lists import kept, learned, scheme_of
 from learner.pipelines.backtraining.making import (
     GENERATED,
@@ -25,18 +26,17 @@ from learner.pipelines.backtraining.making import (
     read_list,
     write_learned,
 )
-from learner.pipelines.backtraining.measure import FIGURES, measure
+from learner.pipelines.backtraining.measure import measure
 from learner.pipelines.backtraining.negatives import wrong_rows
 from learner.pipelines.backtraining.source import (
     GENERATOR,
     MEASURED,
     RETRIEVER,
-    SOURCE,
     pairs_lesson,
     seeds_of,
     thresholds_for,
 )
-from learner.pipelines.backtraining.texts import Asked, Data, data_of
+from learner.pipelines.backtraining.texts import Data, data_of
 from learner.pipelines.backtraining.training import (
     adapting_generator,
     adapting_retriever,
@@ -49,25 +49,7 @@ from learner.pipelines.backtraining.training import (
 from learner.pipelines.pipeline import Run, finish, part_of
 from learner.retriever import Lesson
 
-ADAPTED, LISTS, DONE, FIRST, LEARNED = "adapted", "lists", "done.json", "lists-1", "pairs.tsv"
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A variant of a seed: where its iterations lie, and where the seed's source models do."""
-
-    run: Run
-    seed: int
-    variant: str
-    folder: Path
-
-    @property
-    def source(self) -> Path:
-        return self.run.of(SOURCE) / f"seed-{self.seed}"
-
-    def models(self, iteration: int) -> Path:
-        """The folder with both models after this iteration, 0: of the source."""
-        return self.folder / str(iteration) if iteration else self.source
+LEARNED = "pairs.tsv"
 
 
 def adapt(run: Run, folder: Path, progress: Progress) -> None:
@@ -84,10 +66,10 @@ def adapt(run: Run, folder: Path, progress: Progress) -> None:
 def _iterate(cell: Cell, progress: Progress) -> None:
     """Nothing; the variant's iterations are done, and its folder says which models were the best."""
     done = cell.folder / DONE
-    most = _most(cell)
+    most = most_iterations(cell)
     if not done.exists():
         last = 0
-        while last < most and (last == 0 or not cell.run.config.stop_early or _better(cell, last)):
+        while last < most and (last == 0 or not cell.run.config.stop_early or better(cell, last)):
             last += 1
 
             def part(words: str, share: float, at: int = last) -> None:
@@ -95,50 +77,11 @@ def _iterate(cell: Cell, progress: Progress) -> None:
 
             _iteration(cell, last, part)
         finish(done, lambda path: _say(path, best_of(cell, last)))
-    _keep_best(cell, json.loads(done.read_text()))
-
-
-def _most(cell: Cell) -> int:
-    """Iterations at most."""
-    config = cell.run.config
-    filtered = scheme_of(cell.variant)[1] != "none"
-    once = cell.variant == SUPERVISED or (filtered and config.iterate == "unfiltered")
-    return 1 if once else int(config.iterations)
+    keep_best(cell, json.loads(done.read_text()))
 
 
 def _say(path: Path, what: Any) -> None:
     path.write_text(json.dumps(what))
-
-
-def _better(cell: Cell, iteration: int) -> bool:
-    """Whether either model got better on the development pairs in this iteration."""
-    before, after = (figures_in(cell.models(at))["dev"] for at in (iteration - 1, iteration))
-    return bool(after["nll"] < before["nll"] or after["mrr"] > before["mrr"])
-
-
-def best_of(cell: Cell, last: int) -> dict[str, Any]:
-    """The iterations (0: the source) whose generator and retriever are the best on the development pairs."""
-    dev = [figures_in(cell.models(at))["dev"] for at in range(last + 1)]
-    return {
-        "iterations": last,
-        GENERATOR: min(range(last + 1), key=lambda at: float(dev[at]["nll"])),
-        RETRIEVER: max(range(last + 1), key=lambda at: float(dev[at]["mrr"])),
-    }
-
-
-def figures_in(folder: Path) -> dict[str, Any]:
-    """What was measured of the models in the folder: `dev` and `test`."""
-    found: dict[str, Any] = json.loads((folder / MEASURED / FIGURES).read_text())
-    return found
-
-
-def _keep_best(cell: Cell, best: dict[str, Any]) -> None:
-    """Nothing; of the variant's models only the best of the first seed are left: they are what fills the disk."""
-    first = cell.seed == cell.run.config.seed
-    for iteration in range(1, best["iterations"] + 1):
-        for kind in (GENERATOR, RETRIEVER):
-            if not (first and best[kind] == iteration):
-                shutil.rmtree(cell.models(iteration) / kind / "model", ignore_errors=True)
 
 
 def _iteration(cell: Cell, number: int, progress: Progress) -> None:
@@ -181,11 +124,6 @@ class Both:
 def _known(cell: Cell, data: Data) -> Both:
     """The known pairs of the target domain, for both: the upper bound."""
     return Both(data.supervised, pairs_lesson(data.supervised, cell.run.config.lists.negatives))
-
-
-def lists_of(cell: Cell, number: int) -> Path:
-    """Where the lists of this iteration lie; those of the first are made by the source models, for all variants."""
-    return cell.folder.parent / FIRST if number == 1 else cell.models(number) / LISTS
 
 
 def _made(cell: Cell, number: int, progress: Progress) -> Both:

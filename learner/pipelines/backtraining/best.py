@@ -11,10 +11,11 @@ import numpy as np
 from db.domain import Progress
 from learner import search
 from learner.backbones.generator import generate
-from learner.pipelines.backtraining.adapt import ADAPTED, DONE, Cell, figures_in
+from learner.pipelines.backtraining.cell import ADAPTED, DONE, Cell, figures_in
+from learner.pipelines.backtraining.files import Asked
 from learner.pipelines.backtraining.measure import likelihoods
 from learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
-from learner.pipelines.backtraining.texts import Asked, Data, data_of
+from learner.pipelines.backtraining.texts import Data, data_of
 from learner.pipelines.backtraining.training import MODEL, generator_in, retriever_in
 from learner.pipelines.pipeline import Run, part_of
 

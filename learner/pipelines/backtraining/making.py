@@ -16,10 +16,11 @@ from db.domain import Progress
 from learner import search
 from learner.backbones.generator import TextGenerator, generate
 from learner.catalog.backtraining import BackTrainingConfig
+from learner.pipelines.backtraining.files import Asked
 from learner.pipelines.backtraining.lists import Judged
 from learner.pipelines.backtraining.measure import likelihoods
 from learner.pipelines.backtraining.negatives import near_by_words
-from learner.pipelines.backtraining.texts import Asked, Data
+from learner.pipelines.backtraining.texts import Data
 from learner.pipelines.pipeline import finish, part_of
 from learner.retriever import Retriever
 

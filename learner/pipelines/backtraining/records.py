@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from learner.experiment.results import Mean, mean_of
-from learner.pipelines.backtraining.adapt import ADAPTED, DONE, Cell, figures_in, lists_of
 from learner.pipelines.backtraining.best import SOURCE_ONLY
+from learner.pipelines.backtraining.cell import ADAPTED, DONE, Cell, figures_in, lists_of
 from learner.pipelines.backtraining.making import seconds_of
 from learner.pipelines.backtraining.measure import WRITTEN
 from learner.pipelines.backtraining.source import GENERATOR, MEASURED, RETRIEVER, seeds_of

@@ -5,25 +5,23 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from db.domain import Progress
 from learner.device import default_device
-from learner.experiment.results import Mean, mean_of
-from learner.experiment.writing import NONE, grid, mean_cells
+from learner.experiment.results import mean_of
+from learner.experiment.writing import NONE, grid
 from learner.pipelines.backtraining import drawing, paper
-from learner.pipelines.backtraining.best import BEST, PAIRS, QUESTIONS, SOURCE_ONLY, chosen, model_of
+from learner.pipelines.backtraining.best import BEST, PAIRS, QUESTIONS, chosen, model_of
 from learner.pipelines.backtraining.lists import BACK, SELF
-from learner.pipelines.backtraining.records import Record, mean_over_seeds, of, records_of
+from learner.pipelines.backtraining.records import Record, of, records_of
 from learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
+from learner.pipelines.backtraining.tables import table4, table5, table6
 from learner.pipelines.backtraining.texts import Data, data_of
 from learner.pipelines.backtraining.types import TYPES, Tagger, by_patterns, learned_tagger
 from learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from learner.pipelines.report import Report
 
 COMPARED = ("bleu_1", "accuracy_at_1", "accuracy_at_40")  # by which back-training and self-training are compared
-OVER_SEEDS = "Percent; means over seeds, ± half of Student's 95% interval (none for one seed)."
-FILTERED = [f"{scheme}{which}" for which in ("", "-self", "-cross", "-both") for scheme in (SELF, BACK)]
 
 
 def write_results(run: Run, folder: Path, progress: Progress) -> None:
@@ -34,9 +32,9 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
     if not data.has_test:
         report.text("There are no test pairs: figures are of the development pairs, which chose models and thresholds.")
     _verdict(report, records)
-    _table4(report, run, records)
-    _table5(report, records)
-    _table6(report, records)
+    table4(report, run, records)
+    table5(report, records)
+    table6(report, records)
     drawing.source_and_target(report, run)
     drawing.perplexities(report, records)
     drawing.distributions(report, records)
@@ -81,83 +79,6 @@ def verdict(figures: Sequence[tuple[float, float]], title: str) -> str:
     return (
         f"{said}a difference of {gain.value:+.2f} ({gain.low:+.2f} to {gain.high:+.2f}, {len(figures)} seeds): {words}."
     )
-
-
-def percent(mean: Mean | None) -> str:
-    """A share's mean in percent, with half of its interval's width where it has one."""
-    if mean is None:
-        return NONE
-    return f"{100 * mean.value:.2f}" + ("" if mean.low is None else f" ± {100 * (mean.value - mean.low):.2f}")
-
-
-def _figures(records: Sequence[Record], names: Sequence[str]) -> dict[str, Mean | None]:
-    return {name: mean_over_seeds(records, lambda one, name=name: one.test[name]) for name in names}  # type: ignore[misc]
-
-
-def _row(records: Sequence[Record], names: Sequence[str], printed: dict[str, float], **about: Any) -> dict[str, Any]:
-    """A row of a table: means and intervals from 0 to 1 of these names, the paper's in percent."""
-    cells = {
-        key: value for name, mean in _figures(records, names).items() for key, value in mean_cells(name, mean).items()
-    }
-    return {**about, "seeds": len(records), **cells, **{f"{name}_paper": printed.get(name) for name in names}}
-
-
-def _table4(report: Report, run: Run, records: Sequence[Record]) -> None:
-    variants = dict.fromkeys([SOURCE_ONLY, *run.config.variants])
-    report.text(OVER_SEEDS + " " + paper.GAINS_NOTE)
-    parts = [("table4-generation", "Table 4: question generation, first iteration", paper.GENERATION),
-             ("table4-retrieval", "Table 4: retrieval, by gold text, first iteration", paper.RETRIEVAL)]  # fmt: skip
-    if run.config.measuring.by_position:
-        strict = tuple(f"strict_{name}" for name in paper.RETRIEVAL)
-        parts.append(("table4-by-position", "Retrieval by position: copies of the passage count as others", strict))
-    for name, title, measures in parts:
-        rows, body = [], []
-        for variant in variants:
-            mine, printed = of(records, variant, int(variant != SOURCE_ONLY)), paper.TABLE4.get(variant, {})
-            rows.append(_row(mine, measures, printed, variant=variant))
-            body.append([variant, *(percent(mean) for mean in _figures(mine, measures).values())])
-            if printed.keys() & set(measures):
-                body.append(["– the paper", *(f"{printed[measure]:.2f}" for measure in measures)])
-        header = ["", *(paper.TITLES[measure.removeprefix("strict_")] for measure in measures)]
-        report.table(name, title, rows, grid(header, body))
-
-
-def _table5(report: Report, records: Sequence[Record]) -> None:
-    there = {one.variant for one in records if one.iteration == 1}
-    variants = [name for name in FILTERED if name in there]
-    if not variants:
-        return
-    rows, body = [], []
-    for variant in variants:
-        mine, printed = of(records, variant, 1), paper.TABLE5.get(variant)
-        named = dict(zip(("bleu_1", "accuracy_at_40"), printed, strict=True)) if printed else {}
-        counts = {kind: mean_over_seeds(mine, lambda one, kind=kind: one.log(kind)["pairs"]) for kind in (GENERATOR, RETRIEVER)}  # type: ignore[misc]  # fmt: skip  # noqa: E501
-        pairs = {f"{kind}_pairs": mean.value if mean else None for kind, mean in counts.items()}
-        rows.append(_row(mine, ("bleu_1", "accuracy_at_40"), named, variant=variant, **pairs))
-        cells = [f"{mean.value:,.0f}" if mean else NONE for mean in counts.values()]
-        for name, mean in _figures(mine, ("bleu_1", "accuracy_at_40")).items():
-            cells += [percent(mean), f"{named[name]:.2f}" if named else "pending"]
-        body.append([variant, *cells])
-    header = ["", "pairs of the generator", "of the retriever", "BLEU-1", "paper", "R@40", "paper"]
-    report.table("table5", "Table 5: filters, first iteration", rows, grid(header, body))
-
-
-def _table6(report: Report, records: Sequence[Record]) -> None:
-    reached = sorted({(one.iteration, one.variant) for one in records if one.iteration})
-    if not any(iteration > 1 for iteration, _ in reached):
-        return
-    rows, body = [], []
-    for variant in dict.fromkeys(name for _, name in reached):
-        for iteration in sorted({number for number, name in reached if name == variant}):
-            mine, printed = of(records, variant, iteration), paper.TABLE6.get(variant, {}).get(iteration)
-            named = dict(zip(("bleu_1", "accuracy_at_40"), printed, strict=True)) if printed else {}
-            rows.append(_row(mine, ("bleu_1", "accuracy_at_40"), named, variant=variant, iteration=iteration))
-            cells = [f"{len(mine)}"]
-            for name, mean in _figures(mine, ("bleu_1", "accuracy_at_40")).items():
-                cells += [percent(mean), f"{named[name]:.2f}" if named else NONE]
-            body.append([f"{variant}, T = {iteration}", *cells])
-    report.text(paper.ITERATIONS_NOTE)
-    report.table("table6", "Table 6: iterations", rows, grid(["", "seeds", "BLEU-1", "paper", "R@40", "paper"], body))
 
 
 def _types(report: Report, data: Data, records: Sequence[Record], tagger: Tagger, by: str) -> None:

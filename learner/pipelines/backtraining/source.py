@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 
 from db.domain import Progress
+from learner.pipelines.backtraining.files import Asked
 from learner.pipelines.backtraining.lists import PAPER_NLL, PAPER_SCORE, Judged, Thresholds, thresholds_of
 from learner.pipelines.backtraining.measure import judge, measure, measure_source
 from learner.pipelines.backtraining.negatives import SPARE, near_by_words, wrong_rows
-from learner.pipelines.backtraining.texts import Asked, data_of
+from learner.pipelines.backtraining.texts import data_of
 from learner.pipelines.backtraining.training import (
     first_retriever,
     generator_in,

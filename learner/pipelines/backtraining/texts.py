@@ -10,36 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from db.corpus.cells import bad
 from db.corpus.corpus import identity
-from db.corpus.files import column_names, read_rows
 from db.domain import InputError, Progress
 from learner.pipelines.backtraining.domain import in_domain
+from learner.pipelines.backtraining.files import Asked, Text, read_asked, read_texts, require_pairs, require_texts
 from learner.pipelines.pipeline import Run
 
-QUESTION, PASSAGE = ("x", "target_text", "question"), ("y", "input_text", "passage")  # names of the columns of pairs
-ALONE = {"questions": ("text", "target_text", "question"), "passages": ("text", "input_text", "passage")}
-ANSWER, ID = "answer", "id"
 LEAST_PAIRS = 4
 DEV_SHARE = 5  # without development pairs, one source pair in this many becomes one
 TEXTS = "texts"
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A question, its passage, and the answer where it is known."""
-
-    question: str
-    passage: str
-    answer: str = ""
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text of the target domain with its id."""
-
-    id: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -121,14 +100,12 @@ def check_inputs(run: Run) -> None:
         raise InputError("variants: supervised needs inputs.supervised_pairs; name the file, or leave it out")
     pairs = ("source_pairs", "dev_pairs", "test_pairs", "supervised_pairs", "source_test")
     for path in (getattr(inputs, name) for name in pairs):
-        if path is not None and not _is_dpr(Path(path)):
-            names = column_names(Path(path))
-            _column(Path(path), names, QUESTION)
-            _column(Path(path), names, PASSAGE)
+        if path is not None:
+            require_pairs(Path(path))
     lists = {"questions": inputs.questions, "passages": inputs.passages, "test_passages": inputs.test_passages}
     for name, path in lists.items():
         if path is not None:
-            _column(Path(path), column_names(Path(path)), ALONE[name.removeprefix("test_")])
+            require_texts(Path(path), name.removeprefix("test_"))
     n = len(read_asked(Path(inputs.source_pairs)))
     if n < LEAST_PAIRS:
         raise InputError(
@@ -181,63 +158,6 @@ def _candidates(
     others = [text for text in there if text not in known]
     chosen = [*known, *_some(others, run.config.amounts.test_passages, rng)]
     return Counter({text: there.get(text, 1) for text in chosen})
-
-
-def read_asked(path: Path) -> list[Asked]:
-    """The pairs of a table or of DPR's JSON, white space folded. Raises InputError, which names row and column."""
-    if _is_dpr(path):
-        return _read_dpr(path)
-    names = column_names(path)
-    question, passage = _column(path, names, QUESTION), _column(path, names, PASSAGE)
-    columns = (question, passage, *([ANSWER] if ANSWER in names else []))
-    found = []
-    for row in read_rows(path, columns):
-        for column, value in zip(columns[:2], row.values, strict=False):
-            if not value.strip():
-                raise bad("the text is empty; remove the row", path, row.number, column)
-        found.append(Asked(identity(row.values[0]), identity(row.values[1]), *row.values[2:]))
-    return found
-
-
-def _read_dpr(path: Path) -> list[Asked]:
-    """The questions of DPR's training files, each with its first positive passage."""
-    try:
-        rows = json.loads(path.read_text())
-        return [
-            Asked(identity(row["question"]), identity(row["positive_ctxs"][0]["text"]), (row.get("answers") or [""])[0])
-            for row in rows
-        ]
-    except (ValueError, KeyError, IndexError, TypeError):
-        raise bad("no training file of DPR: it needs a list with question and positive_ctxs", path) from None
-
-
-def read_texts(path: Path, what: str, each_once: bool = True) -> list[Text]:
-    """The texts of a table, white space folded, each once by default; empty ones are left out.
-
-    A text without an id has its row's number, from 0.
-    """
-    names = column_names(path)
-    column = _column(path, names, ALONE[what])
-    has_id = ID in names and each_once
-    found: list[Text] = []
-    seen: set[str] = set()
-    for number, row in enumerate(read_rows(path, (column, ID) if has_id else (column,))):
-        text = identity(row.values[0])
-        if text and not (each_once and text in seen):
-            seen.add(text)
-            found.append(Text(row.values[1] if has_id else str(number), text))
-    return found
-
-
-def _column(path: Path, names: Sequence[str], wanted: Sequence[str]) -> str:
-    for name in wanted:
-        if name in names:
-            return name
-    raise bad(f"no column {' or '.join(map(repr, wanted))}; the file has {', '.join(map(repr, names[:20]))}", path, 1)
-
-
-def _is_dpr(path: Path) -> bool:
-    return path.suffix == ".json"
 
 
 def _some(values: Sequence[Any], n: int | None, rng: np.random.Generator) -> list[Any]:

@@ -13,7 +13,7 @@ from learner.backbones.generator import TextGenerator, load_generator, nll, trai
 from learner.catalog.backbones import GeneratorSettings
 from learner.catalog.backtraining import BackTrainingConfig
 from learner.catalog.retrieval import RetrieverSettings
-from learner.pipelines.backtraining.texts import Asked
+from learner.pipelines.backtraining.files import Asked
 from learner.retriever import Lesson, Retriever, load_retriever, new_retriever, train_retriever
 
 MODEL, LOG = "model", "log.json"

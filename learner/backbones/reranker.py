@@ -1,0 +1,154 @@
+"""A model that reads a query and a passage, and writes `true` or `false`: how sure it is of which is the pair's score.
+
+Source: paper 002, section 2. It is a generator (T5 by name, or an encoder with a small decoder), so that other tasks
+can be learned beside: writing the query of a passage makes it a generator of queries as well.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from db.domain import InputError, Progress, no_progress
+from learner.backbones.generator import TextGenerator, load_generator
+from learner.backbones.views import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
+from learner.device import multiplies_bfloat16
+from learner.pair_reader import BUDGETS, SMALL_BUDGET, blocks
+
+FILE = "reranker.json"
+CHUNK = 8_192  # pairs that are sorted by length together, between two reports of progress
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a re-ranker reads: its view, the view that was learned beside it, and the tokens of what is read."""
+
+    view: str = "rank"
+    second: str | None = None
+    source_length: int = 128
+
+
+@dataclass(frozen=True)
+class Reranker:
+    """A generator, and how it reads a pair."""
+
+    generator: TextGenerator
+    reading: Reading
+
+    @property
+    def writes_queries(self) -> bool:
+        """Whether it learned to write a passage's query."""
+        return self.reading.second in ("p2q", "p2q-swap")
+
+    def save(self, folder: Path) -> None:
+        """Nothing; `load_reranker(folder)` loads what is there, and `load_generator(folder)` the bare generator."""
+        self.generator.save(folder)
+        source = VIEWS[str(self.reading.second)].source if self.writes_queries else None
+        (folder / FILE).write_text(json.dumps({**asdict(self.reading), "writes": source}))
+
+
+def is_reranker(name: str) -> bool:
+    """Whether the name is a folder that `Reranker.save` wrote."""
+    return (Path(name).expanduser() / FILE).is_file()
+
+
+def load_reranker(name: str, device: str | None = None) -> Reranker:
+    """The re-ranker of that folder. Raises InputError where it cannot be had."""
+    folder = Path(name).expanduser()
+    try:
+        about = json.loads((folder / FILE).read_text())
+        reading = Reading(about["view"], about["second"], about["source_length"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{name} is no re-ranker's folder ({error}): name one that a pipeline made") from None
+    return Reranker(load_generator(str(folder.resolve()), device=device), reading)
+
+
+def prefix_of(generator: TextGenerator) -> Tokens:
+    """The tokens that stand before the first written one."""
+    before, _ = around(generator.tokenizer)
+    return [generator.start, *(id_ for id_ in before if id_ != generator.start)]
+
+
+def truth_tokens(tokenizer: Any) -> tuple[int, int]:
+    """The first tokens of `true` and of `false` (T5: 1176, 6136). Raises InputError where they are the same."""
+    true, false = (tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in (TRUE, FALSE))
+    if true == false:
+        raise InputError(
+            f"the tokenizer begins {TRUE!r} and {FALSE!r} alike, so no score can be read: use another model"
+        )
+    return true, false
+
+
+def truth_logits(
+    reranker: Reranker,
+    queries: Sequence[str],
+    passages: Sequence[str],
+    pairs: np.ndarray,
+    progress: Progress = no_progress,
+) -> np.ndarray:
+    """The logits of `true` and `false` as the first written token, (n, 2) float32, of each pair (n, 2) of rows.
+
+    Every distinct text is made into tokens once, pairs of like length are read together, and no pair's value depends on
+    the others. On a GPU the encoder multiplies in bfloat16; the one step of the decoder is float32 everywhere, since
+    close scores must not become ties.
+    """
+    found = np.empty((len(pairs), 2), dtype=np.float32)
+    reranker.generator.model.eval()
+    for start in range(0, len(pairs), CHUNK):
+        part = pairs[start : start + CHUNK]
+        sources = _sources(reranker, [queries[row] for row in part[:, 0]], [passages[row] for row in part[:, 1]])
+        done = 0
+        for rows, logits in _read(reranker.generator, sources):
+            found[start + rows] = logits
+            done += len(rows)
+            progress("score", (start + done) / len(pairs))
+    return found
+
+
+def scores_of(logits: np.ndarray) -> np.ndarray:
+    """The scores (n,) float64 of logits (…, 2): true's less false's; P(true)'s order, without its ties."""
+    return logits[..., 0].astype(np.float64) - logits[..., 1]
+
+
+def _sources(reranker: Reranker, queries: Sequence[str], passages: Sequence[str]) -> list[Tokens]:
+    tokenizer = reranker.generator.tokenizer
+    template = Template(reranker.reading.view, tokenizer, reranker.reading.source_length)
+    asked, read = distinct_pieces(tokenizer, queries), distinct_pieces(tokenizer, passages)
+    return [template.tokens(asked[query], read[passage]) for query, passage in zip(queries, passages, strict=True)]
+
+
+def _read(generator: TextGenerator, sources: list[Tokens]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Positions of sources of like length, and their logits (k, 2)."""
+    device = generator.device
+    lengths = np.array([len(source) for source in sources], dtype=np.int64)
+    truth = list(truth_tokens(generator.tokenizer))
+    prefix = torch.tensor([prefix_of(generator)], device=device)
+    fast = device.type == "cuda" and multiplies_bfloat16(device)
+    encoder = generator.model.get_encoder()
+    with torch.inference_mode():
+        for rows in blocks(lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
+            ids, mask = _padded([sources[row] for row in rows], generator.tokenizer.pad_token_id, device)
+            with torch.autocast(device.type, torch.bfloat16) if fast else nullcontext():
+                read = encoder(input_ids=ids, attention_mask=mask)
+            read.last_hidden_state = read.last_hidden_state.float()
+            logits = generator.model(
+                encoder_outputs=read,
+                attention_mask=mask,
+                decoder_input_ids=prefix.expand(len(rows), -1),
+                use_cache=False,
+            ).logits
+            yield rows, logits[:, -1, truth].float().cpu().numpy()
+
+
+def _padded(sources: list[Tokens], pad: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids and mask, (n, t) int64."""
+    lengths = np.array([len(source) for source in sources])
+    mask = np.arange(lengths.max()) < lengths[:, None]
+    ids = np.full(mask.shape, pad, dtype=np.int64)
+    ids[mask] = np.concatenate([np.array(source, dtype=np.int64) for source in sources])
+    return torch.from_numpy(ids).to(device), torch.from_numpy(mask.astype(np.int64)).to(device)

@@ -1,0 +1,127 @@
+"""How a re-ranker learns: rows of several views, one mean over the tokens that a step writes.
+
+Source: paper 002, section 2: −log P(true | q, p⁺) − log P(false | q, p⁻) of the first token, and the sum over a query's
+tokens; each row is of one view. Rows come without end and are read as they come, so that their number needs no memory.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from db.domain import Progress, no_progress
+from learner.backbones.descent import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
+from learner.backbones.generator import TextGenerator, Texts, logits_of, token_losses
+from learner.backbones.reranker import Reading, Reranker, prefix_of, truth_tokens
+from learner.backbones.views import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
+from learner.catalog.multiview import RerankerSettings
+from learner.device import fast_training, seeded
+from learner.optimizer import adamw
+from learner.pair_reader import blocks
+
+
+class Row(NamedTuple):
+    """One example: a view of a query and a passage; right: whether the passage answers the query."""
+
+    view: str
+    query: str
+    passage: str
+    right: bool = True
+
+
+def train_reranker(
+    generator: TextGenerator,
+    reading: Reading,
+    rows: Iterator[Row],
+    steps: int,
+    settings: RerankerSettings,
+    seed: int,
+    progress: Progress = no_progress,
+) -> Reranker:
+    """The re-ranker; the generator is trained in place, for so many steps. rows: without end, in random order.
+
+    A step's loss is the sum over its target tokens, by their number. Rows of like length are in one step, as far as
+    the next 32 steps' rows allow.
+    """
+    model, device = generator.model, generator.device
+    optimizer, schedule = _optimizer(model, steps, settings)
+    rng = np.random.default_rng([seed, 7])
+    with seeded(seed, device):
+        model.train()
+        for step, texts in enumerate(islice(_batches(generator, rows, settings, rng), steps)):
+            optimizer.zero_grad()
+            written = sum(map(len, texts.targets))
+            for part in blocks(texts.lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
+                with fast_training(device):
+                    logits, labels = logits_of(generator, texts, part)
+                (token_losses(logits, labels).sum() / written).backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            schedule.step()
+            progress("train", (step + 1) / steps)
+    model.eval()
+    return Reranker(generator, reading)
+
+
+def as_texts(generator: TextGenerator, rows: list[Row], settings: RerankerSettings) -> Texts:
+    """The rows as tokens: of a ranking row the first token of `true` or `false` alone is written."""
+    tokenizer = generator.tokenizer
+    truth = dict(zip((True, False), truth_tokens(tokenizer), strict=True))
+    begin, (_, end) = prefix_of(generator)[1:], around(tokenizer)
+    templates = {view: Template(view, tokenizer, settings.source_length) for view in {row.view for row in rows}}
+    read = distinct_pieces(tokenizer, (text for row in rows for text in (row.query, row.passage)))
+    written = _written(tokenizer, rows, settings.target_length - len(end))
+    sources, targets = [], []
+    for row in rows:
+        sources.append(templates[row.view].tokens(read[row.query], read[row.passage]))
+        text = written.get((row.view, row.query, row.passage))
+        targets.append([*begin, truth[row.right]] if text is None else [*begin, *text, *end])
+    return Texts(sources, targets)
+
+
+def _written(tokenizer: Any, rows: list[Row], limit: int) -> dict[tuple[str, str, str], Tokens]:
+    """The tokens of the targets that are texts, each as the beginning of a text."""
+    found = {}
+    for row in rows:
+        target = VIEWS[row.view].target
+        if target is not None and "{" in target:
+            text = row.query if target == QUERY else row.passage
+            found[row.view, row.query, row.passage] = text.strip()
+    if not found:
+        return {}
+    tokens = tokenizer(list(found.values()), add_special_tokens=False, verbose=False)["input_ids"]
+    return {key: list(ids[:limit]) for key, ids in zip(found, tokens, strict=True)}
+
+
+def _batches(
+    generator: TextGenerator, rows: Iterator[Row], settings: RerankerSettings, rng: np.random.Generator
+) -> Iterator[Texts]:
+    """The rows of each step, as tokens."""
+    size = settings.batch_size
+    while pool := list(islice(rows, POOL * size)):
+        texts = as_texts(generator, pool, settings)
+        order = batches_by_length(texts.lengths, size, rng)
+        for batch in islice(order, -(-len(pool) // size)):
+            yield Texts([texts.sources[i] for i in batch], [texts.targets[i] for i in batch])
+
+
+def _optimizer(
+    model: Any, steps: int, settings: RerankerSettings
+) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
+    """AdamW with a rate that rises and falls; or Adafactor (Shazeer and Stern 2018), whose rate stays.
+
+    As in T5's training, Adafactor's step is relative to the size of each parameter.
+    """
+    factor = settings.decoder_rate if model.config.model_type == "encoder-decoder" else 1.0
+    groups = [
+        {"params": [p for name, p in model.named_parameters() if name.startswith("decoder.") is new], "lr": rate}
+        for new, rate in ((False, settings.learning_rate), (True, settings.learning_rate * factor))
+    ]
+    groups = [group for group in groups if group["params"]]
+    if settings.recipe == "adamw":
+        return adamw(groups, settings.learning_rate, steps, settings.warm_up, settings.weight_decay)
+    optimizer = torch.optim.Adafactor(groups, lr=settings.learning_rate, weight_decay=0.0)
+    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1.0)

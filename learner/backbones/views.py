@@ -1,0 +1,100 @@
+"""What a re-ranker reads and writes: the templates of paper 002 (Table 2), as texts and as tokens."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+QUERY, PASSAGE = "{query}", "{passage}"
+TRUE, FALSE = "true", "false"
+Tokens = list[int]
+
+
+@dataclass(frozen=True)
+class View:
+    """Templates of what is read and what is written; without a target it is `true` or `false`, by the pair's label."""
+
+    source: str
+    target: str | None = None
+
+
+VIEWS = {
+    "rank": View("Query: {query} Document: {passage} Relevant:"),
+    "rank-swap": View("Relevant: Query: {query} Document: {passage}"),
+    "rank-positives": View("Query: {query} Document: {passage} Relevant:", TRUE),  # the paper's Rank*
+    "p2q": View("Document: {passage} Translate Document to Query:", QUERY),
+    "p2q-swap": View("Translate Document to Query: Document: {passage}", QUERY),
+    "q2p": View("Query: {query} Translate Query to Document:", PASSAGE),
+}
+
+
+def source_of(view: str, query: str, passage: str) -> str:
+    """What is read in this view."""
+    return _filled(VIEWS[view].source, query, passage)
+
+
+def target_of(view: str, query: str, passage: str, right: bool) -> str:
+    """What is written in this view; right: whether the passage answers the query."""
+    return _filled(VIEWS[view].target or (TRUE if right else FALSE), query, passage)
+
+
+def _filled(template: str, query: str, passage: str) -> str:
+    """The texts in their places; what stands in the texts is no template."""
+    places = {QUERY: query, PASSAGE: passage}
+    return " ".join(places.get(word, word) for word in template.split(" "))
+
+
+class Template:
+    """A view's source as tokens. Texts are read into tokens once, and cut and joined as often as they are needed.
+
+    Words are told apart by white space before tokens are, in the tokenizers of BERT, BART and T5: the tokens of the
+    parts are those of the whole.
+    """
+
+    def __init__(self, view: str, tokenizer: Any, limit: int) -> None:
+        """limit: tokens of the whole source."""
+        self.before, self.after = around(tokenizer)
+        self.parts: list[Tokens | str] = []
+        words: list[str] = []
+        for word in [*VIEWS[view].source.split(" "), ""]:
+            if word not in (QUERY, PASSAGE, ""):
+                words.append(word)
+                continue
+            if words:
+                [ids] = pieces(tokenizer, [" ".join(words)], first=not self.parts)
+                self.parts.append(ids)
+                words = []
+            if word:
+                self.parts.append(word)
+        fixed = sum(len(part) for part in self.parts if not isinstance(part, str))
+        self.room = max(0, limit - fixed - len(self.before) - len(self.after))
+
+    def tokens(self, query: Tokens, passage: Tokens) -> Tokens:
+        """The source's tokens; too long a one loses the end of its passage, and of its query where that is not enough.
+
+        query, passage: as `pieces` has them.
+        """
+        asked = query[: self.room] if QUERY in self.parts else []
+        texts = {QUERY: asked, PASSAGE: passage[: self.room - len(asked)]}
+        inner = [id_ for part in self.parts for id_ in (texts[part] if isinstance(part, str) else part)]
+        return [*self.before, *inner, *self.after]
+
+
+def pieces(tokenizer: Any, texts: Sequence[str], first: bool = False) -> list[Tokens]:
+    """The tokens of each text as a part of a longer one, without special tokens; first: as its beginning."""
+    if not len(texts):
+        return []
+    spaced = [text.strip() if first else f" {text.strip()}" for text in texts]
+    return list(tokenizer(spaced, add_special_tokens=False, verbose=False)["input_ids"])
+
+
+def distinct_pieces(tokenizer: Any, texts: Iterable[str]) -> dict[str, Tokens]:
+    """The tokens of every distinct text."""
+    found = list(dict.fromkeys(texts))
+    return dict(zip(found, pieces(tokenizer, found), strict=True))
+
+
+def around(tokenizer: Any) -> tuple[Tokens, Tokens]:
+    """The special tokens before and after a text."""
+    whole, bare = (list(tokenizer("a", add_special_tokens=special)["input_ids"]) for special in (True, False))
+    at = next(i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
+    return whole[:at], whole[at + len(bare) :]

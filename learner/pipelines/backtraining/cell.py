@@ -1,0 +1,77 @@
+"""A variant of a seed: where its iterations lie, how many there are, and which of its models are the best."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from learner.catalog.backtraining import SUPERVISED
+from learner.pipelines.backtraining.lists import scheme_of
+from learner.pipelines.backtraining.measure import FIGURES
+from learner.pipelines.backtraining.source import GENERATOR, MEASURED, RETRIEVER, SOURCE
+from learner.pipelines.pipeline import Run
+
+ADAPTED, LISTS, DONE, FIRST = "adapted", "lists", "done.json", "lists-1"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A variant of a seed: where its iterations lie, and where the seed's source models do."""
+
+    run: Run
+    seed: int
+    variant: str
+    folder: Path
+
+    @property
+    def source(self) -> Path:
+        return self.run.of(SOURCE) / f"seed-{self.seed}"
+
+    def models(self, iteration: int) -> Path:
+        """The folder with both models after this iteration, 0: of the source."""
+        return self.folder / str(iteration) if iteration else self.source
+
+
+def most_iterations(cell: Cell) -> int:
+    """Iterations at most."""
+    config = cell.run.config
+    filtered = scheme_of(cell.variant)[1] != "none"
+    once = cell.variant == SUPERVISED or (filtered and config.iterate == "unfiltered")
+    return 1 if once else int(config.iterations)
+
+
+def better(cell: Cell, iteration: int) -> bool:
+    """Whether either model got better on the development pairs in this iteration."""
+    before, after = (figures_in(cell.models(at))["dev"] for at in (iteration - 1, iteration))
+    return bool(after["nll"] < before["nll"] or after["mrr"] > before["mrr"])
+
+
+def best_of(cell: Cell, last: int) -> dict[str, Any]:
+    """The iterations (0: the source) whose generator and retriever are the best on the development pairs."""
+    dev = [figures_in(cell.models(at))["dev"] for at in range(last + 1)]
+    return {
+        "iterations": last,
+        GENERATOR: min(range(last + 1), key=lambda at: float(dev[at]["nll"])),
+        RETRIEVER: max(range(last + 1), key=lambda at: float(dev[at]["mrr"])),
+    }
+
+
+def figures_in(folder: Path) -> dict[str, Any]:
+    """What was measured of the models in the folder: `dev` and `test`."""
+    found: dict[str, Any] = json.loads((folder / MEASURED / FIGURES).read_text())
+    return found
+
+
+def keep_best(cell: Cell, best: dict[str, Any]) -> None:
+    """Nothing; of the variant's models only the best of the first seed are left: they are what fills the disk."""
+    first = cell.seed == cell.run.config.seed
+    for iteration in range(1, best["iterations"] + 1):
+        for kind in (GENERATOR, RETRIEVER):
+            if not (first and best[kind] == iteration):
+                shutil.rmtree(cell.models(iteration) / kind / "model", ignore_errors=True)
+
+
+def lists_of(cell: Cell, number: int) -> Path:
+    """Where the lists of this iteration lie; those of the first are made by the source models, for all variants."""
+    return cell.folder.parent / FIRST if number == 1 else cell.models(number) / LISTS

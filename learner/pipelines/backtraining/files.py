@@ -1,0 +1,101 @@
+"""Pairs and texts out of files: tables with our columns or the paper's, and DPR's training files."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from db.corpus.cells import bad
+from db.corpus.corpus import identity
+from db.corpus.files import column_names, read_rows
+
+QUESTION, PASSAGE = ("x", "target_text", "question"), ("y", "input_text", "passage")  # names of the columns of pairs
+ALONE = {"questions": ("text", "target_text", "question"), "passages": ("text", "input_text", "passage")}
+ANSWER, ID = "answer", "id"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, its passage, and the answer where it is known."""
+
+    question: str
+    passage: str
+    answer: str = ""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text of the target domain with its id."""
+
+    id: str
+    text: str
+
+
+def require_pairs(path: Path) -> None:
+    """Nothing. Raises InputError where the file has no pairs' columns."""
+    if not _is_dpr(path):
+        names = column_names(path)
+        _column(path, names, QUESTION)
+        _column(path, names, PASSAGE)
+
+
+def require_texts(path: Path, what: str) -> None:
+    """Nothing. Raises InputError where the file has no column of these texts."""
+    _column(path, column_names(path), ALONE[what])
+
+
+def read_asked(path: Path) -> list[Asked]:
+    """The pairs of a table or of DPR's JSON, white space folded. Raises InputError, which names row and column."""
+    if _is_dpr(path):
+        return _read_dpr(path)
+    names = column_names(path)
+    question, passage = _column(path, names, QUESTION), _column(path, names, PASSAGE)
+    columns = (question, passage, *([ANSWER] if ANSWER in names else []))
+    found = []
+    for row in read_rows(path, columns):
+        for column, value in zip(columns[:2], row.values, strict=False):
+            if not value.strip():
+                raise bad("the text is empty; remove the row", path, row.number, column)
+        found.append(Asked(identity(row.values[0]), identity(row.values[1]), *row.values[2:]))
+    return found
+
+
+def _read_dpr(path: Path) -> list[Asked]:
+    """The questions of DPR's training files, each with its first positive passage."""
+    try:
+        rows = json.loads(path.read_text())
+        return [
+            Asked(identity(row["question"]), identity(row["positive_ctxs"][0]["text"]), (row.get("answers") or [""])[0])
+            for row in rows
+        ]
+    except (ValueError, KeyError, IndexError, TypeError):
+        raise bad("no training file of DPR: it needs a list with question and positive_ctxs", path) from None
+
+
+def read_texts(path: Path, what: str, each_once: bool = True) -> list[Text]:
+    """The texts of a table, white space folded, each once by default; empty ones are left out.
+
+    A text without an id has its row's number, from 0.
+    """
+    names = column_names(path)
+    column = _column(path, names, ALONE[what])
+    has_id = ID in names and each_once
+    found: list[Text] = []
+    seen: set[str] = set()
+    for number, row in enumerate(read_rows(path, (column, ID) if has_id else (column,))):
+        text = identity(row.values[0])
+        if text and not (each_once and text in seen):
+            seen.add(text)
+            found.append(Text(row.values[1] if has_id else str(number), text))
+    return found
+
+
+def _column(path: Path, names: Sequence[str], wanted: Sequence[str]) -> str:
+    for name in wanted:
+        if name in names:
+            return name
+    raise bad(f"no column {' or '.join(map(repr, wanted))}; the file has {', '.join(map(repr, names[:20]))}", path, 1)
+
+
+def _is_dpr(path: Path) -> bool:
+    return path.suffix == ".json"

@@ -1,0 +1,97 @@
+"""The paper's Tables 4 to 6, its own figures beside ours."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from learner.experiment.results import Mean
+from learner.experiment.writing import NONE, grid, mean_cells
+from learner.pipelines.backtraining import paper
+from learner.pipelines.backtraining.best import SOURCE_ONLY
+from learner.pipelines.backtraining.lists import BACK, SELF
+from learner.pipelines.backtraining.records import Record, mean_over_seeds, of
+from learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
+from learner.pipelines.pipeline import Run
+from learner.pipelines.report import Report
+
+OVER_SEEDS = "Percent; means over seeds, ± half of Student's 95% interval (none for one seed)."
+FILTERED = [f"{scheme}{which}" for which in ("", "-self", "-cross", "-both") for scheme in (SELF, BACK)]
+
+
+def percent(mean: Mean | None) -> str:
+    """A share's mean in percent, with half of its interval's width where it has one."""
+    if mean is None:
+        return NONE
+    return f"{100 * mean.value:.2f}" + ("" if mean.low is None else f" ± {100 * (mean.value - mean.low):.2f}")
+
+
+def _figures(records: Sequence[Record], names: Sequence[str]) -> dict[str, Mean | None]:
+    return {name: mean_over_seeds(records, lambda one, name=name: one.test[name]) for name in names}  # type: ignore[misc]
+
+
+def _row(records: Sequence[Record], names: Sequence[str], printed: dict[str, float], **about: Any) -> dict[str, Any]:
+    """A row of a table: means and intervals from 0 to 1 of these names, the paper's in percent."""
+    cells = {
+        key: value for name, mean in _figures(records, names).items() for key, value in mean_cells(name, mean).items()
+    }
+    return {**about, "seeds": len(records), **cells, **{f"{name}_paper": printed.get(name) for name in names}}
+
+
+def table4(report: Report, run: Run, records: Sequence[Record]) -> None:
+    """Nothing; Table 4: the source models, and every variant after its first iteration."""
+    variants = dict.fromkeys([SOURCE_ONLY, *run.config.variants])
+    report.text(OVER_SEEDS + " " + paper.GAINS_NOTE)
+    parts = [("table4-generation", "Table 4: question generation, first iteration", paper.GENERATION),
+             ("table4-retrieval", "Table 4: retrieval, by gold text, first iteration", paper.RETRIEVAL)]  # fmt: skip
+    if run.config.measuring.by_position:
+        strict = tuple(f"strict_{name}" for name in paper.RETRIEVAL)
+        parts.append(("table4-by-position", "Retrieval by position: copies of the passage count as others", strict))
+    for name, title, measures in parts:
+        rows, body = [], []
+        for variant in variants:
+            mine, printed = of(records, variant, int(variant != SOURCE_ONLY)), paper.TABLE4.get(variant, {})
+            rows.append(_row(mine, measures, printed, variant=variant))
+            body.append([variant, *(percent(mean) for mean in _figures(mine, measures).values())])
+            if printed.keys() & set(measures):
+                body.append(["– the paper", *(f"{printed[measure]:.2f}" for measure in measures)])
+        header = ["", *(paper.TITLES[measure.removeprefix("strict_")] for measure in measures)]
+        report.table(name, title, rows, grid(header, body))
+
+
+def table5(report: Report, records: Sequence[Record]) -> None:
+    """Nothing; Table 5: BLEU-1 and R@40 by filter, with the pairs that each left, where there are such variants."""
+    there = {one.variant for one in records if one.iteration == 1}
+    variants = [name for name in FILTERED if name in there]
+    if not variants:
+        return
+    rows, body = [], []
+    for variant in variants:
+        mine, printed = of(records, variant, 1), paper.TABLE5.get(variant)
+        named = dict(zip(("bleu_1", "accuracy_at_40"), printed, strict=True)) if printed else {}
+        counts = {kind: mean_over_seeds(mine, lambda one, kind=kind: one.log(kind)["pairs"]) for kind in (GENERATOR, RETRIEVER)}  # type: ignore[misc]  # fmt: skip  # noqa: E501
+        pairs = {f"{kind}_pairs": mean.value if mean else None for kind, mean in counts.items()}
+        rows.append(_row(mine, ("bleu_1", "accuracy_at_40"), named, variant=variant, **pairs))
+        cells = [f"{mean.value:,.0f}" if mean else NONE for mean in counts.values()]
+        for name, mean in _figures(mine, ("bleu_1", "accuracy_at_40")).items():
+            cells += [percent(mean), f"{named[name]:.2f}" if named else "pending"]
+        body.append([variant, *cells])
+    header = ["", "pairs of the generator", "of the retriever", "BLEU-1", "paper", "R@40", "paper"]
+    report.table("table5", "Table 5: filters, first iteration", rows, grid(header, body))
+
+
+def table6(report: Report, records: Sequence[Record]) -> None:
+    """Nothing; Table 6: BLEU-1 and R@40 by iteration, where there are several."""
+    reached = sorted({(one.iteration, one.variant) for one in records if one.iteration})
+    if not any(iteration > 1 for iteration, _ in reached):
+        return
+    rows, body = [], []
+    for variant in dict.fromkeys(name for _, name in reached):
+        for iteration in sorted({number for number, name in reached if name == variant}):
+            mine, printed = of(records, variant, iteration), paper.TABLE6.get(variant, {}).get(iteration)
+            named = dict(zip(("bleu_1", "accuracy_at_40"), printed, strict=True)) if printed else {}
+            rows.append(_row(mine, ("bleu_1", "accuracy_at_40"), named, variant=variant, iteration=iteration))
+            cells = [f"{len(mine)}"]
+            for name, mean in _figures(mine, ("bleu_1", "accuracy_at_40")).items():
+                cells += [percent(mean), f"{named[name]:.2f}" if named else NONE]
+            body.append([f"{variant}, T = {iteration}", *cells])
+    report.text(paper.ITERATIONS_NOTE)
+    report.table("table6", "Table 6: iterations", rows, grid(["", "seeds", "BLEU-1", "paper", "R@40", "paper"], body))

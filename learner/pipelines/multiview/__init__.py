@@ -1,0 +1,19 @@
+"""Multi-view re-ranking (paper 002): candidates in a better order, by a model that writes queries, too."""
+
+from learner.pipelines.multiview.all_pairs import measure_all_pairs
+from learner.pipelines.multiview.first import find_candidates
+from learner.pipelines.multiview.inputs import check_inputs, read_inputs
+from learner.pipelines.multiview.results import write_results
+from learner.pipelines.multiview.trainings import train_variants
+from learner.pipelines.pipeline import RESULTS, Pipeline, Stage
+
+PIPELINE = Pipeline(
+    check_inputs,
+    [
+        Stage("texts", 0.01, read_inputs),
+        Stage("candidates", 0.04, find_candidates),
+        Stage("trainings", 0.87, train_variants, goes_on=True),
+        Stage("all-pairs", 0.07, measure_all_pairs),
+        Stage(RESULTS, 0.01, write_results),
+    ],
+)

@@ -1,0 +1,123 @@
+"""The figures: relative improvement by depth (the paper's Figure 2), and the mixing rate (Figure 3)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+from learner.experiment.figures import COLOURS, HEIGHT, Plot
+from learner.experiment.results import mean_of
+from learner.experiment.writing import grid, number
+from learner.pipelines.multiview.figures import Measured, best_of, main_variants, single_of
+from learner.pipelines.multiview.paper import DEPTH, RATE, TABLE1
+from learner.pipelines.multiview.ranking import improvement
+from learner.pipelines.multiview.variants import variants_of
+from learner.pipelines.pipeline import Run
+from learner.pipelines.report import Report
+
+PAPER = "paper"
+NAMES = {"test": "Dev", "rest": "Dev-Rest"}
+
+
+def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None:
+    """Nothing; Figure 2: how much better the multi view is than the single one, by the number of candidates."""
+    mains = main_variants(run)
+    rows: list[dict[str, Any]] = []
+    for one in measured:
+        for variant in (one for one in mains if not one.single):
+            for depth in sorted(set(run.config.depths)):
+                single, multi = (one.at_depth(which, depth) for which in (single_of(mains, variant), variant))
+                gains = mean_of([improvement(*pair) for pair in zip(multi, single, strict=True)])
+                rows.append({"line": _line(run, one.test.name, variant.backbone), "depth": depth,
+                             "single": mean_of(single).value, "multi": mean_of(multi).value,
+                             "improvement": gains.value, "low": gains.low, "high": gains.high,
+                             "reach": one.reach(depth)})  # fmt: skip
+    if not rows:
+        return
+    body = [[f"{row['line']}, first {row['depth']:,}",
+             *(number(row[name], False) for name in ("reach", "single", "multi")), _gain(row)]
+            for row in rows]  # fmt: skip
+    title = "Figure 2: MRR@10 by depth, mean of seeds, and the multi view's relative improvement"
+    header = ["candidates", "right one among them", "single view", "multi view", "improvement"]
+    report.table("figure2", title, rows, grid(header, body))
+    printed = [{"line": f"{PAPER}: T5-large, {name}", "depth": DEPTH, "improvement": value, "low": None, "high": None}
+               for name, value in _printed_gains().items()]  # fmt: skip
+    words = "; ".join(f"{row['line']} {row['improvement']:+.1%} at {row['depth']:,}" for row in rows)
+    drawn = [{name: row[name] for name in ("line", "depth", "improvement", "low", "high")} for row in rows] + printed
+    chart = _chart(drawn, "depth", "improvement", "Candidates (K)", "Relative improvement of MRR@10", logarithmic=True)
+    report.figure("figure2", "Figure 2: improvement by depth", drawn, [(f"Improvement by depth: {words}.", chart)])
+
+
+def _gain(row: Mapping[str, Any]) -> str:
+    """The improvement in per cent, with its interval where it has one."""
+    return f"{row['improvement']:+.1%}" + ("" if row["low"] is None else f" ({row['low']:+.1%} to {row['high']:+.1%})")
+
+
+def _line(run: Run, test: str, backbone: str) -> str:
+    return f"{test}, {backbone}" if run.config.sizes else test
+
+
+def _printed_gains() -> dict[str, float]:
+    """The paper's improvements of T5-large at 1,000 candidates, from its Table 1."""
+    single, multi = sorted((one for one in TABLE1 if one.backbone == "T5-large"), key=lambda one: one.multi)
+    return {"Dev": improvement(multi.dev, single.dev), "Dev-Rest": improvement(multi.rest, single.rest)}
+
+
+def write_rates(report: Report, run: Run, test: Measured) -> None:
+    """Nothing; Figure 3: mean and interval of the seeds at every mixing rate, and the best seed as a cross."""
+    config, measure = run.config, run.config.measures[0]
+    rows: list[dict[str, Any]] = []
+    for variant in variants_of(config):
+        if variant.first != config.first_view or variant.second not in (None, config.second_view):
+            continue
+        mean, best = test.mean(variant, measure), best_of(test.of(variant), measure)
+        rows.append({"line": variant.backbone, "rate": variant.rate, "mean": mean.value, "low": mean.low,
+                     "high": mean.high, "best": float(best.figures[measure].mean())})  # fmt: skip
+    body = [[f"{row['line']}, rate {row['rate']:g}",
+             *(number(row[name], False) for name in ("mean", "low", "high", "best"))]
+            for row in rows]  # fmt: skip
+    report.table(
+        "figure3", f"Figure 3: {measure} by mixing rate", rows, grid(["", "mean", "low", "high", "best seed"], body)
+    )
+    words = "; ".join(f"{row['line']} {row['mean']:.3f} at {row['rate']:g}, best {row['best']:.3f}" for row in rows)
+    crosses = [{"line": f"{PAPER}: {one.backbone}", "rate": RATE if one.multi else 0.0, "mean": None, "low": None,
+                "high": None, "best": one.dev} for one in TABLE1 if one.backbone != "T5-3B"]  # fmt: skip
+    lines = list(dict.fromkeys(row["line"] for row in (*rows, *crosses)))  # both panels have one legend
+    chart = _chart(rows, "rate", "mean", "Mixing rate (η)", measure, crosses="best", lines=lines)
+    title = "Paper: MRR@10 on Dev, best of ten"
+    beside = _chart(crosses, "rate", "best", "Mixing rate (η)", title, lines=lines)
+    report.figure(
+        "figure3", f"Figure 3: {measure} by mixing rate", [*rows, *crosses],
+        [(f"{measure} by mixing rate: {words}.", chart),
+         ("The paper's best seeds: T5-base 0.384 and 0.385, T5-large 0.395 and 0.401.", beside)],
+    )  # fmt: skip
+
+
+def _chart(
+    rows: Sequence[dict[str, Any]],
+    x: str,
+    y: str,
+    across: str,
+    up: str,
+    crosses: str = "",
+    logarithmic: bool = False,
+    lines: Sequence[str] = (),
+) -> Plot:
+    """Lines with points and intervals, and crosses beside them. lines: all that have a colour; those of the rows."""
+    data = pd.DataFrame(rows)
+    names = list(lines) or list(dict.fromkeys(data["line"]))
+    scale = alt.Scale(domain=names, range=[COLOURS[at % len(COLOURS)] for at in range(len(names))])
+    colour = alt.Color("line:N", title=None, scale=scale, legend=alt.Legend(orient="bottom", columns=2))
+    horizontal = alt.X(f"{x}:Q", title=across, scale=alt.Scale(type="log" if logarithmic else "linear"))
+    base = alt.Chart(data).encode(x=horizontal, color=colour)
+    span = alt.Scale(zero=False)
+    layers: list[Any] = [
+        base.mark_line(point=True).encode(y=alt.Y(f"{y}:Q", title=up, scale=span), tooltip=["line", x, y])
+    ]
+    if "low" in data and not data["low"].isna().all():
+        layers.append(base.mark_rule().encode(y=alt.Y("low:Q", scale=span), y2="high:Q"))
+    if crosses:
+        marks = base.mark_point(shape="cross", angle=45, size=60, filled=True)
+        layers.append(marks.encode(y=alt.Y(f"{crosses}:Q", scale=span)))
+    return alt.layer(*layers).properties(height=HEIGHT)

@@ -1,0 +1,94 @@
+"""Every figure of a run: each measure of each query, for first stages and for every training."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from learner.backbones.reranker import scores_of
+from learner.experiment.results import Mean, mean_of
+from learner.pipelines.multiview.first import found, kinds_of
+from learner.pipelines.multiview.inputs import TestSet, texts_of
+from learner.pipelines.multiview.ranking import measured, ranked, reciprocal_ranks
+from learner.pipelines.multiview.trainings import SCORES, Training, trainings_of
+from learner.pipelines.multiview.variants import Variant, variants_of
+from learner.pipelines.pipeline import Run
+
+Figures = Mapping[str, np.ndarray]  # by measure, a value for each query
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What one training does on a test: its scores (n, k) and its figures."""
+
+    training: Training
+    scores: np.ndarray
+    figures: Figures
+
+
+class Measured:
+    """All figures on one test."""
+
+    def __init__(self, run: Run, test: TestSet) -> None:
+        self.run, self.test = run, test
+        config = run.config
+        self.near = found(run, test.name)
+        self.stages: dict[str, Figures] = {
+            kind: measured(found(run, test.name, kind), test.gold, config.measures) for kind in kinds_of(run, test.name)
+        }
+        self.trained = [self._trained(one) for one in trainings_of(run)]
+
+    def _trained(self, training: Training) -> Trained:
+        with np.load(training.within(self.run.of("trainings")) / SCORES) as stored:
+            scores = scores_of(stored[self.test.name])
+        ranking = ranked(self.near, scores, self.run.config.depth)
+        return Trained(training, scores, measured(ranking, self.test.gold, self.run.config.measures))
+
+    def of(self, variant: Variant) -> list[Trained]:
+        """The variant's trainings, by seed."""
+        return [one for one in self.trained if one.training.variant == variant]
+
+    def mean(self, variant: Variant, measure: str) -> Mean:
+        """The mean over seeds of the measure's mean over queries."""
+        return mean_of([float(one.figures[measure].mean()) for one in self.of(variant)])
+
+    def by_query(self, variant: Variant, measure: str) -> np.ndarray:
+        """The measure of each query, (n,): its mean over seeds."""
+        return np.asarray(np.mean([one.figures[measure] for one in self.of(variant)], axis=0))
+
+    def at_depth(self, variant: Variant, depth: int) -> list[float]:
+        """The mean reciprocal rank of each seed where only so many candidates are read."""
+        gold = self.test.gold
+        return [float(reciprocal_ranks(ranked(self.near, one.scores, depth), gold).mean()) for one in self.of(variant)]
+
+    def reach(self, depth: int) -> float:
+        """The share of queries with a right passage among so many candidates: no order can do better at rank 1."""
+        rows = self.near[:, :depth].tolist()
+        return float(np.mean([bool(right & set(row)) for row, right in zip(rows, self.test.gold, strict=True)]))
+
+
+def all_measured(run: Run) -> list[Measured]:
+    """The figures on every test, the first one first."""
+    return [Measured(run, test) for test in texts_of(run).tests]
+
+
+def single_of(variants: Sequence[Variant], variant: Variant) -> Variant:
+    """The single view that the variant is compared with: the same backbone and ranking view, else its plain one."""
+    mine = [one for one in variants if one.single and one.backbone == variant.backbone]
+    return next((one for one in mine if one.first == variant.first), mine[0])
+
+
+def best_of(trained: Sequence[Trained], measure: str) -> Trained:
+    """The training whose mean is highest; of equal ones the first."""
+    return max(trained, key=lambda one: float(one.figures[measure].mean()))
+
+
+def main_variants(run: Run) -> list[Variant]:
+    """Single view and the main rate's multi view of every backbone: the paper's Table 1."""
+    config = run.config
+    return [
+        one
+        for one in variants_of(config)
+        if one.first == config.first_view
+        and (one.single or (one.second, one.rate) == (config.second_view, config.rate))
+    ]

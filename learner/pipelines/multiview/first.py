@@ -1,0 +1,131 @@
+"""The stage that finds candidates: BM25 or an encoder, for test queries and for the wrong passages of training."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from db.corpus.corpus import identity
+from db.domain import InputError, Progress
+from learner.bm25 import Bm25
+from learner.catalog.multiview import FirstStage
+from learner.encoder import load_encoder
+from learner.pipelines.multiview.formats import read_run
+from learner.pipelines.multiview.inputs import REST, TEST, Texts, texts_of
+from learner.pipelines.multiview.lists import TextTable
+from learner.pipelines.pipeline import Run
+from learner.search import Neighbours, neighbours
+
+TRAIN = "train"
+BM25, DENSE, RUN = "bm25", "dense", "run"
+VECTORS = "vectors-{}.npy"  # of a list of passages, by the name of its file
+QUERIES = 512  # searched for at once
+Search = Callable[[list[str], int], Neighbours]
+
+
+def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds an array (n, k) for each set of queries and each first stage: NAME-KIND.npy."""
+    texts, wanted = texts_of(run), list(_wanted(run))
+    for number, (kind, table, names) in enumerate(wanted):
+
+        def part(words: str, done: float, number: int = number, kind: str = kind) -> None:
+            progress(f"{kind}, {words}", (number + done) / len(wanted))
+
+        search = _searcher(kind, table, run.config.first_stage, folder / VECTORS.format(table.path.stem), part)
+        for name in names:
+            queries, most = _asked(run, texts, name)
+            np.save(folder / f"{name}-{kind}.npy", candidates(search, queries, table, most, part))
+    for name in (TEST, REST):
+        path = getattr(run.inputs, f"{name}_run")
+        if path is not None:
+            np.save(folder / f"{name}-{RUN}.npy", _of_run(Path(path), run, texts, name))
+
+
+def kinds_of(run: Run, name: str) -> list[str]:
+    """The first stages that this set of queries has, the one that is re-ranked first."""
+    if name != TRAIN and getattr(run.inputs, f"{name}_run") is not None:
+        return [RUN]
+    kind = run.config.first_stage.kind
+    both = run.config.first_stage.both and name != TRAIN
+    return [kind, *(other for other in (BM25, DENSE) if other != kind and both)]
+
+
+def found(run: Run, name: str, kind: str | None = None) -> np.ndarray:
+    """The candidates (n, k) of this set of queries; without a kind those that are re-ranked."""
+    return np.asarray(np.load(run.of("candidates") / f"{name}-{kind or kinds_of(run, name)[0]}.npy"))
+
+
+def candidates(search: Search, queries: list[str], passages: TextTable, k: int, progress: Progress) -> np.ndarray:
+    """The k best passages of each query, (n, k) int64, −1 where there are fewer; none says the same as its query."""
+    same: dict[str, list[int]] = {identity(query): [] for query in queries}
+    for row, text in enumerate(passages.values("text")):
+        if (key := identity(text)) in same:
+            same[key].append(row)
+    most = max(map(len, same.values()))
+    rows = np.full((len(queries), k), -1, dtype=np.int64)
+    for start in range(0, len(queries), QUERIES):
+        asked = queries[start : start + QUERIES]
+        near = search(asked, k + most)
+        for at, query in enumerate(asked):
+            own = same[identity(query)]
+            kept = near.ids[at][(near.scores[at] > -np.inf) & ~np.isin(near.ids[at], own)][:k]
+            rows[start + at, : len(kept)] = kept
+        progress("search", min(1.0, (start + QUERIES) / len(queries)))
+    return rows
+
+
+def _wanted(run: Run) -> Iterator[tuple[str, TextTable, list[str]]]:
+    """Each search that is needed: first stage, list of passages, sets of queries."""
+    texts = texts_of(run)
+    asked = [(TRAIN, texts.passages)] if texts.triples is None and run.config.from_best else []
+    asked += [(test.name, test.passages) for test in texts.tests]
+    for kind in (BM25, DENSE):
+        for table in dict.fromkeys((texts.passages, texts.test_passages)):
+            names = [name for name, mine in asked if mine is table and kind in kinds_of(run, name)]
+            if names:
+                yield kind, table, names
+
+
+def _asked(run: Run, texts: Texts, name: str) -> tuple[list[str], int]:
+    """The queries of this set, and how many passages are wanted of each."""
+    if name == TRAIN:
+        return texts.queries.all(), run.config.from_best
+    return next(test for test in texts.tests if test.name == name).queries.all(), run.config.depth
+
+
+def _searcher(kind: str, passages: TextTable, settings: FirstStage, kept: Path, progress: Progress) -> Search:
+    """What searches the passages; kept: where the vectors of a dense one are left."""
+    if kind == BM25:
+        try:
+            index = Bm25(passages.all(), settings.k1, settings.b)
+        except ValueError:
+            raise InputError("no passage has a word that BM25 could find: choose the dense first stage") from None
+
+        def by_words(queries: list[str], k: int) -> Neighbours:
+            near = index.search(queries, k)
+            return Neighbours(near.ids, np.where(near.scores > 0, near.scores, -np.inf))  # no word in common: not found
+
+        return by_words
+    encoder = load_encoder(settings.encoder)
+    vectors = encoder.encode(passages.all(), lambda words, done: progress(words, 0.9 * done))
+    np.save(kept, vectors)
+    return lambda queries, k: neighbours(encoder.encode(queries), vectors, k, False)
+
+
+def _of_run(path: Path, run: Run, texts: Texts, name: str) -> np.ndarray:
+    """The candidates that the run's file names, by rank; what is not among the passages is left out."""
+    test = next(test for test in texts.tests if test.name == name)
+    row, depth = {id_: at for at, id_ in enumerate(test.queries.values("id"))}, run.config.depth
+    hits = [hit for hit in read_run(path) if hit.query in row and hit.rank <= depth]
+    rows = test.passages.rows_of({hit.passage for hit in hits})
+    near: list[list[int]] = [[] for _ in row]
+    for hit in sorted(hits, key=lambda hit: hit.rank):
+        if hit.passage in rows:
+            near[row[hit.query]].append(rows[hit.passage])
+    if not any(near):
+        raise InputError(f"{path.name}: no query of the test has a passage in it: do the ids agree?")
+    found = np.full((len(near), depth), -1, dtype=np.int64)
+    for at, mine in enumerate(near):
+        kept = list(dict.fromkeys(mine))[:depth]
+        found[at, : len(kept)] = kept
+    return found

@@ -1,0 +1,134 @@
+"""The files that re-ranking reads and writes: tables with names, MS MARCO's released files, TREC's; all as streams.
+
+MS MARCO: collection.tsv and queries.*.tsv (id, text), qrels.*.tsv (query, 0, passage, 1), triples.train.small.tsv
+(three texts), runs (query, passage, rank); none has a header. TREC: runs (query, Q0, passage, rank, score, name).
+"""
+
+import gzip
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from db.corpus.cells import bad, shown
+from db.corpus.files import column_names, read_rows, reading
+from db.domain import InputError, Progress, no_progress
+
+BETWEEN = 100_000  # lines from one report of progress to the next
+LABELS = {"1": True, "true": True, "0": False, "false": False}
+TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")
+
+
+class Judged(NamedTuple):
+    """A query's and a passage's id, and whether the passage answers the query."""
+
+    query: str
+    passage: str
+    right: bool
+
+
+class Hit(NamedTuple):
+    """A passage at its rank, from 1, for a query."""
+
+    query: str
+    passage: str
+    rank: int
+
+
+def read_texts(path: Path, progress: Progress = no_progress) -> Iterator[tuple[str, str]]:
+    """Id and text of each row. Raises InputError, which names file and row, for an empty text too."""
+    if _has_columns(path, ("id", "text")):
+        rows = ((row.number, row.values) for row in read_rows(path, ("id", "text"), progress))
+    else:
+        rows = ((number, tuple(cells)) for number, cells in _cells(path, 2, "id and text", progress))
+    for number, (id_, text) in rows:
+        if not text.strip():
+            raise bad("the text is empty; remove the row", path, number)
+        yield id_, text
+
+
+def read_qrels(path: Path) -> Iterator[Judged]:
+    """The judgements of a table (columns id1, id2, and label where there is one), or of a file of TREC's form."""
+    if _has_columns(path, ("id1", "id2")):
+        labelled = "label" in column_names(path)
+        for row in read_rows(path, ("id1", "id2", "label") if labelled else ("id1", "id2")):
+            yield Judged(row.values[0], row.values[1], _label(path, row.number, row.values[2] if labelled else "1"))
+        return
+    for number, cells in _words(path, (4,), "query, 0, passage and label"):
+        yield Judged(cells[0], cells[2], _label(path, number, cells[3]))
+
+
+def read_triples(path: Path, most: int, progress: Progress = no_progress) -> Iterator[tuple[str, str, str]]:
+    """Query, right and wrong passage of the first rows, as texts."""
+    for number, (query, right, wrong) in _cells(path, 3, "query, right and wrong passage", progress):
+        if number > most:
+            return
+        yield query, right, wrong
+
+
+def read_run(path: Path) -> Iterator[Hit]:
+    """The lines of a run in the form of MS MARCO or TREC."""
+    for number, cells in _words(path, (3, 6), "query, passage and rank, or TREC's six"):
+        query, passage, rank = cells if len(cells) == 3 else (cells[0], cells[2], cells[3])
+        if not rank.isdecimal():
+            raise bad(f"the rank is {shown(rank)}, not a whole number", path, number)
+        yield Hit(query, passage, int(rank))
+
+
+def write_run(folder: Path, name: str, lines: Iterable[tuple[Hit, float]]) -> None:
+    """Nothing; the folder holds the run in both forms: NAME.tsv (MS MARCO) and NAME.trec. lines: hits with scores."""
+    with (folder / f"{name}.tsv").open("w") as marco, (folder / f"{name}.trec").open("w") as trec:
+        for (query, passage, rank), score in lines:
+            marco.write(f"{query}\t{passage}\t{rank}\n")
+            trec.write(f"{query} Q0 {passage} {rank} {score:.6f} {name}\n")
+
+
+def _label(path: Path, number: int, value: str) -> bool:
+    found = LABELS.get(value.lower(), value.isdecimal() or None)
+    if found is None:
+        raise bad(f"the label is {shown(value)}; write 1 or 0", path, number)
+    return bool(found)
+
+
+def _has_columns(path: Path, columns: Sequence[str]) -> bool:
+    """Whether the file is a table with these columns; a kind that always has names must have them."""
+    name = path.name.lower().removesuffix(".gz")
+    if name.endswith(TABLES):
+        found = column_names(path)
+        if missing := [column for column in columns if column not in found]:
+            raise bad(f"no such column; the file has {', '.join(map(shown, found[:20]))}", path, 1, missing[0])
+        return True
+    first = next(_lines(path, no_progress), (1, ""))[1].split("\t")
+    return set(columns) <= {cell.strip() for cell in first}
+
+
+def _cells(path: Path, n: int, what: str, progress: Progress) -> Iterator[tuple[int, list[str]]]:
+    for number, line in _lines(path, progress):
+        cells = line.split("\t")
+        if len(cells) != n:
+            raise bad(f"{len(cells)} columns between tabs, and there should be {n}: {what}", path, number)
+        yield number, cells
+
+
+def _words(path: Path, n: Sequence[int], what: str) -> Iterator[tuple[int, list[str]]]:
+    for number, line in _lines(path, no_progress):
+        cells = line.split()
+        if len(cells) not in n:
+            raise bad(f"{len(cells)} values, and there should be {what}", path, number)
+        yield number, cells
+
+
+def _lines(path: Path, progress: Progress) -> Iterator[tuple[int, str]]:
+    """The numbers and texts of the lines that are not empty. Raises InputError for what is no UTF-8."""
+    with reading(path), path.open("rb") as raw:
+        size = max(1, os.fstat(raw.fileno()).st_size)
+        stream: Iterable[bytes] = gzip.GzipFile(fileobj=raw) if path.name.lower().endswith(".gz") else raw
+        for number, line in enumerate(stream, start=1):
+            if number % BETWEEN == 0:
+                progress(f"reading {path.name}", min(1.0, raw.tell() / size))
+            try:
+                text = line.decode().rstrip("\r\n")
+            except UnicodeDecodeError:
+                raise InputError(f"{path.name}, row {number}: not UTF-8; save the file as UTF-8") from None
+            if text:
+                yield number, text

@@ -1,0 +1,230 @@
+"""The first stage: what the inputs hold, checked, as files that the other stages read."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from db.corpus.cells import counted
+from db.domain import InputError, Progress
+from learner.pipelines.multiview.formats import Judged, read_qrels, read_texts, read_triples
+from learner.pipelines.multiview.lists import TextTable, write_texts
+from learner.pipelines.multiview.ranking import parsed
+from learner.pipelines.pipeline import Run
+
+TEST, REST = "test", "rest"  # MS MARCO's Dev and Dev-Rest
+COUNTS, LEAST = "counts.json", 2
+TRIPLES = ("query", "right", "wrong")
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """Judged queries, and the passages that they are searched in."""
+
+    name: str
+    queries: TextTable
+    passages: TextTable
+    pairs: np.ndarray  # (n, 2) rows of query and right passage; below 0 where the collection lacks the passage
+
+    @cached_property
+    def gold(self) -> list[set[int]]:
+        """The right passages of each query."""
+        found: list[set[int]] = [set() for _ in range(len(self.queries))]
+        for query, passage in self.pairs.tolist():
+            found[query].add(passage)
+        return found
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The inputs of a run, read from its first stage."""
+
+    folder: Path
+
+    @cached_property
+    def passages(self) -> TextTable:
+        """What training queries are searched in."""
+        return TextTable(self.folder / "passages.arrow")
+
+    @cached_property
+    def test_passages(self) -> TextTable:
+        """What test queries are searched in."""
+        path = self.folder / "test_passages.arrow"
+        return TextTable(path) if path.exists() else self.passages
+
+    @cached_property
+    def queries(self) -> TextTable:
+        """The training queries that were judged."""
+        return TextTable(self.folder / "queries.arrow")
+
+    @cached_property
+    def triples(self) -> TextTable | None:
+        """Query, right and wrong passage; nothing where the inputs have no such file."""
+        path = self.folder / "triples.arrow"
+        return TextTable(path) if path.exists() else None
+
+    @cached_property
+    def positives(self) -> np.ndarray:
+        """Right pairs (n, 2) of training: rows of queries and passages."""
+        return np.asarray(np.load(self.folder / "positives.npy"))
+
+    @cached_property
+    def negatives(self) -> np.ndarray:
+        """Pairs of training that are known to be wrong, (n, 2)."""
+        return np.asarray(np.load(self.folder / "negatives.npy"))
+
+    @cached_property
+    def tests(self) -> list[TestSet]:
+        """The test, and the rest where there is one."""
+        return [
+            TestSet(name, TextTable(path), self.test_passages, np.load(self.folder / f"{name}.npy"))
+            for name in (TEST, REST)
+            if (path := self.folder / f"{name}_queries.arrow").exists()
+        ]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many there are of everything."""
+        found: dict[str, int] = json.loads((self.folder / COUNTS).read_text())
+        return found
+
+
+def texts_of(run: Run) -> Texts:
+    """What the run's first stage has read."""
+    return Texts(run.of("texts"))
+
+
+def check_inputs(run: Run) -> None:
+    """Nothing. Raises InputError where files do not go together or cannot be read, or a setting is not possible."""
+    inputs, config = run.inputs, run.config
+    parsed(config.measures)
+    for name in (TEST, REST):
+        queries, qrels = (getattr(inputs, f"{name}_{what}") for what in ("queries", "qrels"))
+        if (queries is None) != (qrels is None):
+            raise InputError(f"inputs.{name}_queries and inputs.{name}_qrels: name both, or none")
+    for one, needs in (("rest_queries", "test_queries"), ("test_run", "test_queries"), ("rest_run", "rest_queries")):
+        if getattr(inputs, one) is not None and getattr(inputs, needs) is None:
+            raise InputError(f"inputs.{one} needs inputs.{needs}: name it, too")
+    for backbone in (config.model.backbone, config.first_stage.encoder, *config.sizes):
+        if backbone.startswith(("/", ".", "~")) and not Path(backbone).expanduser().is_dir():
+            raise InputError(f"there is no folder {backbone}: name a model's folder, or a model of the hub")
+    for path in (inputs.passages, inputs.queries, inputs.test_passages, inputs.test_queries, inputs.rest_queries):
+        if path is not None:
+            next(read_texts(Path(path)), None)
+    for path in (inputs.qrels, inputs.test_qrels, inputs.rest_qrels):
+        if path is not None:
+            next(read_qrels(Path(path)), None)
+
+
+def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; passages, queries, judgements and triples lie in the folder."""
+    inputs = run.inputs
+    passages = _copied(Path(inputs.passages), folder / "passages.arrow", lambda s, d: progress(s, d * 0.6))
+    searched = passages
+    if inputs.test_passages is not None:
+        searched = _copied(Path(inputs.test_passages), folder / "test_passages.arrow", progress)
+    judged = list(read_qrels(Path(inputs.qrels)))
+    counts = {"passages": len(passages)} | ({"test passages": len(searched)} if searched is not passages else {})
+    if inputs.test_queries is None:
+        judged, held = _parted(judged, run.config.held_out, np.random.default_rng([run.config.seed, 1]))
+        counts |= _write_test(run, folder, TEST, Path(inputs.queries), held, set(), searched)
+    else:
+        found = list(read_qrels(Path(inputs.test_qrels)))
+        counts |= _write_test(run, folder, TEST, Path(inputs.test_queries), found, set(), searched)
+    if inputs.rest_queries is not None:
+        known = {id_ for id_, _ in read_texts(Path(inputs.test_queries))}
+        found = list(read_qrels(Path(inputs.rest_qrels)))
+        counts |= _write_test(run, folder, REST, Path(inputs.rest_queries), found, known, searched)
+    counts |= _write_training(run, folder, judged, passages)
+    if inputs.triples is not None:
+        counts["triples"] = _write_triples(run, folder, progress)
+    (folder / COUNTS).write_text(json.dumps(counts))
+
+
+def _copied(source: Path, target: Path, progress: Progress) -> TextTable:
+    return write_texts(target, ("id", "text"), read_texts(source, progress))
+
+
+def _parted(judged: list[Judged], share: float, rng: np.random.Generator) -> tuple[list[Judged], list[Judged]]:
+    """The judgements of the queries that train, and of a share of those with a right passage, which measure."""
+    queries = list(dict.fromkeys(one.query for one in judged if one.right))
+    if len(queries) < 2 * LEAST:
+        what = f"{counted(len(queries), 'query')} with a right passage".replace("querys", "queries")
+        raise InputError(f"{what}: a share cannot be held out of fewer than {2 * LEAST}; name test queries")
+    drawn = rng.permutation(len(queries))[: min(len(queries) - LEAST, max(LEAST, round(share * len(queries))))]
+    held = {queries[at] for at in drawn}
+    return [one for one in judged if one.query not in held], [one for one in judged if one.query in held]
+
+
+def _write_test(
+    run: Run, folder: Path, name: str, path: Path, judged: list[Judged], known: set[str], passages: TextTable
+) -> dict[str, int]:
+    """How many queries and judgements the test has; its queries and right passages are in the folder.
+
+    Queries are those with a right passage that are not known already.
+    """
+    right = [one for one in judged if one.right and one.query not in known]
+    wanted = {one.query for one in right}
+    texts = {id_: text for id_, text in read_texts(path) if id_ in wanted}
+    if not texts:
+        raise InputError(f"{path.name}: none of its queries has a right passage in the judgements: do the ids agree?")
+    chosen = _drawn(list(texts), run.config.queries, np.random.default_rng([run.config.seed, 2]))
+    write_texts(folder / f"{name}_queries.arrow", ("id", "text"), ((id_, texts[id_]) for id_ in chosen))
+    row, rows = {id_: at for at, id_ in enumerate(chosen)}, passages.rows_of(one.passage for one in right)
+    missing: dict[str, int] = {}
+    pairs = [
+        (
+            row[one.query],
+            rows[one.passage] if one.passage in rows else -1 - missing.setdefault(one.passage, len(missing)),
+        )
+        for one in right
+        if one.query in row
+    ]
+    np.save(folder / f"{name}.npy", np.array(sorted(set(pairs)), dtype=np.int64).reshape(-1, 2))
+    return {f"{name} queries": len(chosen), f"{name} judgements": len(pairs)}
+
+
+def _drawn(ids: list[str], most: int | None, rng: np.random.Generator) -> list[str]:
+    """So many of the ids at random, in their order; all without a number."""
+    if most is None or len(ids) <= most:
+        return ids
+    return [ids[at] for at in np.sort(rng.permutation(len(ids))[:most])]
+
+
+def _write_training(run: Run, folder: Path, judged: list[Judged], passages: TextTable) -> dict[str, int]:
+    """How many right and wrong pairs train; they and their queries are in the folder."""
+    wanted = {one.query for one in judged}
+    texts = {id_: text for id_, text in read_texts(Path(run.inputs.queries)) if id_ in wanted}
+    write_texts(folder / "queries.arrow", ("id", "text"), texts.items())
+    row, rows = {id_: at for at, id_ in enumerate(texts)}, passages.rows_of(one.passage for one in judged)
+    known = [one for one in judged if one.query in row and one.passage in rows]
+    counts = {}
+    for name, right in (("positives", True), ("negatives", False)):
+        pairs = dict.fromkeys((row[one.query], rows[one.passage]) for one in known if one.right is right)
+        np.save(folder / f"{name}.npy", np.array(list(pairs), dtype=np.int64).reshape(-1, 2))
+        counts[f"training {name}"] = len(pairs)
+    if counts["training positives"] < LEAST:
+        n = counts["training positives"]
+        raise InputError(
+            f"{counted(n, 'right pair')} to learn from, and at least {LEAST} are needed: do the ids agree?"
+        )
+    return counts
+
+
+def _write_triples(run: Run, folder: Path, progress: Progress) -> int:
+    """How many triples there are: as many as training can want, two rows of each, and no more are read."""
+    settings = run.config.model
+    most = -(-(settings.steps or 10**9) * settings.batch_size // 2)
+    triples = read_triples(Path(run.inputs.triples), most, progress)
+    first = next(triples, None)
+    if first is None:
+        raise InputError(f"{Path(run.inputs.triples).name}: there is no triple in it")
+    return len(write_texts(folder / "triples.arrow", TRIPLES, _chained(first, triples)))
+
+
+def _chained(first: tuple[str, str, str], others: Iterator[tuple[str, str, str]]) -> Iterable[tuple[str, str, str]]:
+    return chain([first], others)

@@ -1,0 +1,45 @@
+"""Rows of two views, mixed one by one at a fixed rate.
+
+Source: paper 002, section 2: a row is of the second view with the probability of the mixing rate; a ranking row is one
+query with one passage, right or wrong, and no triple.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from learner.backbones.reranker_training import Row
+
+BLOCK = 4_096  # rows whose views are drawn at once
+
+
+def of_second_view(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:
+    """Whether each of n rows is of the second view, (n,) bool."""
+    return rng.random(n) < rate
+
+
+def passes(n: int, rng: np.random.Generator) -> Iterator[int]:
+    """Without end, numbers below n in random order: all of them before any comes again."""
+    while True:
+        yield from rng.permutation(n).tolist()
+
+
+def mixed(
+    ranking: tuple[int, Callable[[int], Row]],
+    second: tuple[int, Callable[[int], Row]] | None,
+    rate: float,
+    seed: Sequence[int],
+) -> Iterator[Row]:
+    """Rows without end. ranking, second: how many rows of the view there are, and the row of a number below that.
+
+    Which row is of which view, and the order within each view, are drawn apart: the ranking rows come in the same order
+    at every rate.
+    """
+    views, first, other = (np.random.default_rng([*seed, part]) for part in range(3))
+    in_order, beside = passes(ranking[0], first), passes(second[0], other) if second else iter(())
+    while True:
+        for is_second in of_second_view(BLOCK, rate if second else 0.0, views).tolist():
+            if is_second and second:
+                yield second[1](next(beside))
+            else:
+                yield ranking[1](next(in_order))

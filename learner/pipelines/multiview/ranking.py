@@ -1,0 +1,85 @@
+"""From candidates and scores to ranks, and from ranks to figures.
+
+Candidates are rows of passages, (n, k) int64, the first stage's best first; −1 where a query has fewer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import ir_measures
+import numpy as np
+from ir_measures import Qrel, ScoredDoc
+from scipy.stats import ttest_rel
+
+from db.domain import InputError
+
+CUT = 10  # of the paper's mean reciprocal rank
+
+
+def ranked(candidates: np.ndarray, scores: np.ndarray, depth: int) -> np.ndarray:
+    """The first `depth` candidates by falling score, (n, depth) int64; equal ones as the first stage has them."""
+    kept = candidates[:, :depth]
+    order = np.argsort(np.where(kept < 0, np.inf, -scores[:, :depth]), axis=1, kind="stable")
+    return np.take_along_axis(kept, order, 1)
+
+
+def reciprocal_ranks(ranking: np.ndarray, gold: Sequence[set[int]], cut: int = CUT) -> np.ndarray:
+    """1 / the rank of each query's first right passage, (n,) float64; 0 where none is among the first `cut`."""
+    found = np.zeros(len(ranking))
+    for query, (row, right) in enumerate(zip(ranking[:, :cut].tolist(), gold, strict=True)):
+        found[query] = next((1 / rank for rank, passage in enumerate(row, 1) if passage in right), 0.0)
+    return found
+
+
+def measured(ranking: np.ndarray, gold: Sequence[set[int]], measures: Sequence[str]) -> dict[str, np.ndarray]:
+    """Every measure's value of each judged query, (n,) float64, by its name in ir-measures.
+
+    Right passages that are not in the collection are −1, −2, …: they count, and are never found.
+    """
+    wanted = parsed(measures)
+    qrels = [Qrel(str(query), str(passage), 1) for query, right in enumerate(gold) for passage in right]
+    run = [
+        ScoredDoc(str(query), str(passage), float(-rank))
+        for query, row in enumerate(ranking.tolist())
+        for rank, passage in enumerate(row, 1)
+        if passage >= 0
+    ]
+    found = {name: np.zeros(len(ranking)) for name in measures}
+    names = dict(zip(wanted, measures, strict=True))
+    for one in ir_measures.iter_calc(wanted, qrels, run):
+        found[names[one.measure]][int(one.query_id)] = one.value
+    return found
+
+
+def parsed(measures: Sequence[str]) -> list[ir_measures.Measure]:
+    """The measures of these names. Raises InputError for a name that ir-measures does not know."""
+    found = []
+    for name in measures:
+        try:
+            found.append(ir_measures.parse_measure(name))
+        except (ValueError, NameError) as error:
+            raise InputError(f"measures: {name!r} is no measure ({error}): RR@10, Success@1, nDCG@10, …") from None
+    return found
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The mean difference of two lists of figures of the same queries, Student's t, and its two-sided p."""
+
+    difference: float
+    t: float
+    p: float
+
+
+def paired(one: np.ndarray, other: np.ndarray) -> Paired:
+    """The paired t-test of `other` against `one`; p is 1 where they are the same."""
+    difference = float((other - one).mean())
+    if len(one) < 2 or np.allclose(one, other):
+        return Paired(difference, 0.0, 1.0)
+    found = ttest_rel(other, one)
+    return Paired(difference, float(found.statistic), float(found.pvalue))
+
+
+def improvement(multi: float, single: float) -> float:
+    """The relative improvement of paper 002, section 3.2; not a number where there is nothing to improve."""
+    return (multi - single) / single if single else float("nan")

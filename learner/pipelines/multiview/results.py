@@ -1,0 +1,143 @@
+"""The last stage: tables and figures beside the paper's, runs in two forms, and what the run made."""
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from db.domain import Progress
+from learner.backbones.reranker import FILE as READS
+from learner.backbones.reranker import scores_of
+from learner.backbones.views import VIEWS
+from learner.experiment.writing import as_csv, grid
+from learner.pipelines.multiview.drawing import write_depths, write_rates
+from learner.pipelines.multiview.figures import Measured, Trained, all_measured, best_of
+from learner.pipelines.multiview.first import found
+from learner.pipelines.multiview.formats import Hit, write_run
+from learner.pipelines.multiview.inputs import texts_of
+from learner.pipelines.multiview.ranking import ranked
+from learner.pipelines.multiview.tables import (
+    read_all_pairs,
+    write_ablations,
+    write_all_pairs,
+    write_comparisons,
+    write_main,
+    write_variants,
+)
+from learner.pipelines.multiview.trainings import MODEL, SCORES
+from learner.pipelines.multiview.variants import variants_of
+from learner.pipelines.pipeline import Artifact, Run, write_artifacts
+from learner.pipelines.report import Report
+
+RUNS = "runs"
+HOW = (
+    "Means over seeds, ± half of Student's 95% interval (none for one seed). The best seed is chosen on the test "
+    "itself, so its figure there is flattered: means are the comparison. Judged queries without a right passage among "
+    "the candidates count as 0. p is of the two-sided paired t-test over queries."
+)
+
+
+def write_results(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds tables/, figures/, runs/, report.md and artifacts.json."""
+    measured = all_measured(run)
+    report = Report(folder, "Multi-view re-ranking (paper 002)")
+    report.text(HOW)
+    _counts(report, run, measured[0])
+    write_main(report, run, measured)
+    write_variants(report, run, measured)
+    write_comparisons(report, run, measured)
+    write_ablations(report, run, measured[0])
+    write_depths(report, run, measured)
+    write_rates(report, run, measured[0])
+    write_all_pairs(report, run)
+    report.close()
+    (folder / RUNS).mkdir()
+    for one in measured:
+        _write_runs(folder / RUNS, one)
+    write_artifacts(folder, _artifacts(run, measured[0]))
+
+
+def _counts(report: Report, run: Run, test: Measured) -> None:
+    reach = test.reach(run.config.depth)
+    counts = texts_of(run).counts
+    rows = [{"what": what, "n": n} for what, n in counts.items()]
+    body = [[what, f"{n:,}"] for what, n in counts.items()]
+    report.table("counts", "What there is", rows, grid(["", "n"], body))
+    report.text(
+        f"A right passage is among the first {run.config.depth:,} candidates of {reach:.1%} of the test queries: what "
+        "no order of them can exceed."
+    )
+
+
+def _write_runs(folder: Path, measured: Measured) -> None:
+    """Nothing; the runs of the first stages and of each variant's best seed, both logits, and figures by query."""
+    test, measure = measured.test, measured.run.config.measures[0]
+    ids = list(test.queries.values("id"))
+    columns: dict[str, np.ndarray] = {}
+    for kind, figures in measured.stages.items():
+        near = found(measured.run, test.name, kind)
+        write_run(
+            folder, f"{test.name}-{kind}", _hits(measured, near, -np.arange(near.shape[1]) + np.zeros(near.shape))
+        )
+        columns[kind] = figures[measure]
+    for number, variant in enumerate(variants_of(measured.run.config)):
+        best = best_of(measured.of(variant), measure)
+        name = f"{test.name}-variant-{number}-seed-{best.training.seed}"
+        ranking = ranked(measured.near, best.scores, measured.run.config.depth)
+        write_run(folder, name, _hits(measured, ranking, -np.sort(-best.scores, axis=1)))
+        _write_logits(folder / f"{name}.scores.tsv.gz", measured, best, ids)
+        columns |= {f"{variant.title}, seed {one.training.seed}": one.figures[measure] for one in measured.of(variant)}
+    rows = [
+        {"query": id_, **{name: float(values[at]) for name, values in columns.items()}} for at, id_ in enumerate(ids)
+    ]
+    (folder / f"{test.name}-by-query.csv").write_text(as_csv(rows))
+
+
+def _hits(measured: Measured, ranking: np.ndarray, scores: np.ndarray) -> Iterator[tuple[Hit, float]]:
+    """Each query's passages in order, with their scores; nothing stands at the end of a row."""
+    for at, query in enumerate(measured.test.queries.values("id")):
+        rows = ranking[at][ranking[at] >= 0]
+        for rank, id_ in enumerate(measured.test.passages.take(rows, "id"), 1):
+            yield Hit(query, id_, rank), float(scores[at, rank - 1])
+
+
+def _write_logits(path: Path, measured: Measured, best: Trained, ids: list[str]) -> None:
+    """Nothing; the file has a line for each candidate: query, passage, logits of true and false, score."""
+    with np.load(best.training.within(measured.run.of("trainings")) / SCORES) as stored:
+        logits = stored[measured.test.name]
+    scores = scores_of(logits)
+    with gzip.open(path, "wt") as file:
+        for at, query in enumerate(ids):
+            rows = np.flatnonzero(measured.near[at] >= 0)
+            passages = measured.test.passages.take(measured.near[at, rows], "id")
+            for column, id_ in zip(rows.tolist(), passages, strict=True):
+                true, false = logits[at, column].tolist()
+                file.write(f"{query}\t{id_}\t{true:.6f}\t{false:.6f}\t{scores[at, column]:.6f}\n")
+
+
+def _artifacts(run: Run, test: Measured) -> list[Artifact]:
+    """The best re-ranker, and the best one that writes queries as a generator."""
+    measure = run.config.measures[0]
+    made = [_artifact(run, "reranker", "Re-ranker", best_of(test.trained, measure), measure)]
+    if gain := read_all_pairs(run).get("gain"):
+        ap = gain["average_precision"]
+        words = f"{ap['value']:+.3f} ({ap['low']:+.3f} to {ap['high']:+.3f})"
+        made[0].about["gain of AP over all pairs on the bi-encoder"] = words
+    writers = [one for one in test.trained if one.training.variant.second in ("p2q", "p2q-swap")]
+    if writers:
+        made.append(_artifact(run, "generator", "Generator of queries", best_of(writers, measure), measure))
+    return made
+
+
+def _artifact(run: Run, kind: str, title: str, best: Trained, measure: str) -> Artifact:
+    training = best.training
+    about = {
+        "backbone": training.variant.backbone, "learned": training.variant.title, "seed": training.seed,
+        f"{measure} on the test, best seed": float(best.figures[measure].mean()),
+    }  # fmt: skip
+    if kind == "generator":
+        about["reads"] = VIEWS[str(training.variant.second)].source
+    path = training.within(run.of("trainings")) / MODEL
+    assert (path / READS).is_file()  # of each variant the best seed's model is kept
+    return Artifact(kind, title, str(path.relative_to(run.folder)), about)

@@ -1,0 +1,189 @@
+"""The tables: the paper's Tables 1 and 3 with ours beside them, all variants, single view against multi view."""
+
+import json
+from collections.abc import Sequence
+from statistics import stdev
+from typing import Any
+
+from learner.experiment.results import Mean
+from learner.experiment.writing import NONE, grid, mean_cells, number, written
+from learner.pipelines.multiview.all_pairs import FIGURES, FILE
+from learner.pipelines.multiview.figures import Measured, best_of, main_variants, single_of
+from learner.pipelines.multiview.inputs import REST
+from learner.pipelines.multiview.paper import BASELINES, TABLE1, TABLE3
+from learner.pipelines.multiview.ranking import Paired, improvement, paired
+from learner.pipelines.multiview.variants import Variant, variants_of
+from learner.pipelines.pipeline import Run
+from learner.pipelines.report import Report
+
+STAGES = {"bm25": "BM25", "dense": "dense", "run": "first stage (run)"}
+PRINTED = {"average_precision": "AP", "precision_at_recall_20": "P@R20"}
+LEVEL = 0.05  # of p, below which the paper prints a figure in bold
+Rows = list[dict[str, Any]]
+
+
+def stage_title(run: Run, kind: str) -> str:
+    """The first stage in words."""
+    return f"dense ({run.config.first_stage.encoder})" if kind == "dense" else STAGES[kind]
+
+
+def write_main(report: Report, run: Run, measured: Sequence[Measured]) -> None:
+    """Nothing; Table 1: first stages, single and multi view, the best seed and that model on the rest."""
+    measure, names = run.config.measures[0], [one.test.name for one in measured]
+    rows: Rows = [
+        {"source": "ours", "row": stage_title(run, kind), "seeds": 0, "test": float(figures[measure].mean()),
+         **({"rest": float(measured[1].stages[kind][measure].mean())}
+            if REST in names and kind in measured[1].stages else {})}
+        for kind, figures in measured[0].stages.items()
+    ]  # fmt: skip
+    for variant in main_variants(run):
+        best = best_of(measured[0].of(variant), measure)
+        mean = measured[0].mean(variant, measure)
+        row = {"source": "ours", "row": f"{variant.backbone}, {variant.title}", "seeds": len(measured[0].of(variant)),
+               "test": float(best.figures[measure].mean()), "test_mean": mean.value, "test_low": mean.low,
+               "test_high": mean.high}  # fmt: skip
+        if REST in names:
+            same = next(one for one in measured[1].of(variant) if one.training == best.training)
+            rest = measured[1].mean(variant, measure)
+            row |= {"rest": float(same.figures[measure].mean()), "rest_mean": rest.value}
+        rows.append(row)
+    rows += [{"source": "paper", "row": name, "seeds": 0, "test": dev, "rest": rest}
+             for name, (dev, rest) in BASELINES.items()]  # fmt: skip
+    rows += [{"source": "paper", "row": f"BM25 + {one.backbone}, {'multi' if one.multi else 'single'} view",
+              "seeds": 10, "test": one.dev, "rest": one.rest} for one in TABLE1]  # fmt: skip
+    columns = ("source", "row", "seeds", "test", "test_mean", "test_low", "test_high", "rest", "rest_mean")
+    rows = [{name: row.get(name) for name in columns} for row in rows]
+    header = [f"{measure}", "best seed, test", "mean, test", "that seed, rest", "mean, rest"]
+    body = [[f"{'paper: ' if row['source'] == 'paper' else ''}{row['row']}", number(row["test"], False),
+             _mean(row["test_mean"], row["test_low"]), number(row["rest"], False), number(row["rest_mean"], False)]
+            for row in rows]  # fmt: skip
+    title = "Table 1: first stages, single view, multi view"
+    report.text("The paper's figures are MRR@10 on MS MARCO's passages: Dev as the test, Dev-Rest as the rest.")
+    report.table("table1", title, rows, grid(header, body))
+
+
+def _mean(value: float | None, low: float | None) -> str:
+    return NONE if value is None else written(Mean(value, low), False)
+
+
+def write_variants(report: Report, run: Run, measured: Sequence[Measured]) -> None:
+    """Nothing; every measure of every first stage and variant, on every test."""
+    measures = run.config.measures
+    for one in measured:
+        rows: Rows = []
+        body = []
+        for kind, figures in one.stages.items():
+            means = [Mean(float(figures[name].mean())) for name in measures]
+            rows.append(_row(stage_title(run, kind), 0, dict(zip(measures, means, strict=True))))
+            body.append([stage_title(run, kind), *(written(mean, False) for mean in means)])
+        for variant in variants_of(run.config):
+            found = {name: one.mean(variant, name) for name in measures}
+            rows.append(_row(_title(run, variant), len(one.of(variant)), found))
+            body.append([_title(run, variant), *(written(mean, False) for mean in found.values())])
+        title = f"All variants, {one.test.name}, {len(one.test.queries):,} queries"
+        report.table(f"variants-{one.test.name}", title, rows, grid(["", *measures], body))
+
+
+def _row(name: str, seeds: int, means: dict[str, Mean]) -> dict[str, Any]:
+    cells = {key: value for measure, mean in means.items() for key, value in mean_cells(measure, mean).items()}
+    return {"row": name, "seeds": seeds, **cells}
+
+
+def _title(run: Run, variant: Variant) -> str:
+    return f"{variant.backbone}, {variant.title}" if run.config.sizes else variant.title
+
+
+def write_comparisons(report: Report, run: Run, measured: Sequence[Measured]) -> None:
+    """Nothing; every multi view against its single view, and that against the first stage."""
+    measure, variants = run.config.measures[0], variants_of(run.config)
+    rows: Rows = []
+    for one in measured:
+        for variant in variants:
+            mine = one.by_query(variant, measure)
+            if variant.single:
+                for kind, figures in one.stages.items():
+                    found = paired(figures[measure], mine)
+                    rows.append(_compared(one, run, variant, stage_title(run, kind), "mean of seeds", found,
+                                          float(figures[measure].mean())))  # fmt: skip
+                continue
+            single = single_of(variants, variant)
+            other = one.by_query(single, measure)
+            rows.append(_compared(one, run, variant, _title(run, single), "mean of seeds", paired(other, mine),
+                                  float(other.mean())))  # fmt: skip
+            bests = [best_of(measured[0].of(which), measure).training for which in (single, variant)]
+            pair = [next(x for x in one.trained if x.training == best).figures[measure] for best in bests]
+            rows.append(_compared(one, run, variant, _title(run, single), "best seeds", paired(*pair),
+                                  float(pair[0].mean())))  # fmt: skip
+    body = [[f"{row['test']}: {row['row']} against {row['against']}, {row['of']}", f"{row['difference']:+.4f}",
+             f"{row['improvement']:+.1%}", f"{row['t']:.2f}", _p(row["p"])]
+            for row in rows]  # fmt: skip
+    header = ["", "difference", "relative", "t", "p"]
+    report.table("comparisons", f"Differences of {measure}, paired by query (* p ≤ {LEVEL})", rows, grid(header, body))
+
+
+def _p(p: float) -> str:
+    return ("< 0.001" if p < 0.001 else f"{p:.3f}") + (" *" if p <= LEVEL else "")
+
+
+def _compared(
+    one: Measured, run: Run, variant: Variant, against: str, of: str, found: Paired, base: float
+) -> dict[str, Any]:
+    return {
+        "test": one.test.name, "row": _title(run, variant), "against": against, "of": of,
+        "difference": found.difference, "improvement": improvement(base + found.difference, base), "t": found.t,
+        "p": found.p,
+    }  # fmt: skip
+
+
+def write_ablations(report: Report, run: Run, test: Measured) -> None:
+    """Nothing; Table 3: the views' templates, mean and standard deviation of the seeds."""
+    if not run.config.ablations:
+        return
+    measure, backbone = run.config.measures[0], run.config.model.backbone
+    rows: Rows = []
+    for variant in variants_of(run.config):
+        if variant.backbone != backbone or variant.views not in TABLE3 or variant.rate not in (0.0, run.config.rate):
+            continue
+        values = [float(one.figures[measure].mean()) for one in test.of(variant)]
+        mean, sd = TABLE3[variant.views]
+        rows.append({"views": variant.views, "seeds": len(values), "mean": sum(values) / len(values),
+                     "sd": stdev(values) if len(values) > 1 else None, "paper_mean": mean, "paper_sd": sd})  # fmt: skip
+    body = [[row["views"], _with_sd(row["mean"], row["sd"]), _with_sd(row["paper_mean"], row["paper_sd"])]
+            for row in rows]  # fmt: skip
+    report.table("table3", f"Table 3: templates, rate {run.config.rate:g} ({measure}, ± standard deviation of seeds)",
+                 rows, grid(["views", "ours", "paper (T5-large, Dev)"], body))  # fmt: skip
+
+
+def read_all_pairs(run: Run) -> dict[str, Any]:
+    """What the stage that measures over all pairs left; empty where it measured nothing."""
+    found: dict[str, Any] = json.loads((run.of("all-pairs") / FILE).read_text())
+    return found
+
+
+def write_all_pairs(report: Report, run: Run) -> None:
+    """Nothing; the best re-ranker and the bi-encoder over all pairs of test texts."""
+    found = read_all_pairs(run)
+    if not found:
+        return
+    rows = [{"model": model, "figure": figure, **found[model][figure]}
+            for model in ("bi-encoder", "re-ranker", "gain") for figure in FIGURES]  # fmt: skip
+    body = [
+        [
+            f"{row['model']}, {PRINTED[row['figure']]}",
+            *(number(row[name], False) for name in ("value", "low", "high")),
+            row["method"] if row["model"] != "gain" else NONE,
+        ]
+        for row in rows
+    ]
+    encoder = run.config.first_stage.encoder
+    report.text(
+        f"The best re-ranker reads {found['read']:,} of all {found['pairs']:,} pairs of test texts "
+        f"({found['positives']:,} right ones), drawn from strata of the cosine; {encoder} is measured on all of them. "
+        "The gain is as sure as the re-ranker's own figure."
+    )
+    header = ["", "value", "low", "high", "method"]
+    report.table("all-pairs", "Over all pairs", rows, grid(header, body))
+
+
+def _with_sd(mean: float, sd: float | None) -> str:
+    return f"{mean:.3f}" + ("" if sd is None else f" ± {sd:.3f}")

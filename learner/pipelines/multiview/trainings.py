@@ -1,0 +1,205 @@
+"""The stage that trains every variant with every seed, and reads the candidates of the tests.
+
+A finished training leaves a folder and is not done again, so that a run that was killed goes on with the next one. Of
+each variant the model of the seed that is best on the test is kept.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from db.domain import InputError, Progress
+from learner.backbones.generator import load_generator
+from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
+from learner.backbones.reranker_training import Row, train_reranker
+from learner.pipelines.multiview.first import TRAIN, found
+from learner.pipelines.multiview.inputs import TEST, TestSet, Texts, texts_of
+from learner.pipelines.multiview.mixing import mixed
+from learner.pipelines.multiview.ranking import measured, ranked
+from learner.pipelines.multiview.variants import Variant, variants_of
+from learner.pipelines.pipeline import Run
+
+MODEL, SCORES, FIGURE = "model", "scores.npz", "figure.json"
+QUERIES = 64  # whose candidates' texts are in memory at once
+LEARN = 0.5  # of the work of a training
+
+
+@dataclass(frozen=True)
+class Training:
+    """A variant with a seed; number: the variant's place among all."""
+
+    number: int
+    variant: Variant
+    seed: int
+
+    def within(self, stage: Path) -> Path:
+        """Its folder in that of the stage."""
+        return stage / f"variant-{self.number}" / f"seed-{self.seed}"
+
+
+def trainings_of(run: Run) -> list[Training]:
+    """All trainings: the first seed of every variant before any second one."""
+    variants = list(enumerate(variants_of(run.config)))
+    return [Training(at, one, seed) for seed in range(run.config.seeds) for at, one in variants]
+
+
+def train_variants(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds for each training the logits of all candidates, and for each variant a model."""
+    wanted, triples = trainings_of(run), _triples(run)
+    for at, one in enumerate(wanted):
+
+        def part(words: str, done: float, at: int = at, one: Training = one) -> None:
+            progress(
+                f"{at + 1} of {len(wanted)}, {one.variant.title}, seed {one.seed}: {words}", (at + done) / len(wanted)
+            )
+
+        if not one.within(folder).exists():
+            aside = folder / ".now"
+            shutil.rmtree(aside, ignore_errors=True)
+            aside.mkdir()
+            _train(run, one, triples, aside, part)
+            one.within(folder).parent.mkdir(exist_ok=True)
+            aside.replace(one.within(folder))
+        _keep_best(one.within(folder).parent)
+        part("done", 1.0)
+
+
+def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds the model, its logits, and its figure on the test."""
+    texts, variant, config = texts_of(run), training.variant, run.config
+    settings = config.model.model_copy(update={"backbone": variant.backbone})
+    seed = config.seed + training.seed
+    generator = load_generator(variant.backbone, settings.decoder_layers, seed)
+    ranking = ranking_rows(texts, triples, variant.first)
+    second = None if variant.second is None else right_rows(texts, variant.second)
+    rows = mixed(ranking, second, variant.rate, [seed, 3])
+    steps = settings.steps or settings.epochs * -(-ranking[0] // settings.batch_size)
+    reading = Reading(variant.first, variant.second, settings.source_length)
+    reranker = train_reranker(generator, reading, rows, steps, settings, seed, lambda s, d: progress(s, LEARN * d))
+    reranker.save(folder / MODEL)
+    share = (1 - LEARN) / len(texts.tests)
+    logits = {}
+    for at, test in enumerate(texts.tests):
+
+        def part(words: str, done: float, at: int = at) -> None:
+            progress(words, LEARN + (at + done) * share)
+
+        logits[test.name] = read_candidates(reranker, test, found(run, test.name), part)
+    np.savez(folder / SCORES, **logits)  # type: ignore[arg-type]
+    (folder / FIGURE).write_text(json.dumps(_figure(run, texts.tests[0], logits[TEST])))
+
+
+def read_candidates(reranker: Reranker, test: TestSet, near: np.ndarray, progress: Progress) -> np.ndarray:
+    """The two logits of each candidate, (n, k, 2) float32; not a number where there is none."""
+    logits = np.full((*near.shape, 2), np.nan, dtype=np.float32)
+    for start in range(0, len(near), QUERIES):
+        here = near[start : start + QUERIES]
+        at = np.argwhere(here >= 0)
+        queries = test.queries.take(range(start, start + len(here)))
+        passages, column = np.unique(here[here >= 0], return_inverse=True)
+        pairs = np.column_stack([at[:, 0], column])
+
+        def part(words: str, done: float, start: int = start, size: int = len(here)) -> None:
+            progress(words, (start + done * size) / len(near))
+
+        logits[start + at[:, 0], at[:, 1]] = truth_logits(reranker, queries, test.passages.take(passages), pairs, part)
+    return logits
+
+
+def _figure(run: Run, test: TestSet, logits: np.ndarray) -> float:
+    """The mean of the measure that chooses among seeds."""
+    name = run.config.measures[0]
+    ranking = ranked(found(run, test.name), scores_of(logits), run.config.depth)
+    return float(measured(ranking, test.gold, [name])[name].mean())
+
+
+def best_seed(folder: Path) -> Path:
+    """The folder of the variant's best finished training; of equal ones the first."""
+    return max(sorted(folder.glob("seed-*")), key=lambda one: float(json.loads((one / FIGURE).read_text())))
+
+
+def _keep_best(folder: Path) -> None:
+    """Nothing; of the variant's finished trainings only the best one has its model."""
+    best = best_seed(folder)
+    for one in folder.glob("seed-*"):
+        if one != best:
+            shutil.rmtree(one / MODEL, ignore_errors=True)
+
+
+def ranking_rows(texts: Texts, triples: np.ndarray, view: str) -> tuple[int, Callable[[int], Row]]:
+    """How many ranking rows there are, two of each triple, and the row of a number. triples: as `_triples` has them."""
+    released = texts.triples
+    if released is not None:
+
+        def of_file(number: int) -> Row:
+            right = number % 2 == 0
+            [query], [passage] = (
+                released.take([number // 2], name) for name in ("query", "right" if right else "wrong")
+            )
+            return Row(view, query, passage, right)
+
+        return 2 * len(released), of_file
+
+    def of_pairs(number: int) -> Row:
+        query, *passages = triples[number // 2].tolist()
+        [asked], [passage] = texts.queries.take([query]), texts.passages.take([passages[number % 2]])
+        return Row(view, asked, passage, number % 2 == 0)
+
+    return 2 * len(triples), of_pairs
+
+
+def right_rows(texts: Texts, view: str) -> tuple[int, Callable[[int], Row]]:
+    """How many right pairs there are, and the row of a number."""
+
+    def row(number: int) -> Row:
+        query, passage = texts.positives[number].tolist()
+        return Row(view, texts.queries.take([query])[0], texts.passages.take([passage])[0])
+
+    return len(texts.positives), row
+
+
+def _triples(run: Run) -> np.ndarray:
+    """Rows (n, 3) of query, right and wrong passage; none where the inputs have triples."""
+    texts = texts_of(run)
+    if texts.triples is not None:
+        return np.empty((0, 3), dtype=np.int64)
+    rng = np.random.default_rng([run.config.seed, 4])
+    near = found(run, TRAIN) if run.config.from_best else np.empty((len(texts.queries), 0), dtype=np.int64)
+    drawn = draw_triples(texts.positives, texts.negatives, near, len(texts.passages), run.config.negatives, rng)
+    if not len(drawn):
+        raise InputError("there is no wrong passage to learn from: every passage answers every query")
+    return drawn
+
+
+def draw_triples(
+    positives: np.ndarray, negatives: np.ndarray, near: np.ndarray, passages: int, k: int, rng: np.random.Generator
+) -> np.ndarray:
+    """k wrong passages of each right pair, (n · k, 3): half known, half near, or any ones instead.
+
+    Known ones alone are as hard as people or the matcher chose them, and would teach nothing about all others.
+
+    positives, negatives: (n, 2) of query and passage; near: (queries, …) what the first stage found.
+    """
+    right: dict[int, set[int]] = {}
+    known: dict[int, list[int]] = {}
+    for query, passage in positives.tolist():
+        right.setdefault(query, set()).add(passage)
+    for query, passage in negatives.tolist():
+        known.setdefault(query, []).append(passage)
+    rows = []
+    for query, passage in positives.tolist():
+        stated = [one for one in known.get(query, []) if one not in right[query]]
+        others = [one for one in near[query].tolist() if one >= 0 and one not in right[query] and one not in stated]
+        known_first, half = rng.permutation(stated).tolist(), -(-k // 2)
+        drawn = [*known_first[:half], *rng.permutation(others).tolist()[: k - len(known_first[:half])]]
+        if near.shape[1]:
+            drawn += known_first[half : half + k - len(drawn)]
+        while len(drawn) < k and len(right[query]) < passages:
+            other = int(rng.integers(passages))
+            drawn += [other] if other not in right[query] else []
+        rows += [(query, passage, int(wrong)) for wrong in drawn]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)

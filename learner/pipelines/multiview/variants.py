@@ -1,0 +1,53 @@
+"""The trainings of a run: which views, at which rate, from which backbone."""
+
+from dataclasses import dataclass
+
+from learner.catalog.multiview import MultiViewConfig
+
+ABLATIONS = (  # paper 002, Table 3
+    ("rank", "rank-positives"), ("rank", "p2q"), ("rank", "q2p"), ("rank", "p2q-swap"), ("rank-swap", "p2q"),
+    ("rank-swap", "p2q-swap"),
+)  # fmt: skip
+TITLES = {
+    "rank": "Rank", "rank-swap": "Rank (swap)", "rank-positives": "Rank*", "p2q": "P2Q", "p2q-swap": "P2Q (swap)",
+    "q2p": "Q2P",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A backbone, and what it learns: a ranking view, and beside it a second one at a rate, or none."""
+
+    backbone: str
+    first: str
+    second: str | None
+    rate: float
+
+    @property
+    def single(self) -> bool:
+        """Whether it learns to rank alone."""
+        return self.second is None
+
+    @property
+    def views(self) -> str:
+        """Its views in words."""
+        return TITLES[self.first] + ("" if self.second is None else f" + {TITLES[self.second]}")
+
+    @property
+    def title(self) -> str:
+        """Its views and its rate in words."""
+        return f"single view: {self.views}" if self.single else f"multi view: {self.views}, rate {self.rate:g}"
+
+
+def variants_of(config: MultiViewConfig) -> list[Variant]:
+    """All variants, each once: of every backbone the single view and the rates, of the first one the ablations too."""
+    found = []
+    for backbone in dict.fromkeys([config.model.backbone, *config.sizes]):
+        found.append(Variant(backbone, config.first_view, None, 0.0))
+        for rate in sorted({config.rate, *config.rates}):
+            found.append(Variant(backbone, config.first_view, config.second_view, rate))
+    if config.ablations:
+        backbone = config.model.backbone
+        found.append(Variant(backbone, "rank", None, 0.0))
+        found += [Variant(backbone, first, second, config.rate) for first, second in ABLATIONS]
+    return list(dict.fromkeys(found))
