@@ -13,6 +13,8 @@ Questions and SQuAD as source pairs and 500 of the former to test, MLQuestions' 
 its development pairs to choose by, the other half for the upper bound, and the test pairs. For re-ranking the
 judgements of training and of test questions stand apart: `wikiqa_train_*` and `wikiqa_test_*` (with stated negatives),
 `mlquestions_train_*` (all development pairs) and `mlquestions_test_*`, each `queries` and `gold`.
+`quip_*`: for QuIP, SQuAD's other articles and MLQuestions' passages, and what an encoder is tried on
+(benchmarks/quip_datasets.py).
 """
 
 import argparse
@@ -24,6 +26,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.common import ROOT
+from benchmarks.quip_datasets import quip_tables
 from db.corpus import graph
 from db.corpus.corpus import identity
 from learner.adapters import ADAPTERS, Options, Titles
@@ -62,6 +65,8 @@ def main() -> None:
         table.to_csv(out / f"backtraining_{name}.csv", index=False)
     for name, table in _squad(data / "squad").items():
         table.to_csv(out / f"squad_{name}.csv", index=False)
+    for name, table in quip_tables(data).items():
+        table.to_csv(out / f"quip_{name}.csv", index=False)
 
 
 def _part(released: Released, part: str) -> Released:

@@ -137,7 +137,8 @@ def evaluate(
     model: Annotated[
         str,
         typer.Option(
-            help="A matcher's folder, an encoder's name or folder, a cross-encoder's or a re-ranker's folder."
+            help="A matcher's folder, an encoder's name or folder, a cross-encoder's or a re-ranker's folder; "
+            "bertscore:ENCODER@LAYER compares tokens."
         ),
     ],
     left: Left,

@@ -25,6 +25,7 @@ from learner.scorer import Scorer, VectorScorer, is_cross_encoder, load_cross_en
 from learner.search import count_pairs, pairs_numbered
 from learner.simulate import dataset_of
 from learner.space import Space
+from learner.token_scorer import is_token_scorer, load_token_scorer
 
 DESIGNS = {"near-random": near_random, "stratified": stratified}
 METHODS = ("exact", *DESIGNS)
@@ -99,8 +100,9 @@ def evaluate_audit(
     Raises InputError for a bad file, too few labels, a matcher that does not score by cosine, and a cross-encoder:
     nobody knows how it ranks all pairs.
     """
-    if reads_pairs(model):
-        raise InputError(f"{model} reads pairs one by one, and --audit ranks all pairs: measure it with --gold")
+    if reads_pairs(model) or is_token_scorer(model):
+        how = "reads pairs one by one" if reads_pairs(model) else "compares tokens"
+        raise InputError(f"{model} {how}, and --audit ranks all pairs: measure it with --gold")
     dataset = dataset_of(all_evaluation(corpus))
     found = read_audit(labels, corpus, dataset)
     scorer = load_vectors(model, dataset, progress)
@@ -113,7 +115,12 @@ def evaluate_audit(
 
 
 def load_scorer(model: str, dataset: Dataset, progress: Progress = no_progress) -> Scorer:
-    """The scorer of the dataset's evaluation items: of what reads pairs its folder, or a matcher or encoder."""
+    """The scorer of the dataset's evaluation items.
+
+    model: the folder of what reads pairs; a matcher, or an encoder; or one whose tokens are compared, `bertscore:NAME`.
+    """
+    if is_token_scorer(model):
+        return load_token_scorer(model, dataset.texts)
     if is_reranker(model):
         return load_rerank_scorer(model, dataset.texts)
     return (

@@ -12,6 +12,7 @@ NAMES = {  # by the beginning of a file's name
     "mining": "few-shot-mining",
     "back-training": "back-training",
     "multi-view": "multi-view-reranking",
+    "quip": "quip",
 }
 
 

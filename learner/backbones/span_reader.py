@@ -88,7 +88,7 @@ def train_reader(
 
     def loss(rows: np.ndarray) -> Tensor:
         with fast_training(reader.device):
-            start, end = _logits(reader, windows, rows)
+            start, end = span_logits(reader, windows, rows)
         first, last = targets[rows].to(reader.device).T
         wrong = nn.functional.cross_entropy(start, first, reduction="sum")
         return (wrong + nn.functional.cross_entropy(end, last, reduction="sum")) / 2
@@ -146,7 +146,7 @@ def _answer_chunk(
     reader.model.eval()
     with torch.inference_mode():
         for rows in windows.tokens.blocks(BUDGETS.get(reader.device.type, SMALL_BUDGET)):
-            logits = _logits(reader, windows, rows)
+            logits = span_logits(reader, windows, rows)
             start, end = (values.log_softmax(dim=1).cpu() for values in logits)
             inside = windows.inside(rows)
             start, end = start.masked_fill(~inside, -torch.inf), end.masked_fill(~inside, -torch.inf)
@@ -157,7 +157,7 @@ def _answer_chunk(
     return best
 
 
-def _logits(reader: SpanReader, windows: Windows, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+def span_logits(reader: SpanReader, windows: Windows, rows: np.ndarray) -> tuple[Tensor, Tensor]:
     """Start and end logits (n, t) float32 of these windows; only passage tokens and the no-answer position have any."""
     columns = {name: [values[i] for i in rows] for name, values in windows.tokens.columns.items()}
     padded = reader.tokenizer.pad(columns, padding_side="right", return_tensors="pt").to(reader.device)

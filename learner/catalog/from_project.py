@@ -50,10 +50,24 @@ class JudgedPairs(Section):
     )  # fmt: skip
 
 
+class Passages(Section):
+    """The texts that questions are made for, and questions with answers to learn from."""
+
+    texts: Literal["first list", "second list", "both"] = Field(
+        "both", description="Training texts of the project; one that has a single list has no second."
+    )
+    questions: str | None = Field(
+        None, title="File of questions",
+        description="Questions with answers on the worker's machine: MRQA's JSON Lines, SQuAD's JSON, or a table with "
+        "the columns x, answer, passage. Without it sentences of the passages are made noisy, which teaches little.",
+    )  # fmt: skip
+
+
 FROM_PROJECT: dict[str, type[Section]] = {
     "few-shot-mining": SeedPairs,
     "back-training": SourcePairs,
     "multi-view-reranking": JudgedPairs,
+    "quip": Passages,
 }
 TWO_LISTS = ("back-training",)  # these need a project with two lists
 # Fields of the configuration that a run on a project does not need, such as those for answers in passages: they keep
@@ -61,4 +75,5 @@ TWO_LISTS = ("back-training",)  # these need a project with two lists
 ON_FILES_ALONE: dict[str, tuple[str, ...]] = {
     "few-shot-mining": ("task", "tagger", "reader", "generator"),
     "multi-view-reranking": ("sizes",),
+    "quip": ("reading", "variants", "paraphrases", "entities", "sentiment"),
 }

@@ -5,6 +5,7 @@ from pydantic import BaseModel, ConfigDict
 from learner.catalog.backtraining import BackTrainingConfig, BackTrainingInputs
 from learner.catalog.mining import MiningConfig, MiningInputs
 from learner.catalog.multiview import MultiViewConfig, MultiViewInputs
+from learner.catalog.quip import QuipConfig, QuipInputs
 from learner.catalog.section import Section
 
 
@@ -59,5 +60,15 @@ PIPELINES: dict[str, PipelineEntry] = {
         config=MultiViewConfig,
         inputs=MultiViewInputs,
         place="multiview",
+    ),
+    "quip": PipelineEntry(
+        title="Question-answering infused pre-training",
+        paper="Question Answering Infused Pre-training of General-Purpose Contextualized Representations (2021)",
+        description="From passages: questions, a teacher's answers to them, and an encoder that learned from both.",
+        reads="passages, and questions with answers where there are any; sentences to try the encoder on",
+        makes="an encoder that finds answers, and the teacher",
+        config=QuipConfig,
+        inputs=QuipInputs,
+        place="quip",
     ),
 }

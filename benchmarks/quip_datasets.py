@@ -1,0 +1,108 @@
+"""The files of QuIP's example: passages, questions, and what a pre-trained encoder is tried on.
+
+Questions to learn from are those of 70 % of SQuAD's articles; those of the others measure reading, and none of their
+passages is among the passages. QQP's pairs are made here, since only duplicates are stated: as many others, each
+question with the one that shares most of its words (by TF-IDF) and is not stated to be its duplicate. About 19 % of
+QQP's duplicates are not stated, so some of these are wrongly taken for different.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from db.corpus.corpus import identity
+
+LEARNED, TESTED = 0.7, 1_000  # share of SQuAD's articles; questions that measure reading
+PAIRS = 1_000  # of QQP: duplicates of each part
+NEAR = 20  # questions among which one that is no duplicate is looked for
+
+
+def quip_tables(data: Path) -> dict[str, pd.DataFrame]:
+    """The tables by name, made from the published data sets in the folder."""
+    squad = pd.concat([pd.read_parquet(path) for path in sorted((data / "squad").glob("*.parquet"))])
+    titles = np.random.default_rng(0).permutation(sorted(squad["title"].unique()))
+    inside = squad["title"].isin(titles[: round(LEARNED * len(titles))])
+    machine = pd.read_parquet(data / "mlquestions" / "passages.parquet")["passage"].map(identity)
+    passages = pd.Series(pd.concat([squad[inside]["context"], machine]).unique())
+    tested = squad[~inside].sample(TESTED, random_state=0)
+    return {
+        "passages": pd.DataFrame({"id": [f"p{row}" for row in range(len(passages))], "text": passages}),
+        "questions": _asked(squad[inside]),
+        "reading": _asked(tested),
+        "paraphrases": pd.concat([_mrpc(data / "mrpc"), _qqp(data / "qqp")]),
+        "entities": pd.concat([_tagged(data / "conll2003", "CoNLL"), _tagged(data / "wnut17", "WNUT")]),
+        "sentiment": pd.concat(
+            [_opinions(data / "sst2" / "dev.parquet", "SST-2"), _opinions(data / "mr" / "mr.parquet", "MR")]
+        ),
+    }
+
+
+def _asked(table: pd.DataFrame) -> pd.DataFrame:
+    rows = pd.DataFrame({"x": table["question"], "answer": table["answers"], "passage": table["context"]})
+    return rows.explode("answer").drop_duplicates()
+
+
+def _mrpc(folder: Path) -> pd.DataFrame:
+    parts = {name: pd.read_parquet(folder / f"{name}.parquet") for name in ("train", "test")}
+    tables = [
+        pd.DataFrame({"split": name, "x": part["sentence1"], "y": part["sentence2"], "label": part["label"]})
+        for name, part in parts.items()
+    ]
+    return pd.concat(tables).assign(dataset="MRPC")
+
+
+def _qqp(folder: Path) -> pd.DataFrame:
+    """Duplicates of each part, the published dev part as test, and as many near questions that are none."""
+    questions = pd.read_parquet(folder / "questions.parquet").set_index("id")
+    duplicates = pd.read_parquet(folder / "duplicates.parquet")
+    parts = []
+    for part, split in (("train", "train"), ("dev", "test")):
+        mine = questions[questions["split"] == part]["text"]
+        stated = duplicates[duplicates["split"] == part]
+        drawn = stated.sample(PAIRS, random_state=0)
+        known = set(zip(stated["id1"], stated["id2"], strict=True)) | set(
+            zip(stated["id2"], stated["id1"], strict=True)
+        )
+        right = list(zip(drawn["id1"], drawn["id2"], strict=True))
+        wrong = _near(mine, known)
+        rows = [(*pair, 1) for pair in right] + [(*pair, 0) for pair in wrong]
+        table = pd.DataFrame(rows, columns=["x", "y", "label"])
+        parts.append(table.assign(split=split, x=table["x"].map(mine), y=table["y"].map(mine)))
+    return pd.concat(parts).assign(dataset="QQP")
+
+
+def _near(texts: pd.Series, known: set[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Pairs of ids: questions drawn at random, each with the nearest that is not known to be its duplicate."""
+    vectors = TfidfVectorizer(token_pattern=r"\w+").fit_transform(texts)
+    drawn = np.random.default_rng(0).permutation(len(texts))[:PAIRS]
+    found = []
+    for at, row in zip(drawn, (vectors[drawn] @ vectors.T).toarray(), strict=True):
+        near = np.argsort(-row, kind="stable")[:NEAR]
+        others = [int(i) for i in near if i != at and (texts.index[at], texts.index[i]) not in known]
+        found.append((texts.index[at], texts.index[others[0]]))
+    return found
+
+
+def _tagged(folder: Path, name: str) -> pd.DataFrame:
+    parts = [pd.read_parquet(folder / f"{split}.parquet").assign(split=split) for split in ("train", "test")]
+    table = pd.concat(parts)
+    return pd.DataFrame(
+        {
+            "dataset": name,
+            "split": table["split"],
+            "tokens": table["tokens"].map(_joined),
+            "tags": table["tags"].map(_joined),
+        }
+    )  # fmt: skip
+
+
+def _joined(words: np.ndarray) -> str:
+    """The words with a blank between; a word that holds white space itself is one that a blank would part."""
+    return " ".join("_".join(str(word).split()) or "_" for word in words)
+
+
+def _opinions(path: Path, name: str) -> pd.DataFrame:
+    table = pd.read_parquet(path)
+    return pd.DataFrame({"dataset": name, "text": table["sentence"].str.strip(), "label": table["label"]})

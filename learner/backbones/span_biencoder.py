@@ -1,0 +1,146 @@
+"""A reader of passages and questions apart: a question's vectors find the first and last token of its answer.
+
+The score of a token is the product of its vector with what a head makes of the question's first token; there is a head
+for the first token of an answer and one for the last. Source: paper 003, section 2.4.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoModel
+
+from learner.backbones.cutting import Window, windows
+from learner.backbones.loading import load_tokenizer, loading, longest
+from learner.backbones.span_reader import Answer, best_spans
+from learner.backbones.token_encoder import TokenEncoder
+from learner.catalog.quip import Student
+from learner.device import default_device, seeded
+
+HEADS = "heads.pt"
+SPECIAL = 2  # tokens around a text
+
+
+class Network(nn.Module):
+    """An encoder, and the heads for first and last tokens: two layers each with tanh between."""
+
+    def __init__(self, encoder: Any) -> None:
+        super().__init__()
+        size, spread = encoder.config.hidden_size, getattr(encoder.config, "initializer_range", 0.02)
+        self.encoder = encoder
+        self.start, self.end = _head(size, spread), _head(size, spread)
+
+
+@dataclass(frozen=True)
+class SpanBiencoder:
+    """The network and its tokenizer."""
+
+    network: Network
+    tokenizer: Any
+
+    @property
+    def encoder(self) -> TokenEncoder:
+        """The encoder of both passages and questions; its weights are shared."""
+        return TokenEncoder(self.network.encoder, self.tokenizer)
+
+    @property
+    def device(self) -> torch.device:
+        return self.encoder.device
+
+    def save(self, folder: Path) -> None:
+        """Nothing; `load_biencoder(folder)` loads what is there, and `AutoModel` its encoder."""
+        self.network.encoder.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+        torch.save({"start": self.network.start.state_dict(), "end": self.network.end.state_dict()}, folder / HEADS)
+
+    def asked(self, questions: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
+        """The vectors (n, d) for first and last tokens of these questions' answers; keeps gradients."""
+        first = self.encoder.vectors(*self.encoder.padded(questions))[:, 0]
+        return self.network.start(first), self.network.end(first)
+
+    def asked_many(self, questions: Sequence[str], length: int) -> tuple[Tensor, Tensor]:
+        """The same of any number of texts, without gradients."""
+        ids = self.encoder.tokens(questions, length)
+        start = torch.empty(len(ids), self.network.encoder.config.hidden_size, device=self.device)
+        end = torch.empty_like(start)
+        with torch.inference_mode():
+            for rows in self.encoder.blocks(ids):
+                start[rows], end[rows] = self.asked([ids[i] for i in rows])
+        return start, end
+
+
+def load_biencoder(name: str, seed: int = 0, device: str | None = None) -> SpanBiencoder:
+    """The reader of that hub name or folder; heads that it has not yet are drawn from the seed.
+
+    Raises InputError where it cannot be had.
+    """
+    target = torch.device(device or default_device())
+    with loading(name) as source, seeded(seed, target):
+        network = Network(AutoModel.from_pretrained(source, dtype=torch.float32))
+        heads = Path(source) / HEADS
+        if heads.is_file():
+            for part, weights in torch.load(heads, map_location="cpu", weights_only=True).items():
+                getattr(network, part).load_state_dict(weights)
+        return SpanBiencoder(network.to(target).eval(), load_tokenizer(source))
+
+
+def room(biencoder: SpanBiencoder, settings: Student) -> int:
+    """Tokens of a passage that are read at once, without those of beginning and end."""
+    whole = settings.passage_length + SPECIAL
+    return longest(biencoder.network.encoder, biencoder.tokenizer, whole) - SPECIAL
+
+
+def answer_apart(biencoder: SpanBiencoder, questions: Sequence[str], passage: str, settings: Student) -> list[Answer]:
+    """The likeliest span of the passage for each question; "" where the passage has no tokens.
+
+    A long passage is read in windows, of which the centres are kept; probabilities are over all of it.
+    """
+    vectors, places = passage_vectors(biencoder, passage, settings)
+    if not len(places):
+        return [Answer("", 0, -float("inf"))] * len(questions)
+    asked = biencoder.asked_many(questions, settings.question_length)
+    start, end = ((one @ vectors.T).log_softmax(dim=1).cpu() for one in asked)
+    found = zip(*best_spans(start, end, settings.longest_answer), strict=True)
+    return [_answer(passage, places[int(i)][0], places[int(j)][1], float(score)) for i, j, score in found]
+
+
+def passage_vectors(biencoder: SpanBiencoder, passage: str, settings: Student) -> tuple[Tensor, list[tuple[int, int]]]:
+    """The vectors (t, d) of a passage's own tokens, without gradients, and the characters of each."""
+    read = biencoder.tokenizer(passage, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+    size = room(biencoder, settings)
+    cut = windows(len(read["input_ids"]), size, min(settings.window_step, size))
+    before, after = _around(biencoder.tokenizer)
+    ids = [before + read["input_ids"][one.begin : one.end] + after for one in cut]
+    kept: list[Tensor] = [torch.empty(0)] * len(cut)
+    with torch.inference_mode():
+        for rows in biencoder.encoder.blocks(ids):
+            vectors = biencoder.encoder.vectors(*biencoder.encoder.padded([ids[i] for i in rows]))
+            for row, of in zip(rows, vectors, strict=True):
+                kept[row] = _centre(of[len(before) :], cut[row])
+    return torch.cat(kept), [(int(a), int(b)) for a, b in read["offset_mapping"]]
+
+
+def _centre(vectors: Tensor, window: Window) -> Tensor:
+    return vectors[window.keep_from - window.begin : window.keep_to - window.begin]
+
+
+def _around(tokenizer: Any) -> tuple[list[int], list[int]]:
+    """The tokens before and after a text."""
+    empty = tokenizer("")["input_ids"]
+    return empty[:1], empty[1:]
+
+
+def _answer(passage: str, start: int, end: int, score: float) -> Answer:
+    text = passage[start:end]
+    return Answer(text.strip(), start + len(text) - len(text.lstrip()), score)
+
+
+def _head(size: int, spread: float) -> nn.Sequential:
+    first, last = nn.Linear(size, size), nn.Linear(size, size)
+    for layer in (first, last):
+        nn.init.normal_(layer.weight, std=spread)
+        nn.init.zeros_(layer.bias)
+    return nn.Sequential(first, nn.Tanh(), last)

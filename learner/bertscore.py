@@ -1,0 +1,27 @@
+"""BERTScore: how alike two texts are, token by token (Zhang et al. 2020; paper 003, section 3.1).
+
+No weights by rarity; the tokens of beginning and end count as others do.
+"""
+
+import torch
+from torch import Tensor
+
+TINY = 1e-12
+
+
+def bertscore(x: Tensor, y: Tensor, x_mask: Tensor, y_mask: Tensor) -> Tensor:
+    """F of each pair, (n,): the harmonic mean of both directions, each the mean cosine of a token's likest one.
+
+    x: (n, s, d), y: (n, t, d) vectors of tokens; masks (n, s), (n, t) bool are false for padding. Keeps gradients.
+    """
+    x, y = (torch.nn.functional.normalize(vectors, dim=-1) for vectors in (x, y))
+    cosines = x @ y.transpose(1, 2)
+    forward = _mean_best(cosines, x_mask, y_mask)
+    backward = _mean_best(cosines.transpose(1, 2), y_mask, x_mask)
+    both = forward + backward
+    return 2 * forward * backward / torch.where(both.abs() < TINY, TINY, both)
+
+
+def _mean_best(cosines: Tensor, mask: Tensor, others: Tensor) -> Tensor:
+    best = cosines.masked_fill(~others[:, None, :], -torch.inf).max(dim=2).values
+    return best.masked_fill(~mask, 0).sum(dim=1) / mask.sum(dim=1)

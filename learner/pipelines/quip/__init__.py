@@ -1,0 +1,24 @@
+"""QuIP (paper 003): passages → questions → a teacher's labels → a bi-encoder → what it is good for."""
+
+from learner.pipelines.pipeline import RESULTS, Pipeline, Stage
+from learner.pipelines.quip.inputs import check_inputs, read_inputs
+from learner.pipelines.quip.questions import train_writer, write_questions
+from learner.pipelines.quip.results import write_results
+from learner.pipelines.quip.student import train_student, train_variants
+from learner.pipelines.quip.teacher import label_questions, train_teacher
+from learner.pipelines.quip.uses import measure_uses
+
+PIPELINE = Pipeline(
+    check_inputs,
+    [
+        Stage("texts", 0.01, read_inputs),
+        Stage("generator", 0.08, train_writer),
+        Stage("questions", 0.15, write_questions, goes_on=True),
+        Stage("teacher", 0.08, train_teacher),
+        Stage("targets", 0.1, label_questions, goes_on=True),
+        Stage("student", 0.1, train_student),
+        Stage("variants", 0.2, train_variants, goes_on=True),
+        Stage("uses", 0.27, measure_uses, goes_on=True),
+        Stage(RESULTS, 0.01, write_results),
+    ],
+)

@@ -1,0 +1,152 @@
+"""The first stage: passages of whole sentences, and questions that generator and teacher learn from."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from db.corpus.files import read_rows
+from db.domain import InputError, Progress
+from learner.backbones.cutting import passages_of, split_at
+from learner.backbones.loading import load_tokenizer, loading
+from learner.backbones.span_reader import Example
+from learner.catalog.quip import QuipConfig
+from learner.pipelines.mining.texts import ID, TEXT, require_columns
+from learner.pipelines.pipeline import Run
+from learner.pipelines.quip.asked import Asked, read_questions
+
+NEED_QUESTIONS = ("no question generation", "teacher", "no teacher", "cross-encoder student", "hard labels")
+TABLES = {
+    "paraphrases": ("dataset", "split", "x", "y", "label"),
+    "entities": ("dataset", "split", "tokens", "tags"),
+    "sentiment": ("dataset", "text", "label"),
+}
+BATCH = 100  # texts whose tokens are counted between two reports
+
+
+class Texts:
+    """What the first stage has left."""
+
+    def __init__(self, run: Run) -> None:
+        self.folder = run.of("texts")
+
+    @cached_property
+    def passages(self) -> list[str]:
+        """The passages that questions are made for."""
+        return list(_load(self.folder / "passages.json"))
+
+    @cached_property
+    def examples(self) -> list[Example]:
+        """Questions with the passage that holds their answer."""
+        return [Example(**one) for one in _load(self.folder / "examples.json")]
+
+    @cached_property
+    def tested(self) -> list[Asked]:
+        """Questions that measure reading."""
+        return [Asked(**one | {"answers": tuple(one["answers"])}) for one in _load(self.folder / "tested.json")]
+
+
+def check_inputs(run: Run) -> None:
+    """Nothing. Raises InputError where a file or a folder of a model is not as it should be."""
+    config, inputs = run.config, run.inputs
+    for backbone in (config.generator.backbone, config.teacher.backbone, config.student.backbone):
+        if backbone.startswith(("/", ".", "~")) and not Path(backbone).expanduser().is_dir():
+            raise InputError(f"there is no folder {backbone}: name a model's folder, or a model of the hub")
+    require_columns(Path(inputs.passages), [ID, TEXT])
+    for name, columns in TABLES.items():
+        if getattr(inputs, name) is not None:
+            require_columns(Path(getattr(inputs, name)), columns)
+    needs = [variant for variant in config.variants if variant in NEED_QUESTIONS]
+    if inputs.questions is None and needs:
+        raise InputError(f"variants: {needs[0]!r} needs questions with answers: name inputs.questions, or leave it out")
+    for name in ("questions", "reading"):
+        if getattr(inputs, name) is not None:
+            read_questions(Path(getattr(inputs, name)))
+
+
+def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; passages, questions to learn from and questions to measure with lie in the folder."""
+    config, inputs = run.config, run.inputs
+    rng = np.random.default_rng(config.seed)
+    texts = [row.values[0] for row in read_rows(Path(inputs.passages), (TEXT,))]
+    passages = _passages(texts, config, progress)
+    _store(folder / "passages.json", _some(passages, config.passages, rng))
+    asked = read_questions(Path(inputs.questions)) if inputs.questions else []
+    cutter = _Cutter(config)
+    held = [example for one in _some(asked, config.questions, rng) for example in _placed(one, cutter)]
+    if asked and not held:
+        raise InputError(f"{Path(inputs.questions).name}: no answer stands in its passage: correct answers or passages")
+    _store(folder / "examples.json", [asdict(one) for one in held])
+    tested = read_questions(Path(inputs.reading)) if inputs.reading else []
+    _store(folder / "tested.json", [asdict(one) for one in _some(tested, config.reading, rng)])
+
+
+def _passages(texts: Sequence[str], config: QuipConfig, progress: Progress) -> list[str]:
+    """The passages of all texts, in their order; none twice."""
+    cutter, found = _Cutter(config), dict[str, None]()
+    for at, text in enumerate(texts):
+        found.update(dict.fromkeys(text[a:b] for a, b in cutter(text)))
+        if at % BATCH == 0:
+            progress("cut passages", at / len(texts))
+    found.pop("", None)
+    if not found:
+        raise InputError("inputs.passages: all texts are empty: name another file")
+    return list(found)
+
+
+class _Cutter:
+    """Cuts texts as the student reads them; remembers the last one, since a passage's questions stand together."""
+
+    def __init__(self, config: QuipConfig) -> None:
+        self.limit = config.student.passage_length
+        self.last: tuple[str, list[tuple[int, int]]] = ("", [])
+        with loading(config.student.backbone) as source:
+            self.tokenizer = load_tokenizer(source)
+
+    def __call__(self, text: str) -> list[tuple[int, int]]:
+        """Where its passages lie."""
+        if text != self.last[0]:
+            self.last = (text, self._cut(text))
+        return self.last[1]
+
+    def _cut(self, text: str) -> list[tuple[int, int]]:
+        spans = passages_of(text, self.limit, self._count)
+        return [part for span in spans for part in split_at(span, self._tokens(text, span), text, self.limit)]
+
+    def _tokens(self, text: str, span: tuple[int, int]) -> list[tuple[int, int]]:
+        read = self.tokenizer(text[slice(*span)], add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        return [(span[0] + a, span[0] + b) for a, b in read["offset_mapping"]]
+
+    def _count(self, text: str) -> int:
+        return len(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+
+def _placed(asked: Asked, cutter: _Cutter) -> list[Example]:
+    """The question with the part of its passage that holds its answer whole; nothing where none does."""
+    answer = asked.answers[0] if asked.answers else ""
+    if asked.start < 0 or not answer or not asked.question:
+        return []
+    for start, end in cutter(asked.passage):
+        if start <= asked.start and asked.start + len(answer) <= end:
+            return [Example(asked.question, asked.passage[start:end], answer, asked.start - start)]
+    return []
+
+
+def _some(rows: Sequence[Any], most: int | None, rng: np.random.Generator) -> list[Any]:
+    """So many of them, drawn, in their order."""
+    if most is None or most >= len(rows):
+        return list(rows)
+    return [rows[i] for i in np.sort(rng.permutation(len(rows))[:most])]
+
+
+def _store(path: Path, rows: Sequence[Any]) -> None:
+    path.write_text(json.dumps(rows))
+
+
+def _load(path: Path) -> list[Any]:
+    found: list[Any] = json.loads(path.read_text())
+    return found

@@ -1,0 +1,60 @@
+"""Questions without any that people asked: a sentence with its answer cut out, made noisy (Lewis et al. 2019).
+
+Source: paper 003, section 4.2; the order of the noise and its rates are those of the released UnsupervisedQA.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from learner.passages import sentences
+from learner.pipelines.mining.entities import Entity, PatternTagger
+
+REACH, DROP, BLANK = 3, 0.1, 0.2  # how far words move; how many are dropped, how many of the others blanked
+GAP = "BLANK"
+WH = {
+    "name": "Who", "title": "What", "money": "How much", "percentage": "How much", "date": "When", "number": "How many",
+    "quantity": "How much", "year": "When",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Pseudo:
+    """A made question, its answer, and where that begins in the passage."""
+
+    question: str
+    answer: str
+    start: int
+
+
+def pseudo_questions(passage: str, n: int, rng: np.random.Generator) -> list[Pseudo]:
+    """n questions to a passage; fewer where it has fewer names, dates and numbers; none where it has no words."""
+    spans = PatternTagger()(passage) or _words(passage)
+    chosen = rng.permutation(len(spans))[:n]
+    return [_pseudo(passage, spans[i], rng) for i in sorted(chosen)]
+
+
+def _pseudo(passage: str, span: Entity, rng: np.random.Generator) -> Pseudo:
+    around = [(a, b) for a, b in sentences(passage) if a < span.end and b > span.start]
+    start, end = around[0][0], around[-1][1]
+    left = f"{passage[start : span.start]} {passage[span.end : end]}".rstrip(" .!?")
+    words = noisy(left.split(), rng)
+    asked = " ".join([WH.get(span.kind, "What"), *words])
+    return Pseudo(f"{asked}?", passage[span.start : span.end], span.start)
+
+
+def noisy(words: list[str], rng: np.random.Generator) -> list[str]:
+    """The words in an order in which none moves far, some dropped, some blanked."""
+    order = np.argsort(np.arange(len(words)) + rng.uniform(0, REACH, len(words)), kind="stable")
+    fate = rng.uniform(size=(2, len(words)))
+    return [GAP if fate[1, i] < BLANK else words[i] for i in order.tolist() if fate[0, i] >= DROP]
+
+
+def _words(passage: str) -> list[Entity]:
+    """Every word as an answer, where nothing better is found."""
+    found, at = [], 0
+    for word in passage.split():
+        at = passage.index(word, at)
+        found.append(Entity(at, at + len(word), "word"))
+        at += len(word)
+    return found

@@ -1,0 +1,157 @@
+"""Paraphrases: ranking them by BERTScore, and classifying them after few examples (paper 003, sections 3.1 and 3.2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from scipy.stats import rankdata
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import f1_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from torch import Tensor, nn
+
+from db.domain import Progress, no_progress
+from learner.backbones.token_encoder import TokenEncoder, load_token_encoder
+from learner.bertscore import bertscore
+from learner.catalog.quip import Paraphrases
+from learner.device import fast_training, seeded
+
+SCALE = 1e3  # of the logits: as if the last layer learned so much faster (paper 003, appendix A.3)
+BETAS, EPSILON = (0.9, 0.98), 1e-6
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of texts with labels: (n,) int64, 1 for a paraphrase."""
+
+    x: list[str]
+    y: list[str]
+    labels: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, rows: np.ndarray) -> "Pairs":
+        """These pairs."""
+        return Pairs([self.x[i] for i in rows], [self.y[i] for i in rows], self.labels[rows])
+
+
+def layer_scores(
+    encoder: TokenEncoder, pairs: Pairs, progress: Progress = no_progress
+) -> tuple[np.ndarray, np.ndarray]:
+    """BERTScore of each pair by each layer, (n, layers), and the cosine of its mean vectors, (n,); float32.
+
+    A pair's scores do not depend on the others.
+    """
+    x, y = encoder.tokens(pairs.x), encoder.tokens(pairs.y)
+    scores = np.empty((len(pairs), encoder.layers), dtype=np.float32)
+    pooled = np.empty(len(pairs), dtype=np.float32)
+    done = 0
+    with torch.inference_mode():
+        for rows in encoder.blocks([a + b for a, b in zip(x, y, strict=True)]):
+            found, cosine = _scores(encoder, [x[i] for i in rows], [y[i] for i in rows], encoder.layers)
+            scores[rows], pooled[rows] = found.cpu().numpy(), cosine.cpu().numpy()
+            done += len(rows)
+            progress("compare", done / len(pairs))
+    return scores, pooled
+
+
+def best_layer(scores: np.ndarray, judgements: np.ndarray) -> int:
+    """The layer, from 1, whose scores (n, layers) have the highest Pearson correlation with the judgements (n,)."""
+    centred, wanted = scores - scores.mean(axis=0), judgements - judgements.mean()
+    spread = np.linalg.norm(centred, axis=0) * np.linalg.norm(wanted)
+    return int(np.argmax((centred.T @ wanted) / np.maximum(spread, 1e-12))) + 1
+
+
+def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
+    """The probability that a pair with label 1 scores above one with 0, a tie counting half; labels, scores (n,)."""
+    ranks, right = rankdata(scores), labels == 1
+    ones, zeros = int(right.sum()), int((~right).sum())
+    return float((ranks[right].sum() - ones * (ones + 1) / 2) / (ones * zeros))
+
+
+def few_of_each(labels: np.ndarray, shots: int, seed: int) -> np.ndarray:
+    """Positions of so many examples of each class, drawn from the seed, ascending; fewer where there are fewer."""
+    rng = np.random.default_rng(seed)
+    drawn = [rng.permutation(np.flatnonzero(labels == label))[:shots] for label in np.unique(labels)]
+    return np.sort(np.concatenate(drawn))
+
+
+def frozen_f1(
+    scores: np.ndarray, train: np.ndarray, labels: np.ndarray, tested: np.ndarray, right: np.ndarray
+) -> float:
+    """F1 on the tested scores (m, k), of a logistic regression that learned from the rows `train` of scores (n, k)."""
+    model = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, solver="liblinear"))
+    model.fit(scores[train], labels[train])
+    return float(f1_score(right, model.predict(tested), zero_division=0))
+
+
+def tuned_f1(
+    name: str, few: Pairs, test: Pairs, settings: Paraphrases, seed: int, progress: Progress = no_progress
+) -> float:
+    """F1 on the test pairs, of an encoder and a classifier that learned from the few pairs.
+
+    The encoder is loaded anew for every call, so that no split learns from another. Without any dropout.
+    """
+    encoder = load_token_encoder(name)
+    head = _Head(min(settings.layers, encoder.layers)).to(encoder.device)
+    optimizer = torch.optim.Adam(
+        [*encoder.model.parameters(), *head.parameters()], settings.learning_rate, betas=BETAS, eps=EPSILON
+    )
+    rng = np.random.default_rng(seed)
+    for epoch in range(settings.epochs):
+        order = rng.permutation(len(few))
+        for at in range(0, len(order), settings.batch_size):
+            batch = few.take(order[at : at + settings.batch_size])
+            if len(batch) > 1:  # the norm of a batch needs two
+                _step(encoder, head, batch, optimizer, seed)
+        progress("fine-tune", 0.5 * (epoch + 1) / settings.epochs)
+    head.eval()
+    scores, _ = layer_scores(encoder, test, lambda stage, done: progress(stage, 0.5 + done / 2))
+    with torch.inference_mode():
+        logits = head(torch.from_numpy(scores[:, -head.layers :]).to(encoder.device)).cpu().numpy()
+    return float(f1_score(test.labels, logits > 0, zero_division=0))
+
+
+class _Head(nn.Module):
+    """Scores (n, layers) to logits (n,), which begin at 0."""
+
+    def __init__(self, layers: int) -> None:
+        super().__init__()
+        self.layers = layers
+        self.norm = nn.BatchNorm1d(layers, momentum=None, eps=1e-8, affine=False)
+        self.linear = nn.Linear(layers, 1)
+        nn.init.zeros_(self.linear.weight)
+        nn.init.zeros_(self.linear.bias)
+
+    def forward(self, scores: Tensor) -> Tensor:
+        logits: Tensor = SCALE * self.linear(self.norm(scores))[:, 0]
+        return logits
+
+
+def _step(encoder: TokenEncoder, head: _Head, batch: Pairs, optimizer: torch.optim.Optimizer, seed: int) -> None:
+    with seeded(seed, encoder.device), fast_training(encoder.device):
+        scores, _ = _scores(encoder, encoder.tokens(batch.x), encoder.tokens(batch.y), head.layers)
+    labels = torch.from_numpy(batch.labels).to(encoder.device).float()
+    loss = nn.functional.binary_cross_entropy_with_logits(head(scores.float()), labels)
+    optimizer.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+
+
+def _scores(
+    encoder: TokenEncoder, x: Sequence[list[int]], y: Sequence[list[int]], layers: int
+) -> tuple[Tensor, Tensor]:
+    """BERTScore by each of the last layers, (n, layers), and the cosine of the mean vectors, (n,); keeps gradients."""
+    (one, one_mask), (two, two_mask) = encoder.padded(x), encoder.padded(y)
+    ones, twos = encoder.layer_vectors(one, one_mask)[1:], encoder.layer_vectors(two, two_mask)[1:]
+    found = [bertscore(a, b, one_mask, two_mask) for a, b in zip(ones[-layers:], twos[-layers:], strict=True)]
+    left, right = mean_vectors(ones[-1], one_mask), mean_vectors(twos[-1], two_mask)
+    return torch.stack(found, dim=1), nn.functional.cosine_similarity(left, right)
+
+
+def mean_vectors(vectors: Tensor, mask: Tensor) -> Tensor:
+    """The mean (n, d) of each text's vectors (n, t, d), padding left out."""
+    return (vectors * mask[:, :, None]).sum(dim=1) / mask.sum(dim=1, keepdim=True)

@@ -1,0 +1,114 @@
+"""The stages that make questions: a generator learns to, and writes some for each passage (paper 003, section 2.2)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from db.domain import InputError, Progress
+from learner.backbones.generator import generate, load_generator, train_generator
+from learner.pipelines.pipeline import Run
+from learner.pipelines.quip.inputs import Texts
+from learner.pipelines.quip.noise import pseudo_questions
+from learner.pipelines.quip.shards import each_shard, read_shards
+
+SEPARATOR = " | "  # between answer and question; one token of most vocabularies
+STRIDE = 1_000_003  # between the seeds of two runs' shards
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question to the passage of this number, and the answer that was written with it.
+
+    start: where that stands in the passage; −1 where it does not.
+    """
+
+    passage: int
+    question: str
+    answer: str
+    start: int
+
+
+def written(answer: str, question: str) -> str:
+    """What a generator learns to write."""
+    return f"{answer.strip()}{SEPARATOR}{question.strip()}"
+
+
+def parsed(text: str) -> tuple[str, str] | None:
+    """Answer and question of what a generator wrote; nothing where one is missing."""
+    answer, _, question = (part.strip() for part in text.partition(SEPARATOR.strip()))
+    return (answer, question) if answer and question else None
+
+
+def train_writer(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder has the generator, or nothing where there are no questions to learn from."""
+    examples, config = Texts(run).examples, run.config
+    if not examples:
+        return
+    settings = config.generator.model_copy(update={"seed": config.seed})
+    generator = load_generator(settings.backbone, settings.decoder_layers, config.seed)
+    targets = [written(one.answer, one.question) for one in examples]
+    train_generator(generator, [one.passage for one in examples], targets, settings, progress)
+    generator.save(folder)
+
+
+def write_questions(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder has the questions to all passages, in shards."""
+    texts = Texts(run)
+    make = _by_generator(run) if texts.examples else _by_noise(run)
+
+    def work(rows: np.ndarray, number: int, part: Progress) -> dict[str, Any]:
+        return make([texts.passages[i] for i in rows], rows, run.config.seed * STRIDE + number, part)
+
+    each_shard(folder, len(texts.passages), run.config.shard, work, progress)
+    if not any(read_written(folder)):
+        raise InputError(
+            "no answer with a question was written for any passage: train the generator longer (generator.epochs), or "
+            "name another one"
+        )
+
+
+def read_written(folder: Path) -> list[list[Question]]:
+    """The questions of each shard."""
+    return [[Question(**one) for one in shard["questions"]] for shard in read_shards(folder)]
+
+
+def unsupervised(run: Run) -> list[Question]:
+    """Questions to all passages that are sentences made noisy."""
+    passages = Texts(run).passages
+    found = _by_noise(run)(passages, np.arange(len(passages)), run.config.seed, lambda *_: None)["questions"]
+    return [Question(**one) for one in found]
+
+
+def _by_generator(run: Run) -> Any:
+    settings, generator = run.config.generator, load_generator(str(run.of("generator")))
+
+    def make(passages: Sequence[str], rows: np.ndarray, seed: int, progress: Progress) -> dict[str, Any]:
+        each = settings.each if settings.decoding == "sample" else 1
+        found = generate(generator, [p for p in passages for _ in range(each)], settings, progress, seed)
+        pairs = [(at // each, parsed(text)) for at, text in enumerate(found)]
+        questions = [_row(int(rows[at]), passages[at], *pair) for at, pair in pairs if pair is not None]
+        return {"questions": questions, "malformed": len(found) - len(questions)}
+
+    return make
+
+
+def _by_noise(run: Run) -> Any:
+    each = run.config.generator.each
+
+    def make(passages: Sequence[str], rows: np.ndarray, seed: int, progress: Progress) -> dict[str, Any]:
+        rng = np.random.default_rng([seed, 1])
+        found = [(row, one) for row, passage in zip(rows.tolist(), passages, strict=True)
+                 for one in pseudo_questions(passage, each, rng)]  # fmt: skip
+        questions = [{"passage": row, "question": one.question, "answer": one.answer, "start": one.start}
+                     for row, one in found]  # fmt: skip
+        return {"questions": questions, "malformed": 0}
+
+    return make
+
+
+def _row(number: int, passage: str, answer: str, question: str) -> dict[str, Any]:
+    """The question as a row; its answer's first occurrence counts, whatever its case."""
+    return {"passage": number, "question": question, "answer": answer, "start": passage.lower().find(answer.lower())}

@@ -1,0 +1,106 @@
+"""The last stage: what was made and how fast, and the paper's Tables 1 to 6 and 8 in small, beside what it printed."""
+
+from pathlib import Path
+from typing import Any
+
+from db.domain import Progress
+from learner.experiment.writing import NONE, grid
+from learner.pipelines.pipeline import Artifact, Run, write_artifacts
+from learner.pipelines.quip.inputs import Texts
+from learner.pipelines.quip.paper import EPOCHS, QUESTIONS
+from learner.pipelines.quip.questions import read_written
+from learner.pipelines.quip.results_tables import (
+    report_entities,
+    report_paraphrases,
+    report_rationales,
+    report_reading,
+    report_sentiment,
+    report_stability,
+)
+from learner.pipelines.quip.shards import read_shards, read_speed
+from learner.pipelines.report import Report
+
+SECONDS = 86_400  # of a day
+MADE = {  # what is timed: the stage, and how often the paper did it for each question
+    "questions written": ("questions", 1), "questions labelled": ("targets", 1),
+    "questions learned from": ("student", EPOCHS),
+}  # fmt: skip
+SMALL = (
+    "All figures are of this run's own sizes: set them beside the paper's for their order, not for their height. ± is "
+    "one standard error, the spread taken with n − 1."
+)
+
+
+def write_results(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds tables/, report.md and artifacts.json."""
+    report = Report(folder, "Question-answering infused pre-training (paper 003)")
+    report.text(SMALL)
+    _counts(report, run)
+    _speed(report, run)
+    _examples(report, run)
+    for part in (report_reading, report_paraphrases, report_entities, report_sentiment, report_rationales,
+                 report_stability):  # fmt: skip
+        part(report, run)
+    report.close()
+    write_artifacts(folder, _artifacts(run))
+
+
+def _counts(report: Report, run: Run) -> None:
+    texts, shards = Texts(run), read_shards(run.of("questions"))
+    questions = [one for shard in read_written(run.of("questions")) for one in shard]
+    rows = {
+        "questions that generator and teacher learned from": len(texts.examples),
+        "passages": len(texts.passages),
+        "texts that hold no answer with a question": sum(shard["malformed"] for shard in shards),
+        "questions": len(questions),
+        "different questions": len({(one.passage, one.question) for one in questions}),
+        "answers that stand in their passage": sum(one.start >= 0 for one in questions),
+    }
+    body = [[what, f"{n:,}"] for what, n in rows.items()]
+    table = [{"what": what, "n": n} for what, n in rows.items()]
+    report.table("counts", "From passages to questions", table, grid(["", "n"], body))
+
+
+def _speed(report: Report, run: Run) -> None:
+    rows: list[dict[str, Any]] = []
+    for what, (stage, times) in MADE.items():
+        speed = read_speed(run.of(stage))
+        if speed["done"] and speed["seconds"]:
+            each = speed["done"] / speed["seconds"]
+            days = QUESTIONS * times / each / SECONDS
+            rows.append({"what": what, "n": speed["done"], "seconds": speed["seconds"], "a second": each, "days": days})
+    if not rows:
+        return
+    body = [[row["what"], f"{row['n']:,}", f"{row['seconds']:,.0f}", f"{row['a second']:,.1f}", f"{row['days']:,.0f}"]
+            for row in rows]  # fmt: skip
+    header = ["", "n", "seconds", "a second", f"days for the paper's {QUESTIONS:,}"]
+    report.text(f"The paper: 56 hours on 8 V100 GPUs for {EPOCHS} passes of the student over its questions.")
+    report.table("speed", "Speed, and what the paper's size would take at it", rows, grid(header, body))
+
+
+def _examples(report: Report, run: Run) -> None:
+    """A question of each of the first passages."""
+    texts, seen = Texts(run), dict[int, dict[str, Any]]()
+    for one in (one for shard in read_written(run.of("questions")) for one in shard):
+        if len(seen) < 8 and one.passage not in seen:
+            seen[one.passage] = {"answer": one.answer, "question": one.question, "passage": texts.passages[one.passage]}
+    rows = list(seen.values())
+    if rows:
+        body = [[cell(row["answer"]), cell(row["question"]), cell(row["passage"])] for row in rows]
+        title = "Questions that were learned from"
+        report.table("questions", title, rows, grid(["answer", "question", "passage"], body, numbers=False))
+
+
+def cell(text: str) -> str:
+    """The beginning of a text such that a Markdown table holds it."""
+    short = text if len(text) <= 120 else f"{text[:120]} …"
+    return " ".join(short.split()).replace("\\", "\\\\").replace("|", "\\|") or NONE
+
+
+def _artifacts(run: Run) -> list[Artifact]:
+    questions = sum(len(shard) for shard in read_written(run.of("questions")))
+    about = {"questions": questions, "passages": len(Texts(run).passages)}
+    made = [Artifact("biencoder", "Pre-trained encoder", "student", about)]
+    if Texts(run).examples:
+        made.append(Artifact("reader", "Teacher", "teacher", {"questions": len(Texts(run).examples)}))
+    return made

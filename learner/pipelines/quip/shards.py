@@ -1,0 +1,66 @@
+"""Work in shards: a file for each, there only when it is whole, so that a stopped stage goes on with the next."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from db.domain import Progress
+
+SPEED = "speed.json"
+
+
+def each_shard(
+    folder: Path, n: int, size: int, work: Callable[[np.ndarray, int, Progress], dict[str, Any]], progress: Progress
+) -> None:
+    """Nothing; the folder has a file NNNNN.json for each shard of n rows, and how long they took together.
+
+    work(rows, number of the shard, progress): what the shard's file holds; its key `questions` is a list.
+    """
+    starts = range(0, n, size)
+    for number, start in enumerate(starts):
+        path = shard_path(folder, number)
+
+        def part(words: str, done: float, number: int = number) -> None:
+            progress(f"{words}, shard {number + 1} of {len(starts)}", (number + done) / len(starts))
+
+        if not path.exists():
+            began = time.perf_counter()
+            rows = np.arange(start, min(n, start + size))
+            found = work(rows, number, part)
+            whole = {"seconds": time.perf_counter() - began, **found}
+            aside = path.with_suffix(".tmp")
+            aside.write_text(json.dumps(whole))
+            aside.replace(path)
+        part("done", 1.0)
+    _tell_speed(folder)
+
+
+def shard_path(folder: Path, number: int) -> Path:
+    """The file of a shard."""
+    return folder / f"{number:05d}.json"
+
+
+def read_shards(folder: Path) -> list[dict[str, Any]]:
+    """What the shards' files hold, in their order."""
+    return [json.loads(path.read_text()) for path in sorted(folder.glob("[0-9]*.json"))]
+
+
+def write_speed(folder: Path, done: int, seconds: float) -> None:
+    """Nothing; the folder says how many questions were dealt with in how long."""
+    (folder / SPEED).write_text(json.dumps({"done": done, "seconds": seconds}))
+
+
+def read_speed(folder: Path) -> dict[str, float]:
+    """What `write_speed` wrote; nothing done where it did not."""
+    path = folder / SPEED
+    found: dict[str, float] = json.loads(path.read_text()) if path.exists() else {"done": 0, "seconds": 0.0}
+    return found
+
+
+def _tell_speed(folder: Path) -> None:
+    shards = read_shards(folder)
+    write_speed(folder, sum(len(one["questions"]) for one in shards), sum(one["seconds"] for one in shards))

@@ -1,0 +1,162 @@
+"""Tagging entities after few sentences, with a last layer that begins with questions (paper 003, section 3.3)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from db.domain import Progress, no_progress
+from learner.backbones.descent import descend
+from learner.backbones.loading import longest
+from learner.backbones.span_biencoder import SpanBiencoder
+from learner.backbones.token_encoder import MANY, TokenEncoder
+from learner.catalog.backbones import Training
+from learner.catalog.quip import Entities
+from learner.device import fast_training, seeded
+from learner.entity_metrics import OUTSIDE, entities_of, entity_f1
+
+IGNORED = -100  # the label of tokens that are not a word's first
+SPREAD = 0.02  # of a last layer that is drawn
+
+
+@dataclass(frozen=True)
+class Sentences:
+    """Words of sentences, and the tag of each word."""
+
+    words: list[list[str]]
+    tags: list[list[str]]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def take(self, rows: Sequence[int]) -> "Sentences":
+        """These sentences."""
+        return Sentences([self.words[i] for i in rows], [self.tags[i] for i in rows])
+
+
+def few_sentences(sentences: Sentences, shots: int, seed: int) -> list[int]:
+    """Positions of sentences that together hold each kind of entity in at least so many of them, ascending.
+
+    They are drawn from the seed, the rarest kind first; where there are fewer with a kind, all of them.
+    """
+    kinds = [{kind for *_, kind in entities_of(tags)} for tags in sentences.tags]
+    count = {kind: sum(kind in some for some in kinds) for kind in sorted(set().union(*kinds))}
+    order, chosen = np.random.default_rng(seed).permutation(len(sentences)).tolist(), set[int]()
+    for kind in sorted(count, key=lambda kind: count[kind]):
+        missing = shots - sum(kind in kinds[i] for i in chosen)
+        chosen |= set([i for i in order if kind in kinds[i] and i not in chosen][: max(0, missing)])
+    return sorted(chosen)
+
+
+def tags_of(sentences: Sentences) -> list[str]:
+    """O, and B and I of each kind there is, in a fixed order."""
+    kinds = sorted({tag[2:] for tags in sentences.tags for tag in tags if tag != OUTSIDE})
+    return [OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in "BI")]
+
+
+def question_rows(biencoder: SpanBiencoder, tags: Sequence[str], prompts: Mapping[str, str]) -> Tensor:
+    """A last layer's rows (tags, d): what the head for first tokens makes of each tag's question, of length 1.
+
+    B and I of a kind have the same.
+    """
+    kinds = [tag if tag == OUTSIDE else tag[2:] for tag in tags]
+    questions = [" " + prompts.get(kind, f"What is a {kind} ?") for kind in kinds]  # the released code's blank
+    return nn.functional.normalize(biencoder.asked_many(questions, MANY)[0], dim=1).detach().clone()
+
+
+def few_shot_f1(
+    encoder: TokenEncoder,
+    few: Sentences,
+    test: Sentences,
+    settings: Entities,
+    seed: int,
+    rows: Tensor | None = None,
+    tags: Sequence[str] | None = None,
+    progress: Progress = no_progress,
+) -> float:
+    """F1 of the test sentences' entities; the encoder is trained in place. rows: what its last layer begins with."""
+    tags = list(tags or tags_of(few))
+    model = _Tagger(encoder, len(tags), rows, seed)
+    ids, labels = _read(encoder, few, tags)
+    lengths = np.array([len(one) for one in ids], dtype=np.int64)
+    weights = np.array([sum(label != IGNORED for label in one) for one in labels])
+
+    def loss(which: np.ndarray) -> Tensor:
+        with fast_training(encoder.device):
+            logits = model([ids[i] for i in which]).float()
+        wanted = [torch.tensor(labels[i]) for i in which]
+        padded = nn.utils.rnn.pad_sequence(wanted, batch_first=True, padding_value=IGNORED).to(encoder.device)
+        return nn.functional.cross_entropy(
+            logits.flatten(0, 1), padded.flatten(), ignore_index=IGNORED, reduction="sum"
+        )
+
+    training = Training(
+        learning_rate=settings.learning_rate, batch_size=settings.batch_size, epochs=settings.epochs, warm_up=0,
+        weight_decay=0, seed=seed,
+    )  # fmt: skip
+    with seeded(seed, encoder.device):
+        descend(model, lengths, weights, loss, training, lambda stage, done: progress(stage, 0.7 * done))
+    return entity_f1(_tagged(model, encoder, test, tags), test.tags)
+
+
+class _Tagger(nn.Module):
+    """An encoder and a layer of scores for each tag."""
+
+    def __init__(self, encoder: TokenEncoder, tags: int, rows: Tensor | None, seed: int) -> None:
+        super().__init__()
+        self.encoder, self.reader = encoder.model, encoder
+        with seeded(seed, encoder.device):
+            self.last = nn.Linear(encoder.model.config.hidden_size, tags).to(encoder.device)
+            nn.init.normal_(self.last.weight, std=SPREAD)
+            nn.init.zeros_(self.last.bias)
+        if rows is not None:
+            self.last.weight.data.copy_(rows)
+
+    def forward(self, ids: Sequence[list[int]]) -> Tensor:
+        logits: Tensor = self.last(self.reader.vectors(*self.reader.padded(ids)))
+        return logits
+
+
+def _read(encoder: TokenEncoder, sentences: Sentences, tags: Sequence[str]) -> tuple[list[list[int]], list[list[int]]]:
+    """Tokens of the sentences, and their labels: the first token of a word has the word's."""
+    number = {tag: at for at, tag in enumerate(tags)}
+    columns = _columns(encoder, sentences.words)
+    labels = [
+        [number[row[word]] if first else IGNORED for word, first in _firsts(words)]
+        for row, words in zip(sentences.tags, columns[1], strict=True)
+    ]
+    return columns[0], labels
+
+
+def _tagged(model: _Tagger, encoder: TokenEncoder, sentences: Sentences, tags: Sequence[str]) -> list[list[str]]:
+    """The likeliest tag of each word; O for words beyond the longest text."""
+    ids, columns = _columns(encoder, sentences.words)
+    found = [[OUTSIDE] * len(words) for words in sentences.words]
+    with torch.inference_mode():
+        for rows in encoder.blocks(ids):
+            best = model([ids[i] for i in rows]).argmax(dim=2).tolist()
+            for row, numbers in zip(rows, best, strict=True):
+                for at, (word, first) in enumerate(_firsts(columns[row])):
+                    if first:
+                        found[row][word] = tags[numbers[at]]
+    return found
+
+
+def _columns(encoder: TokenEncoder, words: Sequence[list[str]]) -> tuple[list[list[int]], list[list[int]]]:
+    """Token ids, and the word of each token, −1 where it is of none. A word is read as it stands after a blank."""
+    limit = longest(encoder.model, encoder.tokenizer, MANY)
+    texts = [" " + " ".join(row) for row in words]
+    read = encoder.tokenizer(texts, truncation=True, max_length=limit, return_offsets_mapping=True)
+    starts = [np.cumsum([1, *(len(word) + 1 for word in row)])[:-1] for row in words]
+    placed = [
+        [int(np.searchsorted(begin, b - 1, "right")) - 1 if a < b else -1 for a, b in places]
+        for begin, places in zip(starts, read["offset_mapping"], strict=True)
+    ]
+    return list(read["input_ids"]), placed
+
+
+def _firsts(words: Sequence[int]) -> list[tuple[int, bool]]:
+    """Of each token its word, and whether it is the word's first."""
+    return [(word, word >= 0 and word != before) for word, before in zip(words, [-1, *words], strict=False)]

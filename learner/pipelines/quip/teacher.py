@@ -1,0 +1,186 @@
+"""The stages of the teacher: it learns to read, and labels every question anew (paper 003, section 2.3)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from db.domain import InputError, Progress
+from learner.backbones.biencoder_training import Sparse, sparsify
+from learner.backbones.loading import longest
+from learner.backbones.span_biencoder import SPECIAL
+from learner.backbones.span_reader import SpanReader, load_reader, span_logits, train_reader
+from learner.backbones.token_encoder import load_token_encoder
+from learner.backbones.windows import Windows, cut
+from learner.catalog.quip import QuipConfig, Teacher
+from learner.pair_reader import BUDGETS, SMALL_BUDGET
+from learner.pipelines.pipeline import Run
+from learner.pipelines.quip.inputs import Texts
+from learner.pipelines.quip.questions import Question, read_written
+from learner.pipelines.quip.shards import each_shard, read_shards
+
+SIDES = ("start", "end")
+
+
+def train_teacher(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder has the teacher, or nothing where there are no questions to learn from."""
+    examples, config = Texts(run).examples, run.config
+    if not examples:
+        return
+    settings = config.teacher.model_copy(update={"seed": config.seed})
+    reader = load_reader(settings.backbone, config.seed)
+    train_reader(reader, examples, settings, progress)
+    reader.save(folder)
+
+
+def label_questions(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder has the likeliest first and last tokens of every question's answer, by shard.
+
+    Without a teacher those of the answer that came with the question.
+    """
+    texts, shards = Texts(run), read_written(run.of("questions"))
+    config: QuipConfig = run.config
+    reader = load_reader(str(run.of("teacher"))) if texts.examples else None
+    places = Places(config)
+
+    def work(rows: np.ndarray, number: int, part: Progress) -> dict[str, Any]:
+        questions = shards[number]
+        passages = [texts.passages[one.passage] for one in questions]
+        if reader is None:
+            spans = [(one.start, one.start + len(one.answer)) for one in questions]
+            found = places.hard(passages, spans, "start"), places.hard(passages, spans, "end")
+        else:
+            found = relabelled(reader, [one.question for one in questions], passages, config.teacher, places, part)
+        labels = {
+            side: {"at": one.at.tolist(), "mass": one.mass.tolist()} for side, one in zip(SIDES, found, strict=True)
+        }
+        return {"questions": list(range(len(questions))), **labels}
+
+    each_shard(folder, len(texts.passages), config.shard, work, progress)
+
+
+def read_labels(folder: Path) -> tuple[Sparse, Sparse]:
+    """What `label_questions` has left, for first and for last tokens, of all questions in their order."""
+    shards = [shard for shard in read_shards(folder) if shard["questions"]]
+    first, last = (
+        Sparse(
+            np.concatenate([np.array(shard[side]["at"], dtype=np.int64) for shard in shards]),
+            np.concatenate([np.array(shard[side]["mass"], dtype=np.float32) for shard in shards]),
+        )
+        for side in SIDES
+    )
+    return first, last
+
+
+class Places:
+    """Where the student's tokens of a passage stand: token 0 is before it, token 1 its first."""
+
+    def __init__(self, config: QuipConfig) -> None:
+        self.encoder = load_token_encoder(config.student.backbone, "cpu")
+        self.length = config.student.passage_length + SPECIAL
+        if (most := longest(self.encoder.model, self.encoder.tokenizer, self.length)) < self.length:
+            raise InputError(
+                f"student.passage_length: {config.student.backbone} reads {most - SPECIAL} tokens; lower it"
+            )
+        self.best = config.teacher.best
+
+    def __call__(self, passage: str) -> list[tuple[int, int]]:
+        """The characters of each of its tokens."""
+        read = self.encoder.tokenizer(
+            passage, truncation=True, max_length=self.length, add_special_tokens=True, return_offsets_mapping=True
+        )
+        return [(int(a), int(b)) for a, b in read["offset_mapping"][1:-1]]
+
+    def hard(self, passages: Sequence[str], spans: Sequence[tuple[int, int]], side: str) -> Sparse:
+        """The token at which each answer starts or ends; token 0 where the answer is not in what is read."""
+        at = np.zeros((len(passages), 1), dtype=np.int64)
+        for row, (passage, (start, end)) in enumerate(zip(passages, spans, strict=True)):
+            touched = [i for i, (a, b) in enumerate(self(passage)) if a < end and b > start]
+            if start >= 0 and touched:
+                at[row] = 1 + (touched[0] if side == "start" else touched[-1])
+        return Sparse(at, np.ones(at.shape, dtype=np.float32))
+
+
+def relabelled(
+    reader: SpanReader,
+    questions: Sequence[str],
+    passages: Sequence[str],
+    settings: Teacher,
+    places: Places,
+    progress: Progress,
+) -> tuple[Sparse, Sparse]:
+    """The teacher's best tokens for start and end of each answer, as the student counts them.
+
+    Its probabilities are over the passage and the token for no answer alone. Raises InputError where teacher and
+    student part a passage into other tokens, or the teacher does not read it whole.
+    """
+    found = [np.zeros((len(questions), settings.best), dtype=kind) for kind in (np.int64, np.float32) for _ in SIDES]
+    if not questions:
+        return Sparse(found[0], found[2]), Sparse(found[1], found[3])
+    windows, done = cut(reader, questions, passages, settings), 0
+    _check(windows, passages, places)
+    with torch.inference_mode():
+        for rows in windows.tokens.blocks(BUDGETS.get(reader.device.type, SMALL_BUDGET)):
+            for side, logits in enumerate(span_logits(reader, windows, rows)):
+                own = _own(logits.softmax(dim=1), windows, rows)
+                found[side][rows], found[2 + side][rows] = sparsify(own, settings.best, settings.renormalise)
+            done += len(rows)
+            progress("read", done / len(windows))
+    return Sparse(found[0], found[2]), Sparse(found[1], found[3])
+
+
+def _own(mass: Tensor, windows: Windows, rows: np.ndarray) -> Tensor:
+    """The probabilities (n, 1 + t) of no answer and of the passage's tokens."""
+    spans = [windows.passages[row] for row in rows]
+    parts = [
+        torch.cat([of[[int(windows.nowhere[row])]], of[first:after]])
+        for of, row, (first, after) in zip(mass, rows, spans, strict=True)
+    ]
+    return torch.nn.utils.rnn.pad_sequence(parts, batch_first=True)
+
+
+def _check(windows: Windows, passages: Sequence[str], places: Places) -> None:
+    if len(windows) != len(passages):
+        raise InputError(
+            "the teacher cannot read a passage and a question at once: lower student.passage_length, or name a teacher "
+            "that reads longer texts"
+        )
+    known: dict[str, list[tuple[int, int]]] = {}
+    for row, passage in enumerate(passages):
+        if passage not in known:
+            known[passage] = places(passage)
+        first, after = windows.passages[row]
+        if [tuple(place) for place in windows.offsets[row][first:after]] != known[passage]:
+            raise InputError(
+                f"teacher and student part a passage into other tokens ({passage[:60]!r}): name two backbones with the "
+                "same tokenizer"
+            )
+
+
+def most_likely(start: Sparse, end: Sparse, most: int) -> list[tuple[int, int] | None]:
+    """First and last token of each question's likeliest answer in the passage; nothing where there is none."""
+    found: list[tuple[int, int] | None] = []
+    for row in range(len(start.at)):
+        spans = [
+            (float(p * q), int(i), int(j))
+            for i, p in zip(start.at[row], start.mass[row], strict=True)
+            for j, q in zip(end.at[row], end.mass[row], strict=True)
+            if 0 < i <= j < i + most and p * q > 0
+        ]
+        found.append(max(spans)[1:] if spans else None)
+    return found
+
+
+def asked_again(
+    questions: Sequence[Question], passages: Sequence[str], labels: tuple[Sparse, Sparse], places: Places, most: int
+) -> list[tuple[Question, int, int]]:
+    """Questions with the characters of the teacher's answer; those without an answer are left out."""
+    found = []
+    for one, span in zip(questions, most_likely(*labels, most), strict=True):
+        if span is not None:
+            where = places(passages[one.passage])
+            found.append((one, where[span[0] - 1][0], where[span[1] - 1][1]))
+    return found

@@ -1,0 +1,314 @@
+"""QuIP as a whole, on made-up passages: every stage, every variant, every use; what goes on after it was stopped."""
+
+import gzip
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from db.domain import InputError
+from learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
+from learner.backbones.span_biencoder import SpanBiencoder, answer_apart, load_biencoder, passage_vectors
+from learner.backbones.token_encoder import load_token_encoder
+from learner.catalog.quip import Paraphrases, QuipConfig, Student
+from learner.encoder import load_encoder
+from learner.pipelines.pipeline import RESULTS, Run, begin, pipeline_named, read_artifacts, run_pipeline, run_stage
+from learner.pipelines.quip.asked import read_questions
+from learner.pipelines.quip.noise import noisy, pseudo_questions
+from learner.pipelines.quip.paraphrases import Pairs, few_of_each, layer_scores, tuned_f1
+from learner.pipelines.quip.questions import parsed, read_written, written
+from learner.pipelines.quip.sentiment import product_scores, rationales
+from learner.pipelines.quip.tagging import question_rows
+from learner.pipelines.quip.teacher import most_likely
+from learner.pipelines.spec import make_spec
+from tests.tiny_backbones import tiny_backbone
+
+NAME = "quip"
+PLACES = ("Rome", "Paris", "Berlin", "Vienna", "Madrid", "Oslo")
+PASSAGES = [
+    f"The fair of {place} begins in May 19{i}2. It costs 1{i} dollars and is good." for i, place in enumerate(PLACES)
+]
+ASKED = [(f"where is the fair of 19{i}2 ?", place, PASSAGES[i]) for i, place in enumerate(PLACES)]
+ASKED += [(f"what does {place} cost ?", f"1{i} dollars", PASSAGES[i]) for i, place in enumerate(PLACES)]
+OPINIONS = [("so good and fair", 1), ("it costs dollars", 0), ("good it is", 1), ("in May it costs", 0)] * 2
+STUDENT = {"passage_length": 40, "question_length": 12, "window_step": 30, "batch_size": 3, "epochs": 1}
+WRITER = {"steps": 60, "batch_size": 6, "each": 2, "learning_rate": 1e-2, "decoder_layers": 1, "decoder_rate": 1,
+          "source_length": 64, "target_length": 10}  # fmt: skip
+PROMPTS = ["Why is it good? | Why is it bad?", "What is good? | What is bad?"]
+VARIANTS = ["no question generation", "teacher", "no teacher", "cross-encoder student", "unsupervised questions",
+            "concatenated passages", "hard labels"]  # fmt: skip
+
+
+def table(path: Path, columns: str, rows: list[tuple[Any, ...]]) -> None:
+    path.write_text("\n".join(["\t".join(columns.split(",")), *("\t".join(map(str, row)) for row in rows)]))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("quip")
+    words = ["who what when how many is a an the object entity location person why movie bad product | ? BLANK"]
+    tiny_backbone(folder, "bert", [*PASSAGES, *(q for q, *_ in ASKED), *words])
+    table(folder / "passages.tsv", "id,text", [(f"p{i}", text) for i, text in enumerate(PASSAGES)])
+    table(folder / "asked.tsv", "x,answer,passage", ASKED)
+    pairs = [(PASSAGES[i], PASSAGES[j], int(i == j)) for i in range(6) for j in (i, (i + 1) % 6)]
+    table(folder / "pairs.tsv", "dataset,split,x,y,label",
+          [("MRPC", part, *pair) for part in ("train", "test") for pair in pairs])  # fmt: skip
+    sentences = [(f"The fair of {place} begins", "O O O B-LOC O") for place in PLACES]
+    table(folder / "tagged.tsv", "dataset,split,tokens,tags",
+          [("CoNLL", part, *row) for part in ("train", "test") for row in sentences])  # fmt: skip
+    table(folder / "opinions.tsv", "dataset,text,label", [("SST-2", *row) for row in OPINIONS])
+    return folder
+
+
+def wanted(data: Path, inputs: dict[str, str], **config: Any) -> dict[str, Any]:
+    backbone = {"backbone": str(data / "bert")}
+    return {
+        "inputs": {"passages": "passages.tsv"} | inputs,
+        "shard": 4,
+        "generator": backbone | WRITER,
+        "teacher": backbone | {"steps": 2, "batch_size": 4, "max_length": 64, "question_length": 12, "stride": 8},
+        "student": backbone | STUDENT,
+        "paraphrases": {"layer": 1, "shots": 3, "seeds": [1, 2], "epochs": 1},
+        "entities": {"shots": 2, "seeds": [0], "epochs": 1},
+        "sentiment": {"prompts": PROMPTS, "words": ["the"]},
+    } | config  # fmt: skip
+
+
+def run_of(data: Path, out: Path, inputs: dict[str, str], **config: Any) -> Run:
+    return begin(NAME, out, *make_spec(NAME, wanted(data, inputs, **config), data / "x.toml"))
+
+
+ALL = {"questions": "asked.tsv", "reading": "asked.tsv", "paraphrases": "pairs.tsv", "entities": "tagged.tsv",
+       "sentiment": "opinions.tsv"}  # fmt: skip
+
+
+def rows(run: Run, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((run.of(RESULTS) / "tables" / f"{name}.json").read_text())["rows"]
+    return found
+
+
+def test_all_variants_and_all_uses(data: Path, tmp_path: Path) -> None:
+    run = run_of(data, tmp_path / "out", ALL, variants=VARIANTS)
+    said: list[float] = []
+    run_pipeline(NAME, run, lambda words, done: said.append(done))
+    assert said == sorted(said) and said[-1] <= 1
+    models = {"QuIP", *VARIANTS}
+    assert {row["model"] for row in rows(run, "table1")} == models
+    ranked = rows(run, "table2")
+    assert {row["model"] for row in ranked} == models | {"encoder before"}
+    assert all(row["low"] <= row["auroc"] <= row["high"] for row in ranked)
+    assert all(row["frozen_seeds"] == row["fine-tuned_seeds"] == 2 for row in rows(run, "table3"))
+    by_questions = {row["model"] for row in rows(run, "table4") if row["question"] is not None}
+    assert by_questions == models - {"teacher", "cross-encoder student"}
+    opinions = rows(run, "table5")
+    assert {(row["model"], row["use"]) for row in opinions if row["model"] == "encoder before"} == {
+        ("encoder before", "answers"), ("encoder before", "mean vectors")}  # fmt: skip
+    assert all(row["prompts"] == 2 and row["texts"] == 8 for row in opinions)
+    assert {row["model"] for row in rows(run, "table8")} == {"QuIP", "concatenated passages", "hard labels"}
+    counts = {row["what"]: row["n"] for row in rows(run, "counts")}
+    assert counts["passages"] == 6 and counts["questions that generator and teacher learned from"] == 12
+    assert counts["questions"] + counts["texts that hold no answer with a question"] == 12
+    report = (run.of(RESULTS) / "report.md").read_text()
+    assert "days for the paper's 80,000,000" in report and "0.917" in report
+    assert (run.of(RESULTS) / "figures" / "layers.png").is_file()
+    made = {one["kind"]: run.folder / one["path"] for one in read_artifacts(run.of(RESULTS))}
+    assert set(made) == {"biencoder", "reader"}
+    assert load_encoder(str(made["biencoder"]), "cpu").encode(PASSAGES).shape == (6, 32)
+
+
+def test_passages_alone_are_enough(data: Path, tmp_path: Path) -> None:
+    run = run_of(data, tmp_path / "out", {}, variants=["unsupervised questions"])
+    run_pipeline(NAME, run)
+    questions = [one for shard in read_written(run.of("questions")) for one in shard]
+    assert len(questions) == 12 and all(PASSAGES[one.passage][one.start :].startswith(one.answer) for one in questions)
+    assert [one["kind"] for one in read_artifacts(run.of(RESULTS))] == ["biencoder"]
+
+
+def test_a_stopped_stage_goes_on_with_the_next_shard(data: Path, tmp_path: Path) -> None:
+    run = run_of(data, tmp_path / "out", {}, shard=2)
+    stages = {stage.name: stage for stage in pipeline_named(NAME).stages}
+    for name in ("texts", "generator"):
+        run_stage(run, stages[name])
+
+    def stop(words: str, done: float) -> None:
+        if done > 0.6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_stage(run, stages["questions"], stop)
+    left = {path.name: path.stat().st_mtime_ns for path in (run.folder / ".questions").glob("0*.json")}
+    assert set(left) == {"00000.json", "00001.json"} and not run.has("questions")
+    run_stage(run, stages["questions"])
+    now = {path.name: path.stat().st_mtime_ns for path in run.of("questions").glob("0*.json")}
+    assert {name: now[name] for name in left} == left and set(now) == {*left, "00002.json"}
+
+
+def test_what_cannot_be_run_is_said(data: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"'no teacher' needs questions with answers: name inputs\.questions"):
+        run_of(data, tmp_path / "a", {}, variants=["no teacher"])
+    with pytest.raises(InputError, match="no such column; the file has 'id', 'text'"):
+        run_of(data, tmp_path / "b", {"paraphrases": "passages.tsv"})
+    with pytest.raises(InputError, match="the teacher would not read a passage whole"):
+        run_of(data, tmp_path / "c", {}, student=STUDENT | {"passage_length": 60})
+    with pytest.raises(InputError, match="is no pair of questions"):
+        run_of(data, tmp_path / "d", {}, sentiment={"prompts": ["Why?"]})
+    run = run_of(data, tmp_path / "e", ALL, student={"backbone": str(data / "bert"), **STUDENT, "passage_length": 38})
+    assert run.config.student.passage_length == 38
+
+
+SETTINGS = Student(**STUDENT | {"epochs": 60, "learning_rate": 5e-3, "weight_decay": 0})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def learned(data: Path) -> SpanBiencoder:
+    """A bi-encoder that knows where the places stand, and what they cost."""
+    biencoder = load_biencoder(str(data / "bert"), device="cpu")
+    start, end = [], []
+    for _, answer, passage in ASKED:
+        places = biencoder.tokenizer(passage, return_offsets_mapping=True)["offset_mapping"]
+        first = passage.index(answer)
+        start.append([i for i, (a, b) in enumerate(places) if a == first and b > a])
+        end.append([i for i, (a, b) in enumerate(places) if b == first + len(answer) and b > a])
+    one = np.ones((len(ASKED), 1), dtype=np.float32)
+    of = np.array([PASSAGES.index(passage) for *_, passage in ASKED])
+    asked = AskedPassages(
+        PASSAGES, [q for q, *_ in ASKED], of, Sparse(np.array(start), one), Sparse(np.array(end), one)
+    )
+    train_biencoder(biencoder, asked, SETTINGS)
+    return biencoder
+
+
+def test_a_bi_encoder_learns_and_its_folder_answers_alike(learned: SpanBiencoder, tmp_path: Path) -> None:
+    found = [answer_apart(learned, [q], passage, SETTINGS)[0] for q, _, passage in ASKED]
+    right = [one.text == answer and passage[one.start :].startswith(answer)
+             for one, (_, answer, passage) in zip(found, ASKED, strict=True)]  # fmt: skip
+    assert sum(right) >= 10
+    learned.save(tmp_path)
+    again = load_biencoder(str(tmp_path), device="cpu")
+    both = answer_apart(again, [q for q, *_ in ASKED[::6]], PASSAGES[0], SETTINGS)
+    assert [one.text for one in both] == [found[0].text, found[6].text]
+    assert both[0].score == pytest.approx(found[0].score, abs=1e-4)
+    assert answer_apart(again, ["where ?"], "", SETTINGS)[0].text == ""
+
+
+def test_a_long_passage_is_read_in_windows(learned: SpanBiencoder) -> None:
+    long = " ".join(PASSAGES)
+    vectors, places = passage_vectors(learned, long, SETTINGS)
+    assert len(vectors) == len(places) > 2 * SETTINGS.passage_length
+    assert [long[a:b] for a, b in places] == [w for text in PASSAGES for w in text.replace(".", " .").split()]
+    found = answer_apart(learned, [ASKED[-1][0]], long, SETTINGS)[0]
+    assert found.score <= 0 and long[found.start :].startswith(found.text)
+
+
+def test_a_text_alone_scores_as_it_does_among_others(learned: SpanBiencoder) -> None:
+    asked = learned.asked_many(["why is it good ?", "why is it bad ?"], 12)
+    texts = [text for text, _ in OPINIONS] + PASSAGES
+    together = product_scores(learned.encoder, asked, texts)
+    alone = np.concatenate([product_scores(learned.encoder, asked, [text]) for text in texts])
+    np.testing.assert_allclose(together, alone, atol=1e-4)
+    pairs = Pairs(texts, texts[::-1], np.zeros(len(texts), dtype=np.int64))
+    scores, pooled = layer_scores(learned.encoder, pairs)
+    one = [layer_scores(learned.encoder, pairs.take(np.array([i]))) for i in range(len(pairs))]
+    np.testing.assert_allclose(scores, np.concatenate([found for found, _ in one]), atol=1e-5)
+    np.testing.assert_allclose(pooled, np.concatenate([found for _, found in one]), atol=1e-5)
+    np.testing.assert_allclose(scores, scores[::-1], atol=1e-5)  # the pairs are each other's swaps
+
+
+def test_reasons_are_words_of_the_text(learned: SpanBiencoder) -> None:
+    texts = [text for text, _ in OPINIONS]
+    found = rationales(learned, ["why is it good ?"] * len(texts), texts, 2, SETTINGS)
+    assert all(one and one in text and len(one.split()) <= 2 for one, text in zip(found, texts, strict=True))
+
+
+def test_a_last_layer_of_questions(learned: SpanBiencoder) -> None:
+    found = question_rows(learned, ["O", "B-LOC", "I-LOC", "B-x"], {"O": "Who is good ?", "LOC": "where"})
+    assert found.shape == (4, 32) and torch.equal(found[1], found[2]) and not torch.allclose(found[0], found[3])
+    torch.testing.assert_close(found.norm(dim=1), torch.ones(4))
+
+
+def test_the_files_of_questions(tmp_path: Path) -> None:
+    answers = [{"text": "cat", "answer_start": 9}, {"text": "A cat", "answer_start": 7}]
+    paragraph = {"context": "A dog. A cat.", "qas": [{"question": "Who? ", "answers": answers}]}
+    squad = {"data": [{"paragraphs": [paragraph]}]}
+    (tmp_path / "s.json").write_text(json.dumps(squad))
+    one = read_questions(tmp_path / "s.json")[0]
+    assert (one.question, one.answers, one.start) == ("Who?", ("cat", "A cat"), 9)
+    detected = [{"text": "cat", "char_spans": [[9, 11]]}]
+    asked = [{"question": "Who?", "answers": ["Cat"], "qid": "1", "detected_answers": detected}]
+    row = {"context": "A dog. A cat.", "qas": asked}
+    with gzip.open(tmp_path / "m.jsonl.gz", "wt") as file:
+        file.write(json.dumps({"header": {"dataset": "X"}}) + "\n" + json.dumps(row))
+    one = read_questions(tmp_path / "m.jsonl.gz")[0]
+    assert (one.answers, one.start) == (("cat", "Cat"), 9)
+    (tmp_path / "bad.jsonl").write_text('{"text": 1}')
+    with pytest.raises(InputError, match=r"bad.jsonl: this is not MRQA's JSON Lines \(KeyError\('qas'\)\)"):
+        read_questions(tmp_path / "bad.jsonl")
+    (tmp_path / "none.json").write_text('{"data": []}')
+    with pytest.raises(InputError, match="there is no question in it"):
+        read_questions(tmp_path / "none.json")
+
+
+def test_what_a_generator_writes_is_answer_separator_question() -> None:
+    assert parsed(written("a | b", "who?")) == ("a", "b | who?")
+    assert parsed(written("Paris", "where?")) == ("Paris", "where?")
+    assert [parsed(text) for text in ("Paris", "| who?", "Paris |", "")] == [None] * 4
+
+
+def test_noise_cuts_the_answer_out() -> None:
+    rng = np.random.default_rng(0)
+    found = pseudo_questions(PASSAGES[0], 3, rng)
+    assert {one.answer for one in found} <= {"Rome", "May 1902", "10 dollars"} and len(found) == 3
+    assert all(one.answer not in one.question and one.question.endswith("?") for one in found)
+    words = [str(i) for i in range(2000)]
+    kept = [(at, int(word)) for at, word in enumerate(noisy(words, rng)) if word != "BLANK"]
+    assert 0.66 < len(kept) / 2000 < 0.78  # 0.9 are not dropped, 0.8 of them not blanked
+    assert all(b - a > -3 for (_, a), (_, b) in pairwise(kept))
+    assert pseudo_questions("", 3, rng) == []
+
+
+def test_the_teachers_likeliest_answer() -> None:
+    start = Sparse(np.array([[0, 3, 2], [0, 1, 2]]), np.array([[0.6, 0.3, 0.1], [1, 0, 0]], dtype=np.float32))
+    end = Sparse(np.array([[2, 0, 5], [0, 1, 2]]), np.array([[0.5, 0.3, 0.2], [1, 0, 0]], dtype=np.float32))
+    assert most_likely(start, end, 17) == [(3, 5), None]
+    assert most_likely(start, end, 1) == [(2, 2), None]
+
+
+def test_the_defaults_are_the_papers() -> None:
+    config = QuipConfig()
+    assert (config.generator.top_p, config.generator.each, config.teacher.best) == (0.6, 10, 8)
+    assert (config.student.passage_length, config.student.window_step, config.student.question_length) == (456, 328, 50)
+    assert config.student.longest_answer == 17 and not config.teacher.renormalise
+    assert config.paraphrases.seeds == [13, 21, 42, 87, 100] and config.entities.epochs == 200
+    assert load_token_encoder("all-MiniLM-L6-v2", "cpu").layers == 6
+
+
+def test_no_split_learns_from_another(data: Path) -> None:
+    def figures(seeds: list[int]) -> dict[int, float]:
+        settings = Paraphrases(shots=3, seeds=seeds, epochs=3, learning_rate=1e-2, layer=1)
+        few = {seed: pairs.take(few_of_each(pairs.labels, settings.shots, seed)) for seed in seeds}
+        return {seed: tuned_f1(str(data / "bert"), few[seed], pairs, settings, seed) for seed in seeds}
+
+    texts = [text for text, _ in OPINIONS] + PASSAGES
+    pairs = Pairs(texts, texts[3:] + texts[:3], np.arange(len(texts)) % 2)
+    whole = figures([1, 2, 3])
+    assert whole[3] == figures([3])[3] and whole[2] == figures([2])[2]
+
+
+def test_a_scaled_logit_learns_as_a_faster_layer() -> None:
+    """Under Adam: after some steps s times the weight is the weight that learned s times as fast."""
+    x, labels, scale, rate = torch.tensor([[0.3], [-0.2], [-0.5]]), torch.tensor([1.0, 0.0, 0.0]), 1e3, 1e-5
+    found = []
+    for times, learning_rate in ((scale, rate), (1.0, rate * scale)):
+        weight = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
+        optimizer = torch.optim.Adam([weight], learning_rate, betas=(0.9, 0.98), eps=1e-6)
+        for _ in range(4):
+            optimizer.zero_grad()
+            logits = times * (x.double() @ weight)[:, 0]
+            torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.double()).backward()
+            optimizer.step()
+        found.append(times * float(weight.detach()))
+    assert found[0] == pytest.approx(found[1], rel=1e-3) and abs(found[0]) > rate

@@ -1,0 +1,82 @@
+"""QuIP on a project: what it begins with, that its form can be drawn, and that its encoder is a project's."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+from sqlalchemy import Engine
+
+from annotate import jobs, pipelines
+from db.domain import InputError
+from db.engine import reading
+from learner.catalog.quip import QuipConfig
+from learner.encoder import load_encoder
+from learner.jobs.pipeline_data import Begun, write_data
+from learner.pipelines.pipeline import RESULTS, begin, read_artifacts, run_pipeline
+from learner.pipelines.spec import make_spec
+from tests.conftest import ROOT
+from tests.factories import make_project
+from tests.pages import open_page
+from tests.test_quip import NAME, PASSAGES, STUDENT
+from tests.tiny_backbones import tiny_backbone
+
+
+@pytest.fixture
+def project(engine: Engine, home: Path) -> int:
+    return make_project(engine, PASSAGES, evaluation=2)
+
+
+def begun(engine: Engine, project_id: int, folder: Path, **chosen: Any) -> Begun:
+    with reading(engine) as session:
+        return write_data(session, project_id, NAME, chosen, 0, folder / "data")
+
+
+def test_a_projects_training_texts_are_the_passages(engine: Engine, project: int, tmp_path: Path) -> None:
+    found = begun(engine, project, tmp_path)
+    assert found.files["passages"] is not None
+    rows = pyarrow.parquet.read_table(found.files["passages"]).to_pylist()
+    assert [row["text"] for row in rows] == PASSAGES[:4] and "questions" not in found.files
+    assert found.words == "4 texts; questions are their sentences, made noisy."
+    asked = begun(engine, project, tmp_path, questions="/data/squad.json")
+    assert asked.files["questions"] == "/data/squad.json" and asked.words.endswith("learned from squad.json.")
+    with pytest.raises(InputError, match="no training texts in its second list"):
+        begun(engine, project, tmp_path, texts="second list")
+
+
+def test_a_run_on_a_project_makes_an_encoder_for_projects(engine: Engine, project: int, tmp_path: Path) -> None:
+    backbone = str(tiny_backbone(tmp_path, "bert", PASSAGES))
+    config = {
+        "student": {"backbone": backbone, **STUDENT},
+        "teacher": {"question_length": 12},
+        "generator": {"each": 2},
+    }
+    files = begun(engine, project, tmp_path).files
+    run = begin(NAME, tmp_path / "out", *make_spec(NAME, {"inputs": files, **config}, tmp_path / "x.toml"))
+    run_pipeline(NAME, run)
+    (made,) = read_artifacts(run.of(RESULTS))
+    assert made["kind"] == "biencoder" and made["about"] == {"questions": 8, "passages": 4}
+    assert load_encoder(str(run.folder / made["path"]), "cpu").encode(PASSAGES).shape == (6, 32)
+    assert json.loads((run.of("questions") / "speed.json").read_text())["done"] == 8
+
+
+def test_the_form_asks_for_a_run(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+
+    def request(engine: Engine, project_id: int, *what: Any) -> str:
+        asked.append(what)
+        return "run-1"
+
+    monkeypatch.setattr(jobs, "request_pipeline", request)
+    assert pipelines.hindrance(engine, project, NAME) == ""
+    page = open_page(ROOT / "annotate" / "pages" / "pipelines.py")
+    key = f"run_{project}_{NAME}"
+    page.get_by_key(f"{key}_passages").set_value(50)
+    page.get_by_key(f"{key}_student_epochs").set_value(1)
+    page.button(key=f"{key}_start").click().run()
+    assert not page.exception
+    ((name, config, chosen),) = asked
+    expected = QuipConfig(passages=50).model_dump()
+    expected["student"]["epochs"] = 1
+    assert (name, config, chosen) == (NAME, expected, {"texts": "both", "questions": None})
