@@ -16,7 +16,7 @@ from learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE
 COST = "A run occupies its worker until it is done: start a second worker to go on labelling meanwhile."
 
 
-def pipeline_card(project_id: int, name: str, opened: bool) -> None:
+def pipeline_card(project_id: int, name: str) -> None:
     """Nothing; draws what the pipeline is, and below it its form, or why it cannot run on the project."""
     entry = PIPELINES[name]
     with st.container(border=True, key=f"pipeline_{name}"):
@@ -26,7 +26,7 @@ def pipeline_card(project_id: int, name: str, opened: bool) -> None:
         if reason := pipelines.hindrance(engine(), project_id, name):
             st.info(reason, icon=":material/info:")
             return
-        with st.expander("New run", icon=":material/play_circle:", expanded=opened):
+        with st.expander("New run", icon=":material/play_circle:"):
             _form(project_id, name, entry)
 
 

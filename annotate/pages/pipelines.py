@@ -20,10 +20,10 @@ def main() -> None:
         st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
         return
     found = list_runs(engine(), project.id)
-    for name in PIPELINES:
-        pipeline_card(project.id, name, opened=not found)
     at_work = [run.id for run in found if run.job.state in OPEN]
     st.fragment(_watch, run_every=EVERY if at_work else None)(project.id, at_work)
+    for name in PIPELINES:
+        pipeline_card(project.id, name)
     ended = [run for run in found if run.job.state not in OPEN]
     if ended:
         shown = _chosen(ended)
