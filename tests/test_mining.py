@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from db.domain import InputError
+from db.domain import Cancelled, InputError
 from learner.catalog.mining import MiningConfig
 from learner.cli import app
 from learner.pipelines.mining.inputs import texts_of
@@ -103,6 +103,25 @@ def test_two_lists_with_known_pairs(make: Make) -> None:
     )
     report = (run.of(RESULTS) / "report.md").read_text()
     assert "Precision of the mined pairs" in report and (run.of(RESULTS) / "figures" / "precision.png").is_file()
+
+
+def test_figures_downstream_go_on_where_they_stopped(make: Make) -> None:
+    run = make({"corpus_y": "y.csv", "test_pairs": "test.csv"}, downstream={"amounts": [2], "steps": 2, "seeds": 1})
+    begun: list[str] = []
+
+    def stop(words: str, done: float) -> None:
+        if words.startswith("downstream") and words not in begun:
+            begun.append(words)
+        if "full + 2" in words:
+            raise Cancelled("stopped")
+
+    with pytest.raises(Cancelled):
+        run_pipeline(NAME, run, stop)
+    assert any("seed only" in words for words in begun) and any("writing" in words for words in begun)
+    again: list[str] = []
+    run_pipeline(NAME, run, lambda words, done: again.append(words))
+    assert not [words for words in again if "seed only" in words or "bi-encoder" in words or "writing" in words]
+    assert [row["method"] for row in rows(run, "downstream")] == ["seed only", "bi-encoder", "full", "generated"]
 
 
 def rows(run: Run, name: str) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ PIPELINE = Pipeline(
         Stage("candidates", 0.02, propose_pairs),
         Stage("kept", 0.01, sift_pairs),
         Stage("mined", 0.2, rank_again),
-        Stage("downstream", 0.4, measure_downstream),
+        Stage("downstream", 0.4, measure_downstream, goes_on=True),
         Stage(RESULTS, 0.01, write_results),
     ],
 )

@@ -5,7 +5,7 @@ Source: paper 000, section 5 and 6. `seed only` learns from the seed pairs; `bi-
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -21,9 +21,9 @@ from learner.pipelines.mining.generated import write_texts
 from learner.pipelines.mining.inputs import READING, SUMMARIES, Texts, texts_of
 from learner.pipelines.mining.margin import Candidates
 from learner.pipelines.mining.propose import PAIRS
-from learner.pipelines.pipeline import Run
+from learner.pipelines.pipeline import Run, finish
 
-FIGURES = "figures.jsonl"
+FIGURES, ROWS, WRITTEN = "figures.jsonl", "rows", "written"
 
 
 class Task(Protocol):
@@ -35,20 +35,21 @@ class Task(Protocol):
 
 
 def measure_downstream(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds one row for each method, amount and seed, if any are asked for."""
-    texts, path = texts_of(run), folder / FIGURES
-    path.touch()
-    if not texts.test or not run.config.downstream.amounts:
-        return
-    task, seeds = _task(run, texts), run.config.downstream.seeds
-    for seed in range(seeds):
+    """Nothing; the folder holds one row for each method, amount and seed, if any are asked for.
 
-        def part(stage: str, done: float, seed: int = seed) -> None:
-            progress(f"seed {seed + 1} of {seeds}, {stage}", (seed + done) / seeds)
+    Each row is a file of its own until all are there: a run that was stopped goes on with the next one.
+    """
+    texts, seeds = texts_of(run), run.config.downstream.seeds
+    if texts.test and run.config.downstream.amounts:
+        task = _task(run, texts)
+        for seed in range(seeds):
 
-        for row in _rows(run, texts, task, seed, part):
-            with path.open("a") as file:
-                file.write(json.dumps(row) + "\n")
+            def part(stage: str, done: float, seed: int = seed) -> None:
+                progress(f"seed {seed + 1} of {seeds}, {stage}", (seed + done) / seeds)
+
+            _measure(run, texts, task, seed, folder / ROWS / str(seed), part)
+    rows = [path.read_text() for seed in range(seeds) for path in sorted((folder / ROWS / str(seed)).glob("*.json"))]
+    (folder / FIGURES).write_text("".join(f"{row}\n" for row in rows))
 
 
 def _task(run: Run, texts: Texts) -> Task:
@@ -56,8 +57,11 @@ def _task(run: Run, texts: Texts) -> Task:
     return kinds.get(run.config.task, Retrieval)(run.config, texts)
 
 
-def _rows(run: Run, texts: Texts, task: Task, seed: int, progress: Progress) -> Iterator[dict[str, str | float]]:
-    """The figures of every method and amount with this seed; an amount that a method does not have is left out."""
+def _measure(run: Run, texts: Texts, task: Task, seed: int, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds the figures of every method and amount with this seed.
+
+    An amount that a method does not have is left out.
+    """
     sources = _sources(run, texts, seed)
     wanted = sorted({amount for amount in run.config.downstream.amounts if amount > 0})
     steps = 2 + len(wanted) * (1 + len(sources))
@@ -67,12 +71,27 @@ def _rows(run: Run, texts: Texts, task: Task, seed: int, progress: Progress) -> 
 
     best = sources.get(FULL, sources[BIENCODER]).rows
     if run.config.downstream.generated and wanted and len(best):
-        sources[GENERATED] = write_texts(run.config, texts, best[: wanted[-1]], seed, part(0, "writing"))
+        sources[GENERATED] = _generated(run, texts, best[: wanted[-1]], seed, folder / WRITTEN, part(0, "writing"))
     lessons = [Added(SEED_ONLY, texts, np.empty((0, 2), dtype=np.int64))]
     lessons += [added.first(n) for n in wanted for added in sources.values() if n <= len(added)]
     for at, added in enumerate(lessons, 1):
-        figures = task.figures(added, seed, part(at, f"{added.method} + {len(added):,}"))
-        yield {"method": added.method, "amount": len(added), "seed": seed, **figures}
+
+        def write(path: Path, at: int = at, added: Added = added) -> None:
+            figures = task.figures(added, seed, part(at, f"{added.method} + {len(added):,}"))
+            path.write_text(json.dumps({"method": added.method, "amount": len(added), "seed": seed, **figures}))
+
+        finish(folder / f"{at:04d}.json", write)
+
+
+def _generated(run: Run, texts: Texts, rows: np.ndarray, seed: int, path: Path, progress: Progress) -> Added:
+    """The pairs with one text of each written anew; written once, and kept in the file."""
+
+    def write(aside: Path) -> None:
+        added = write_texts(run.config, texts, rows, seed, progress)
+        aside.write_text(json.dumps([added.rows.tolist(), added.written], ensure_ascii=False))
+
+    kept, written = json.loads(finish(path, write).read_text())
+    return Added(GENERATED, texts, np.array(kept, dtype=np.int64).reshape(-1, 2), tuple(written))
 
 
 def _sources(run: Run, texts: Texts, seed: int) -> dict[str, Added]:
