@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModel
 
@@ -20,7 +21,7 @@ from learner.backbones.token_encoder import TokenEncoder
 from learner.catalog.quip import Student
 from learner.device import default_device, seeded
 
-HEADS = "heads.pt"
+HEADS = "heads.safetensors"
 SPECIAL = 2  # tokens around a text
 
 
@@ -54,7 +55,8 @@ class SpanBiencoder:
         """Nothing; `load_biencoder(folder)` loads what is there, and `AutoModel` its encoder."""
         self.network.encoder.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
-        torch.save({"start": self.network.start.state_dict(), "end": self.network.end.state_dict()}, folder / HEADS)
+        heads = nn.ModuleDict({"start": self.network.start, "end": self.network.end})
+        save_file(heads.state_dict(), folder / HEADS)
 
     def asked(self, questions: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
         """The vectors (n, d) for first and last tokens of these questions' answers; keeps gradients."""
@@ -82,8 +84,7 @@ def load_biencoder(name: str, seed: int = 0, device: str | None = None) -> SpanB
         network = Network(AutoModel.from_pretrained(source, dtype=torch.float32))
         heads = Path(source) / HEADS
         if heads.is_file():
-            for part, weights in torch.load(heads, map_location="cpu", weights_only=True).items():
-                getattr(network, part).load_state_dict(weights)
+            nn.ModuleDict({"start": network.start, "end": network.end}).load_state_dict(load_file(heads))
         return SpanBiencoder(network.to(target).eval(), load_tokenizer(source))
 
 
