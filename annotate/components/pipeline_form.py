@@ -55,4 +55,5 @@ def _start(project_id: int, name: str, config: dict[str, Any], chosen: dict[str,
     except InputError as problem:
         st.error(literal(str(problem)), icon=":material/error:")
     else:
+        st.toast(f"{literal(PIPELINES[name].title)} is asked for: see the top of the page.", icon=":material/check:")
         st.rerun()
