@@ -45,7 +45,7 @@ def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None
                for name, value in _printed_gains().items()]  # fmt: skip
     words = "; ".join(f"{row['line']} {row['improvement']:+.1%} at {row['depth']:,}" for row in rows)
     drawn = [{name: row[name] for name in ("line", "depth", "improvement", "low", "high")} for row in rows] + printed
-    chart = _chart(drawn, "depth", "improvement", "Candidates (K)", "Relative improvement of MRR@10", logarithmic=True)
+    chart = _chart(drawn, "depth", "improvement", "Candidates (K)", "Improvement", logarithmic=True)
     report.figure("figure2", "Figure 2: improvement by depth", drawn, [(f"Improvement by depth: {words}.", chart)])
 
 
@@ -85,7 +85,7 @@ def write_rates(report: Report, run: Run, test: Measured) -> None:
                 "high": None, "best": one.dev} for one in TABLE1 if one.backbone != "T5-3B"]  # fmt: skip
     lines = list(dict.fromkeys(row["line"] for row in (*rows, *crosses)))  # both panels have one legend
     chart = _chart(rows, "rate", "mean", "Mixing rate (η)", measure, crosses="best", lines=lines)
-    title = "Paper: MRR@10 on Dev, best of ten"
+    title = "Paper: best seed"
     beside = _chart(crosses, "rate", "best", "Mixing rate (η)", title, lines=lines)
     report.figure(
         "figure3", f"Figure 3: {measure} by mixing rate", [*rows, *crosses],
