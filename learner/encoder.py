@@ -40,13 +40,16 @@ def bundled_minilm() -> Path:
     return folder
 
 
+def require_folder(name: str) -> None:
+    """Nothing. Raises InputError where the name is a path, and there is no such folder."""
+    if name.startswith(("/", ".", "~")) and not Path(name).expanduser().is_dir():
+        raise InputError(f"there is no folder {name}: name a model's folder, or a model of the hub")
+
+
 def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Encoder":
     """The encoder of that hub name or folder, in evaluation mode. Raises InputError when it cannot be had."""
     source = str(bundled_minilm()) if name == DEFAULT_ENCODER else name
-    if name.startswith(("/", ".", "~")) and not Path(name).expanduser().is_dir():
-        raise InputError(
-            f"there is no folder {name}: name a matcher's or an encoder's folder, or an encoder of the hub"
-        )
+    require_folder(name)
     # The library warns that a plain Hugging Face encoder gets mean pooling: exactly the paper's choice.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:

@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 from transformers import AutoTokenizer
 
 from db.domain import DEFAULT_ENCODER, InputError
-from learner.encoder import bundled_minilm
+from learner.encoder import bundled_minilm, require_folder
 
 ERRORS = (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError)
 
@@ -19,8 +19,7 @@ ERRORS = (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorEr
 def loading(name: str) -> Iterator[str]:
     """The folder or hub name to load from; within it the libraries' errors become an InputError of one line."""
     path = Path(name).expanduser()
-    if name.startswith(("/", ".", "~")) and not path.is_dir():
-        raise InputError(f"there is no folder {name}: name an encoder's folder, or an encoder of the hub")
+    require_folder(name)
     for library in ("sentence_transformers", "transformers"):  # both report that the output layer is new, as it should
         logging.getLogger(library).setLevel(logging.ERROR)
     try:

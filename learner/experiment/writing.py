@@ -134,3 +134,9 @@ def number(value: float | None, count: bool) -> str:
     if value is None:
         return NONE
     return f"{value:,.0f}" if count else f"{value:.3f}"
+
+
+def cell(text: str, longest: int | None = None) -> str:
+    """The text, or so many characters of its beginning, such that a Markdown table holds it."""
+    short = text if longest is None or len(text) <= longest else f"{text[:longest]} …"
+    return " ".join(short.split()).replace("\\", "\\\\").replace("|", "\\|") or NONE

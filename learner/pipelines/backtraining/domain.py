@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -10,19 +9,13 @@ from sklearn.model_selection import cross_val_predict
 
 from db.corpus.cells import bad
 from db.corpus.files import read_rows
+from db.corpus.gold import LABELS
 from db.domain import InputError, Progress
 from learner.catalog.backtraining import BackTrainingConfig
 from learner.encoder import load_encoder
+from learner.pipelines.backtraining.files import Text
 
 FOLDS = 5
-LABELS = {"1": True, "true": True, "0": False, "false": False}
-
-
-class HasText(Protocol):
-    """Something with a text."""
-
-    @property
-    def text(self) -> str: ...
 
 
 def read_labelled(path: Path, column: str) -> tuple[list[str], list[str]]:
@@ -38,7 +31,7 @@ def read_labelled(path: Path, column: str) -> tuple[list[str], list[str]]:
 
 
 def in_domain(
-    questions: Sequence[HasText], path: Path, config: BackTrainingConfig, progress: Progress
+    questions: Sequence[Text], path: Path, config: BackTrainingConfig, progress: Progress
 ) -> tuple[np.ndarray, float]:
     """Which questions are of the domain, (n,) bool, and the classifier's accuracy in cross-validation.
 

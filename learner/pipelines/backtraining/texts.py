@@ -12,6 +12,7 @@ import numpy as np
 
 from db.corpus.corpus import identity
 from db.domain import InputError, Progress
+from learner.encoder import require_folder
 from learner.pipelines.backtraining.domain import in_domain
 from learner.pipelines.backtraining.files import Asked, Text, read_asked, read_texts, require_pairs, require_texts
 from learner.pipelines.pipeline import Run
@@ -94,8 +95,7 @@ def check_inputs(run: Run) -> None:
     """Nothing. Raises InputError where a file lacks a column, or the configuration cannot be followed."""
     inputs, config = run.inputs, run.config
     for backbone in (config.generator.backbone, config.retriever.backbone):
-        if backbone.startswith(("/", ".", "~")) and not Path(backbone).expanduser().is_dir():
-            raise InputError(f"there is no folder {backbone}: name a model's folder, or a model of the hub")
+        require_folder(backbone)
     if "supervised" in config.variants and inputs.supervised_pairs is None:
         raise InputError("variants: supervised needs inputs.supervised_pairs; name the file, or leave it out")
     pairs = ("source_pairs", "dev_pairs", "test_pairs", "supervised_pairs", "source_test")

@@ -9,8 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from db.corpus.files import column_names, read_rows
+from db.corpus.gold import LABELS
 from db.domain import InputError, Progress
 from learner.catalog.mining import MiningConfig
+from learner.encoder import require_folder
 from learner.pipelines.mining.entities import EntityTagger, PatternTagger, spacy_tagger
 from learner.pipelines.mining.filters import SeedPairs
 from learner.pipelines.mining.negatives import Asked
@@ -32,7 +34,6 @@ LEAST_SEEDS = 2
 SEEDS, TEST, GOLD = "seeds.json", "test.json", "gold.npy"
 SEEDS_ASKED, TEST_ASKED = "seeds_asked.json", "test_asked.json"  # the same, where the task is reading comprehension
 READING, SUMMARIES = "reading-comprehension", "summarization"  # tasks beside `pairs`
-LABELS = {"1": True, "true": True, "0": False, "false": False}
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,7 @@ def check_inputs(run: Run) -> None:
     if inputs.corpus_y is None and config.biencoder.towers == 2:
         raise InputError("biencoder.towers: two encoders need two lists, and there is one: choose 1")
     for backbone in (config.biencoder.backbone, config.crossencoder.backbone, config.reader.backbone):
-        if backbone.startswith(("/", ".", "~")) and not Path(backbone).expanduser().is_dir():
-            raise InputError(f"there is no folder {backbone}: name a model's folder, or a model of the hub")
+        require_folder(backbone)
     reading = config.task == READING
     if reading:
         tagger_of(config)

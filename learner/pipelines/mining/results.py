@@ -9,7 +9,8 @@ from scipy.stats import binomtest
 
 from db.domain import Progress
 from learner.catalog.retrieval import RetrieverSettings
-from learner.experiment.writing import grid
+from learner.experiment.writing import cell, grid
+from learner.pipelines.mining.added import BIENCODER
 from learner.pipelines.mining.inputs import SUMMARIES, Texts, texts_of
 from learner.pipelines.mining.margin import Candidates
 from learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors
@@ -19,7 +20,7 @@ from learner.pipelines.mining.sift import COUNTS, CROSSENCODER, MINED
 from learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from learner.pipelines.report import Report, curve
 
-BIENCODER, FULL = "bi-encoder", "cross-encoder"
+CROSS = "cross-encoder"  # the order of `full`
 DEPTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)  # ranks at which precision is told
 BEST = 10  # pairs that stand beside each other
 LONGEST = 160  # characters of a text in a table
@@ -50,7 +51,7 @@ def _orders(run: Run) -> dict[str, np.ndarray]:
     """Positions of the kept pairs as each model ranks them."""
     with np.load(run.of("mined") / "order.npz") as stored:
         order, scored = stored["order"], len(stored["score"]) > 0
-    return {BIENCODER: np.arange(len(order))} | ({FULL: order} if scored else {})
+    return {BIENCODER: np.arange(len(order))} | ({CROSS: order} if scored else {})
 
 
 def _counts(report: Report, run: Run, texts: Texts) -> None:
@@ -106,16 +107,10 @@ def _side_by_side(report: Report, texts: Texts, kept: Candidates, orders: dict[s
             rows.append({"model": model, "rank": rank, "x": x, "y": y})
     if not rows:
         return
-    cells = {(row["model"], row["rank"]): f"{_cell(row['x'])} ↔ {_cell(row['y'])}" for row in rows}
+    cells = {(row["model"], row["rank"]): f"{cell(row['x'], LONGEST)} ↔ {cell(row['y'], LONGEST)}" for row in rows}
     ranks = range(1, rows[-1]["rank"] + 1)
     body = [[f"{rank}", *(cells[model, rank] for model in orders)] for rank in ranks]
     report.table("best", "The best pairs of each model", rows, grid(["rank", *orders], body, numbers=False))
-
-
-def _cell(text: str) -> str:
-    """The beginning of a text such that a Markdown table holds it."""
-    short = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
-    return " ".join(short.split()).replace("\\", "\\\\").replace("|", "\\|")
 
 
 def _artifacts(run: Run, kept: int) -> list[Artifact]:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from db.corpus.cells import bad, shown
 from db.corpus.files import column_names, read_rows, reading
+from db.corpus.gold import LABELS
 from db.domain import InputError, Progress, no_progress
 
 BETWEEN = 100_000  # lines from one report of progress to the next
-LABELS = {"1": True, "true": True, "0": False, "false": False}
 TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
 

@@ -1,7 +1,6 @@
 """The first stage: what the inputs hold, checked, as files that the other stages read."""
 
 import json
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -11,6 +10,7 @@ import numpy as np
 
 from db.corpus.cells import counted
 from db.domain import InputError, Progress
+from learner.encoder import require_folder
 from learner.pipelines.multiview.formats import Judged, read_qrels, read_texts, read_triples
 from learner.pipelines.multiview.lists import TextTable, write_texts
 from learner.pipelines.multiview.ranking import parsed
@@ -110,8 +110,7 @@ def check_inputs(run: Run) -> None:
         if getattr(inputs, one) is not None and getattr(inputs, needs) is None:
             raise InputError(f"inputs.{one} needs inputs.{needs}: name it, too")
     for backbone in (config.model.backbone, config.first_stage.encoder, *config.sizes):
-        if backbone.startswith(("/", ".", "~")) and not Path(backbone).expanduser().is_dir():
-            raise InputError(f"there is no folder {backbone}: name a model's folder, or a model of the hub")
+        require_folder(backbone)
     for path in (inputs.passages, inputs.queries, inputs.test_passages, inputs.test_queries, inputs.rest_queries):
         if path is not None:
             next(read_texts(Path(path)), None)
@@ -223,8 +222,4 @@ def _write_triples(run: Run, folder: Path, progress: Progress) -> int:
     first = next(triples, None)
     if first is None:
         raise InputError(f"{Path(run.inputs.triples).name}: there is no triple in it")
-    return len(write_texts(folder / "triples.arrow", TRIPLES, _chained(first, triples)))
-
-
-def _chained(first: tuple[str, str, str], others: Iterator[tuple[str, str, str]]) -> Iterable[tuple[str, str, str]]:
-    return chain([first], others)
+    return len(write_texts(folder / "triples.arrow", TRIPLES, chain([first], triples)))

@@ -21,7 +21,7 @@ from learner.pipelines.multiview.inputs import TEST, TestSet, Texts, texts_of
 from learner.pipelines.multiview.mixing import mixed
 from learner.pipelines.multiview.ranking import measured, ranked
 from learner.pipelines.multiview.variants import Variant, variants_of
-from learner.pipelines.pipeline import Run
+from learner.pipelines.pipeline import Run, finish
 
 MODEL, SCORES, FIGURE = "model", "scores.npz", "figure.json"
 QUERIES = 64  # whose candidates' texts are in memory at once
@@ -57,13 +57,11 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
                 f"{at + 1} of {len(wanted)}, {one.variant.title}, seed {one.seed}: {words}", (at + done) / len(wanted)
             )
 
-        if not one.within(folder).exists():
-            aside = folder / ".now"
-            shutil.rmtree(aside, ignore_errors=True)
+        def train(aside: Path, one: Training = one, hear: Progress = part) -> None:
             aside.mkdir()
-            _train(run, one, triples, aside, part)
-            one.within(folder).parent.mkdir(exist_ok=True)
-            aside.replace(one.within(folder))
+            _train(run, one, triples, aside, hear)
+
+        finish(one.within(folder), train)
         _keep_best(one.within(folder).parent)
         part("done", 1.0)
 

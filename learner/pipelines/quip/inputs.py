@@ -15,6 +15,7 @@ from learner.backbones.cutting import passages_of, split_at
 from learner.backbones.loading import load_tokenizer, loading
 from learner.backbones.span_reader import Example
 from learner.catalog.quip import QuipConfig
+from learner.encoder import require_folder
 from learner.pipelines.mining.texts import ID, TEXT, require_columns
 from learner.pipelines.pipeline import Run
 from learner.pipelines.quip.asked import Asked, read_questions
@@ -54,8 +55,7 @@ def check_inputs(run: Run) -> None:
     """Nothing. Raises InputError where a file or a folder of a model is not as it should be."""
     config, inputs = run.config, run.inputs
     for backbone in (config.generator.backbone, config.teacher.backbone, config.student.backbone):
-        if backbone.startswith(("/", ".", "~")) and not Path(backbone).expanduser().is_dir():
-            raise InputError(f"there is no folder {backbone}: name a model's folder, or a model of the hub")
+        require_folder(backbone)
     require_columns(Path(inputs.passages), [ID, TEXT])
     for name, columns in TABLES.items():
         if getattr(inputs, name) is not None:

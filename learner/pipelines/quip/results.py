@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from db.domain import Progress
-from learner.experiment.writing import NONE, grid
+from learner.experiment.writing import cell, grid
 from learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from learner.pipelines.quip.inputs import Texts
 from learner.pipelines.quip.paper import EPOCHS, QUESTIONS
@@ -21,6 +21,7 @@ from learner.pipelines.quip.shards import read_shards, read_speed
 from learner.pipelines.report import Report
 
 SECONDS = 86_400  # of a day
+LONGEST = 120  # characters of a text in a table
 MADE = {  # what is timed: the stage, and how often the paper did it for each question
     "questions written": ("questions", 1), "questions labelled": ("targets", 1),
     "questions learned from": ("student", EPOCHS),
@@ -86,15 +87,9 @@ def _examples(report: Report, run: Run) -> None:
             seen[one.passage] = {"answer": one.answer, "question": one.question, "passage": texts.passages[one.passage]}
     rows = list(seen.values())
     if rows:
-        body = [[cell(row["answer"]), cell(row["question"]), cell(row["passage"])] for row in rows]
+        body = [[cell(row[name], LONGEST) for name in ("answer", "question", "passage")] for row in rows]
         title = "Questions that were learned from"
         report.table("questions", title, rows, grid(["answer", "question", "passage"], body, numbers=False))
-
-
-def cell(text: str) -> str:
-    """The beginning of a text such that a Markdown table holds it."""
-    short = text if len(text) <= 120 else f"{text[:120]} …"
-    return " ".join(short.split()).replace("\\", "\\\\").replace("|", "\\|") or NONE
 
 
 def _artifacts(run: Run) -> list[Artifact]:

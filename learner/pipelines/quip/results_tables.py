@@ -5,7 +5,7 @@ from statistics import fmean
 from typing import Any
 
 from learner.experiment.figures import COLOURS
-from learner.experiment.writing import grid, number
+from learner.experiment.writing import cell, grid, number
 from learner.pipelines.pipeline import Run
 from learner.pipelines.quip import paper
 from learner.pipelines.quip.student import QUIP
@@ -126,7 +126,7 @@ def report_rationales(report: Report, run: Run) -> None:
         return
     rows = [{**row, "scores": " ".join(f"{value:.3f}" for value in row["scores"]),
              "calibration": " ".join(f"{value:.3f}" for value in row["calibration"])} for row in found]  # fmt: skip
-    body = [["good" if row["label"] else "bad", _plain(row["rationale"]), _plain(row["text"])] for row in rows]
+    body = [["good" if row["label"] else "bad", cell(row["rationale"]), cell(row["text"])] for row in rows]
     report.table("table6", "Table 6: reasons", rows, grid(["", "reason", "text"], body, numbers=False))
 
 
@@ -193,8 +193,3 @@ def _beside(cells: Sequence[str], printed: Sequence[float | None]) -> list[str]:
 
 def _bound(row: dict[str, Any], name: str, side: str) -> str:
     return number(row[f"{name}_{side}"], False)
-
-
-def _plain(text: str) -> str:
-    """The text such that a Markdown table holds it."""
-    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|")

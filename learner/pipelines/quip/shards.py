@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from db.domain import Progress
+from learner.pipelines.pipeline import finish
 
 SPEED = "speed.json"
 
@@ -22,19 +23,16 @@ def each_shard(
     """
     starts = range(0, n, size)
     for number, start in enumerate(starts):
-        path = shard_path(folder, number)
 
         def part(words: str, done: float, number: int = number) -> None:
             progress(f"{words}, shard {number + 1} of {len(starts)}", (number + done) / len(starts))
 
-        if not path.exists():
+        def write(aside: Path, number: int = number, start: int = start, hear: Progress = part) -> None:
             began = time.perf_counter()
-            rows = np.arange(start, min(n, start + size))
-            found = work(rows, number, part)
-            whole = {"seconds": time.perf_counter() - began, **found}
-            aside = path.with_suffix(".tmp")
-            aside.write_text(json.dumps(whole))
-            aside.replace(path)
+            found = work(np.arange(start, min(n, start + size)), number, hear)
+            aside.write_text(json.dumps({"seconds": time.perf_counter() - began, **found}))
+
+        finish(shard_path(folder, number), write)
         part("done", 1.0)
     _tell_speed(folder)
 

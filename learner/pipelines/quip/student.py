@@ -13,7 +13,7 @@ from learner.backbones.biencoder_training import AskedPassages, Sparse, train_bi
 from learner.backbones.span_biencoder import load_biencoder
 from learner.backbones.span_reader import Example, load_reader, train_reader
 from learner.catalog.quip import QuipConfig
-from learner.pipelines.pipeline import Run
+from learner.pipelines.pipeline import Run, finish
 from learner.pipelines.quip.inputs import Texts
 from learner.pipelines.quip.questions import Question, read_written, unsupervised
 from learner.pipelines.quip.shards import write_speed
@@ -66,11 +66,11 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
         def part(words: str, done: float, at: int = at, name: str = name) -> None:
             progress(f"{name}, {words}", (at + done) / len(names))
 
-        if not (folder / slug(name)).is_dir():
-            aside = folder / f".{slug(name)}"
-            aside.mkdir(exist_ok=True)
-            VARIANTS[name](run, aside, part)
-            aside.replace(folder / slug(name))
+        def train(aside: Path, name: str = name, hear: Progress = part) -> None:
+            aside.mkdir()
+            VARIANTS[name](run, aside, hear)
+
+        finish(folder / slug(name), train)
 
 
 def generated(run: Run) -> AskedPassages:

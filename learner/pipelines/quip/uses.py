@@ -7,7 +7,7 @@ from typing import Any
 
 from db.corpus.files import read_rows
 from db.domain import InputError, Progress
-from learner.pipelines.pipeline import Run
+from learner.pipelines.pipeline import Run, finish
 from learner.pipelines.quip.inputs import TABLES
 from learner.pipelines.quip.student import Model, models_of, slug
 from learner.pipelines.quip.use_entities import measure_entities
@@ -33,14 +33,13 @@ def measure_uses(run: Run, folder: Path, progress: Progress) -> None:
         def part(words: str, done: float, at: int = at, use: str = use, model: Model = model) -> None:
             progress(f"{use}, {model.name}, {words}", (at + done) / len(wanted))
 
-        path = folder / f"{use}-{slug(model.name)}.jsonl"
-        if not path.exists():
-            part("begin", 0.0)
+        def measure(aside: Path, use: str = use, model: Model = model, hear: Progress = part) -> None:
+            hear("begin", 0.0)
             rows = _table(run, use) if use in TABLES else []
-            found = [{"model": model.name, **row} for row in USES[use](run, model, rows, part)]
-            aside = path.with_suffix(".tmp")
+            found = [{"model": model.name, **row} for row in USES[use](run, model, rows, hear)]
             aside.write_text("".join(f"{json.dumps(row)}\n" for row in found))
-            aside.replace(path)
+
+        finish(folder / f"{use}-{slug(model.name)}.jsonl", measure)
 
 
 def figures_of(run: Run, use: str) -> Rows:
