@@ -1,4 +1,4 @@
-"""`python -m annotate`: projects, labels and the app, without the learner."""
+"""`python -m annotate`: projects, labels, the database and the app, without the learner."""
 
 import sys
 from typing import Annotated
@@ -7,6 +7,7 @@ import typer
 
 import annotate.cli_lifecycle  # noqa: F401  (adds its commands to `project`)
 from annotate import cli_archive
+from annotate.cli_db import db
 from annotate.cli_labels import labels
 from annotate.cli_output import group, run
 from annotate.cli_projects import project
@@ -16,6 +17,7 @@ project.command("export")(cli_archive.export_to)
 project.command("import")(cli_archive.import_from)
 app.add_typer(project, name="project")
 app.add_typer(labels, name="labels")
+app.add_typer(db, name="db")
 
 
 @app.command()

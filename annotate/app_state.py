@@ -3,9 +3,10 @@
 import streamlit as st
 from sqlalchemy import Engine
 
-from db.engine import database_url, make_engine, migrate, reading
+from db.engine import database_url, make_engine, reading
 from db.models import Project
 from db.projects import all_projects
+from db.upgrade import upgrade
 
 ANNOTATOR = "me"
 MAX_ANNOTATOR = 200
@@ -18,7 +19,7 @@ def engine() -> Engine:
 
 @st.cache_resource(show_spinner=False)
 def _engine(url: str) -> Engine:
-    migrate(url)
+    upgrade(url)
     return make_engine(url)
 
 

@@ -9,7 +9,8 @@ import typer
 from sqlalchemy import Engine
 
 from db.domain import InputError
-from db.engine import make_engine, migrate
+from db.engine import make_engine
+from db.upgrade import upgrade
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -21,7 +22,7 @@ def group(about: str) -> typer.Typer:
 
 def database() -> Engine:
     """The engine on the newest tables."""
-    migrate()
+    upgrade()
     return make_engine()
 
 

@@ -18,9 +18,10 @@ from sqlalchemy.exc import SQLAlchemyError
 from annotate.demo import ensure_demo
 from annotate.jobs import worker_alive
 from annotate.lifecycle import empty_bin
-from db.engine import make_engine, migrate, writing
+from db.engine import make_engine, writing
 from db.jobs import remove_worker, report_worker
 from db.models import now
+from db.upgrade import upgrade
 
 ROOT = Path(__file__).parent.parent
 WORKER = [sys.executable, "-m", "learner", "worker"]
@@ -40,7 +41,7 @@ def serve(port: int = 8501, address: str = "localhost") -> None:
 @asynccontextmanager
 async def lifespan(_app: Any) -> AsyncIterator[None]:
     """Nothing; while the app runs the database is up to date, a worker is alive, and the bin is emptied in time."""
-    migrate()
+    upgrade()
     engine = make_engine()
     ensure_demo(engine)
     tasks = [asyncio.create_task(_keep_worker(engine)), asyncio.create_task(_keep_bin(engine))]

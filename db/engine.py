@@ -1,15 +1,19 @@
 """The database: where it is, how it is opened, how its tables are brought up to date."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from alembic import command
 from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.orm import Session
+
+from db.domain import InputError
 
 
 def home() -> Path:
@@ -86,14 +90,34 @@ def snapshot(engine: Engine) -> Iterator[Session]:
         yield session
 
 
-def migrate(url: str | None = None) -> None:
-    """Nothing; the database has the newest tables afterwards."""
+def revision(engine: Engine) -> str | None:
+    """The revision of the database's tables; nothing where there are none."""
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def migrate(url: str | None = None, to: str = "head", before: Callable[[Engine, str, str], None] | None = None) -> None:
+    """Nothing; the database has the newest tables afterwards, or those of the revision `to`.
+
+    `before` is called with the engine and both revisions where there are tables and they have to change, while no other
+    process can change them. Raises InputError where the tables are those of a later version.
+    """
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
+    versions = ScriptDirectory.from_config(config)
+    newest = versions.get_current_head() or ""
     engine = make_engine(url)
     with engine.connect().execution_options(write=True) as connection, connection.begin():
         if connection.dialect.name == "postgresql":  # where no lock is taken at the start, two might upgrade at once
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(728154)")
+        at = MigrationContext.configure(connection).get_current_revision()
+        if at is not None and at not in {version.revision for version in versions.walk_revisions()}:
+            raise InputError(
+                f"the database has the tables of a later version ({at}; this one knows {newest}): "
+                "install that version, or restore a back-up"
+            )
+        if before is not None and at is not None and at != newest:
+            before(engine, at, newest)
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, to)
     engine.dispose()

@@ -14,8 +14,9 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
 from db.domain import InputError
-from db.engine import jobs_url, make_engine, migrate, writing
+from db.engine import jobs_url, make_engine, writing
 from db.jobs import live_workers, remove_worker, report_worker
+from db.upgrade import upgrade
 from learner.device import default_device
 from learner.jobs import (  # noqa: F401  (registers the workflows)
     audit,
@@ -42,7 +43,7 @@ log = logging.getLogger(__name__)
 def run(name: str | None = None) -> None:
     """Nothing; runs jobs until interrupted. Raises InputError where a worker of that name is alive already."""
     name = name or socket.gethostname()
-    migrate()
+    upgrade()
     engine = make_engine()
     device = default_device()
     _take_name(engine, name, device)

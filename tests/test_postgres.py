@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Engine, select, text
+from sqlalchemy import Engine, delete, select, text
 
 from annotate.history import history
 from annotate.labelling import record, serve
@@ -24,9 +24,12 @@ from annotate.overview import read_overviews
 from annotate.precision import precision
 from annotate.why import last_answered, reasons
 from db.answers import current_labels, label_counts
+from db.backup import backup, restore
+from db.check import problems
 from db.domain import AnswerKind
-from db.engine import make_engine, migrate, reading
-from db.models import Base, Item
+from db.engine import make_engine, migrate, reading, writing
+from db.models import Base, Item, Project
+from tests.backups import contents, label_some
 from tests.browser.conftest import free_port
 from tests.factories import make_project, make_round
 from tests.pipelines import finished_run
@@ -151,3 +154,17 @@ def test_what_a_pipeline_made_is_used_and_measured(postgres: Engine, home: Path)
     assert take_back(postgres, project, "r") == 5
     with reading(postgres) as session:
         assert label_counts(session, project) == {AnswerKind.POSITIVE: 20}
+
+
+def test_rows_move_from_sqlite_to_postgres_and_back(postgres: Engine, engine: Engine, tmp_path: Path) -> None:
+    label_some(engine)
+    before = contents(engine)
+    backup(engine, tmp_path / "there.db")
+    restore(tmp_path / "there.db", postgres, replace=False)
+    assert list(problems(postgres)) == []
+    label_some(postgres, "Later")  # its rows get ids above the copied ones
+    with writing(postgres) as session:
+        session.execute(delete(Project).where(Project.name == "Later"))
+    backup(postgres, tmp_path / "back.db")
+    restore(tmp_path / "back.db", engine, replace=True)
+    assert contents(engine) == before

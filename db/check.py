@@ -1,0 +1,60 @@
+"""Whether a database is whole: its pages, its references, the labels that a trigger keeps, the files that rows name."""
+
+from collections.abc import Iterator
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from db.answers import counting_ids
+from db.engine import artifacts, snapshot
+from db.models import Base, Design, Matcher, PairLabel, Project
+
+ALL = 2**31 - 1  # no answer's id is above it
+SHOWN = 5
+
+
+def problems(engine: Engine) -> Iterator[str]:
+    """What is wrong with the database, a sentence each; its tables are the newest ones."""
+    with snapshot(engine) as session:
+        yield from _pages(session)
+        yield from _references(session)
+        for project in session.scalars(select(Project)).all():
+            yield from _labels(session, project)
+        yield from _files(session)
+
+
+def _pages(session: Session) -> Iterator[str]:
+    if session.connection().dialect.name == "sqlite":
+        for line in session.connection().exec_driver_sql("PRAGMA integrity_check(5)").scalars():
+            if line != "ok":
+                yield f"the file is damaged: {line}"
+
+
+def _references(session: Session) -> Iterator[str]:
+    """Rows that name rows which are not there. PostgreSQL allows none; SQLite does where another program wrote."""
+    for table in Base.metadata.sorted_tables:
+        for key in table.foreign_keys:
+            named = key.column.table
+            other = named.alias()
+            there = select(other).where(other.c[key.column.name] == key.parent)
+            dangling = select(key.parent).where(key.parent.is_not(None), ~there.exists())
+            lost = session.scalars(dangling.limit(SHOWN)).all()
+            if lost:
+                names = ", ".join(map(str, lost))
+                yield f"{table.name}.{key.parent.name} names rows of {named.name} that are not there: {names}"
+
+
+def _labels(session: Session, project: Project) -> Iterator[str]:
+    kept = set(session.scalars(select(PairLabel.answer_id).where(PairLabel.project_id == project.id)))
+    counting = set(session.scalars(counting_ids(project.id, ALL)))
+    if kept != counting:
+        differing = len(kept ^ counting)
+        yield f"project {project.name!r}: {differing} labels differ from what the answers say"
+
+
+def _files(session: Session) -> Iterator[str]:
+    for model, what in ((Matcher, "model"), (Design, "design")):
+        rows = select(Project.name, model.number, model.folder).join(Project, Project.id == model.project_id)
+        for name, number, folder in session.execute(rows):
+            if folder is not None and not (artifacts() / folder).is_dir():
+                yield f"project {name!r}: the folder of {what} {number} is missing: {artifacts() / folder}"

@@ -1,0 +1,170 @@
+"""Back-ups: every row comes back as it was, also in another version and on another installation, or nothing changes."""
+
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+
+from annotate.__main__ import app
+from annotate.cli_output import run
+from db.answers import current_labels
+from db.backup import backup, restore
+from db.check import problems
+from db.domain import InputError
+from db.engine import artifacts, make_engine, migrate, reading, revision, writing
+from db.models import Answer, Job, Project
+from db.upgrade import upgrade
+from tests.backups import contents, label_some
+from tests.test_migrations import tables_of
+
+
+@pytest.fixture
+def labelled(engine: Engine) -> int:
+    """A project with three answers, one of them corrected, and a waiting job."""
+    return label_some(engine)
+
+
+def elsewhere(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Engine:
+    """The engine of another installation, which is empty."""
+    monkeypatch.setenv("ALLPAIRS_HOME", str(folder))
+    migrate()
+    return make_engine()
+
+
+def test_another_installation_gets_every_row(
+    engine: Engine, labelled: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = contents(engine)
+    rows = backup(engine, tmp_path / "b.db")
+    assert (rows["projects"], rows["items"], rows["answers"], rows["labels"]) == (1, 4, 4, 3)
+    other = elsewhere(monkeypatch, tmp_path / "other")
+    assert restore(tmp_path / "b.db", other, replace=False) == rows
+    assert contents(other) == before
+    with reading(other) as session:
+        assert current_labels(session, labelled) == current_labels(session, labelled, 10**9)
+        assert [job.state for job in session.scalars(select(Job))] == ["cancelled"]
+    assert label_some(other, "Later") != labelled  # new rows get numbers of their own
+    other.dispose()
+
+
+def test_projects_are_lost_only_when_asked_for(engine: Engine, labelled: int, tmp_path: Path) -> None:
+    backup(engine, tmp_path / "b.db")
+    with writing(engine) as session:
+        session.add(Project(name="Newer", kind="symmetric", settings={}))
+    before = contents(engine)
+    with pytest.raises(InputError, match="2 projects"):
+        restore(tmp_path / "b.db", engine, replace=False)
+    assert contents(engine) == before
+    restore(tmp_path / "b.db", engine, replace=True)
+    assert len(contents(engine)["projects"]) == 1
+
+
+def test_what_is_no_backup_changes_nothing(engine: Engine, labelled: int, tmp_path: Path) -> None:
+    before = contents(engine)
+    (tmp_path / "text.db").write_text("no database at all, though long enough to be one" * 100)
+    with sqlite3.connect(tmp_path / "other.db") as connection:
+        connection.execute("CREATE TABLE t (x)")
+    backup(engine, tmp_path / "cut.db")
+    whole = (tmp_path / "cut.db").read_bytes()
+    (tmp_path / "cut.db").write_bytes(whole[: len(whole) // 2])
+    for name in ("text.db", "other.db", "cut.db", "absent.db"):
+        with pytest.raises(InputError, match=name):
+            restore(tmp_path / name, engine, replace=True)
+    assert contents(engine) == before
+
+
+def test_a_backup_never_overwrites(engine: Engine, labelled: int, tmp_path: Path) -> None:
+    (tmp_path / "b.db").write_text("mine")
+    with pytest.raises(InputError, match="such a file"):
+        backup(engine, tmp_path / "b.db")
+    assert (tmp_path / "b.db").read_text() == "mine"
+
+
+def test_an_upgrade_keeps_the_rows_as_they_were(home: Path, tmp_path: Path) -> None:
+    with tables_of("0003"):
+        pass
+    made = upgrade()
+    assert made is not None and made.parent == home / "backups"
+    kept = make_engine(f"sqlite:///{made}")
+    assert revision(kept) == "0003"
+    engine = make_engine()
+    assert upgrade() is None
+    with writing(engine) as session:
+        session.execute(select(Project)).scalar_one().name = "Renamed"
+    restore(made, engine, replace=True)
+    with reading(engine) as session:
+        assert session.scalars(select(Project.name)).all() == ["Old"]
+    for opened in (kept, engine):
+        opened.dispose()
+
+
+def test_a_failed_backup_stops_the_upgrade(home: Path) -> None:
+    with tables_of("0003"):
+        pass
+    (home / "backups").write_text("in the way")
+    with pytest.raises(OSError, match="backups"):
+        upgrade()
+    engine = make_engine()
+    assert revision(engine) == "0003"
+    engine.dispose()
+
+
+def test_tables_of_a_later_version_are_refused(engine: Engine) -> None:
+    with writing(engine) as session:
+        session.connection().exec_driver_sql("UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(InputError, match=r"9999.*later version|later version.*9999"):
+        upgrade()
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        ("DELETE FROM labels WHERE answer = 'unsure'", "1 labels differ"),
+        ("DELETE FROM items WHERE text = 'text 0'", "items that are not there: 1"),
+        ("UPDATE matchers SET folder = 'gone'", "folder of model 0 is missing"),
+    ],
+)
+def test_damage_is_found(engine: Engine, labelled: int, harm: str, said: str) -> None:
+    assert list(problems(engine)) == []
+    with sqlite3.connect(str(engine.url.database)) as connection:
+        connection.execute(harm)
+    found = list(problems(engine))
+    assert any(said in problem for problem in found), found
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Runs `python -m annotate db …`: exit code, stdout, stderr."""
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(app, ["db", *arguments])
+        return int(ended.value.code or 0), *capsys.readouterr()
+
+    return call
+
+
+def test_the_commands(
+    engine: Engine, labelled: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Any
+) -> None:
+    code, out, _ = command("backup", "--out", str(tmp_path / "b"), "--json")
+    assert (code, json.loads(out)["rows"]["answers"]) == (0, 4)
+    assert command("backup", "--out", str(tmp_path / "b"))[0] == 2
+    assert command("upgrade") == (0, "the tables are the newest ones\n", "")
+    elsewhere(monkeypatch, tmp_path / "other").dispose()
+    left = artifacts() / "before"
+    left.mkdir(parents=True)
+    code, out, err = command("restore", str(tmp_path / "b"))
+    assert (code, "1 projects, 4 texts and 4 answers" in out) == (0, True), err
+    assert (artifacts() / str(labelled) / "model" / "weights").read_text() == "weights"
+    assert not left.exists() and len(list(artifacts().parent.glob("artifacts-before-*/before"))) == 1
+    assert command("check") == (0, "nothing is wrong\n", "")
+    (artifacts() / str(labelled) / "model").rename(artifacts() / "moved")
+    code, out, _ = command("check")
+    assert (code, "model 0 is missing" in out) == (1, True)
+    with reading(make_engine()) as session:
+        assert len(session.scalars(select(Answer)).all()) == 4
