@@ -10,14 +10,14 @@ from db.domain import Settings, batch_size_of
 from learner.catalog import STRATEGIES
 
 BATCHES = 3  # coming ones, whose sizes are told
-AT_ONCE = {"question", "guidelines", "auto_train", "target_precision"}  # no job reads them
+AT_ONCE = {"question", "guidelines", "second_look", "votes", "auto_train", "target_precision"}  # no job reads them
 CAPS = {"per_text": "one text", "per_neighbourhood": "one neighbourhood"}
 
 
 def implications(old: Settings, new: Settings, now: Situation) -> list[str]:
     """One sentence or more, in Markdown, for each effect of the change; none for fields that have no effect here."""
     changed = {name: value for name, value in new.model_dump().items() if getattr(old, name) != value}
-    lines = [*_people(changed, now), *_batches(old, new, changed, now), *_measuring(old, new, changed, now)]
+    lines = [*_people(changed, new.votes, now), *_batches(old, new, changed, now), *_measuring(old, new, changed, now)]
     lines += [*model_lines(old, new, changed, now), *training_lines(old, new, changed, now)]
     if now.at_work and changed.keys() - AT_ONCE:
         lines.append(
@@ -26,12 +26,21 @@ def implications(old: Settings, new: Settings, now: Situation) -> list[str]:
     return lines
 
 
-def _people(changed: dict[str, Any], now: Situation) -> Iterator[str]:
+def _people(changed: dict[str, Any], votes: int, now: Situation) -> Iterator[str]:
     words = [name for name in ("question", "guidelines") if name in changed]
     if words and now.labels:
         which = " and ".join(words)
         given = f"{counted(now.labels, 'label')} given so far"
         yield f"Annotators see the new {which} at once; {given} answered the old and stay."
+    if "overlap" in changed:
+        share = f"{changed['overlap']:.0%}" if changed["overlap"] else "none"
+        yield f"Of the next batch {share} of the pairs are for {counted(votes, 'annotator')}; the one at hand stays."
+    if "second_look" in changed:
+        yield (
+            "Pairs that somebody called a match or was unsure of go to another annotator at once, earlier ones too."
+            if changed["second_look"]
+            else "Pairs called a match are put to nobody else any more, but for those drawn for several."
+        )
     if "auto_train" in changed:
         yield (
             "A model is trained by itself when a batch is complete, also the one at hand."

@@ -1,7 +1,7 @@
 """What the labelling page does, without the page: serve pairs, record answers, say why there is nothing to do."""
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -25,6 +25,7 @@ from db.tasks import (
     batch_progress,
     end_leases,
     free_tasks,
+    labelled_among,
     lease_tasks,
     newest_sitting,
     next_lease_end,
@@ -130,7 +131,8 @@ def serve(
     at = now()
     with writing(engine) as session:
         tasks = lease_tasks(session, project_id, annotator, n, at, sitting, grouped)
-        pairs = _pairs(session, project_id, tasks, sitting)
+        again = labelled_among(session, (task.id for task in tasks))
+        pairs = _pairs(session, project_id, tasks, sitting, again)
         return pairs, _standing(session, project_id, annotator, at, bool(tasks), sitting)
 
 
@@ -159,16 +161,20 @@ def _sitting(session: Session, project_id: int) -> Sitting | None:
     return Sitting(newest.id, DesignKind(newest.strategy), unanswered(session, newest)) if newest else None
 
 
-def _pairs(session: Session, project_id: int, tasks: Sequence[Task], sitting: bool) -> list[Pair]:
+def _pairs(
+    session: Session, project_id: int, tasks: Sequence[Task], sitting: bool, again: Collection[int] = ()
+) -> list[Pair]:
+    """The pairs of these tasks. again: tasks whose pair is labelled already, which bring the batch no further."""
     batch = queue_of(session, project_id, sitting)
     texts = texts_of(session, [item for task in tasks for item in (task.left_id, task.right_id)])
-    size = batch.size if batch is not None else 0
-    return [_pair(task, size, texts) for task in tasks]
+    batch_id, size = (batch.id, batch.size) if batch is not None else (0, 0)
+    counts = {task.id for task in tasks if task.round_id == batch_id and task.position < size}.difference(again)
+    return [_pair(task, task.id in counts, texts) for task in tasks]
 
 
-def _pair(task: Task, size: int, texts: dict[int, str]) -> Pair:
+def _pair(task: Task, in_batch: bool, texts: dict[int, str]) -> Pair:
     likely = None if task.likely_start is None or task.likely_end is None else (task.likely_start, task.likely_end)
-    return Pair(task.id, task.position < size, texts[task.left_id], texts[task.right_id], likely)
+    return Pair(task.id, in_batch, texts[task.left_id], texts[task.right_id], likely)
 
 
 def recent(engine: Engine, project_id: int, annotator: str, sitting: bool = False) -> list[Answered]:

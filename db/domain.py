@@ -80,6 +80,13 @@ class Settings(BaseModel):
 
     question: str = Field("Do these two texts mean the same?", description="The question put to annotators.")
     guidelines: str = Field("", description="Guidelines for annotators, in Markdown.")
+    overlap: float = Field(
+        0.0, ge=0, le=1, description="Share of a batch's pairs, drawn at random, that several annotators label."
+    )
+    second_look: bool = Field(
+        False, description="Let other annotators label a pair too that somebody calls a match or is unsure of."
+    )
+    votes: int = Field(2, ge=2, le=9, description="Annotators who label such a pair.")
     encoder: str = Field(
         DEFAULT_ENCODER, min_length=1, description="Encoder: a sentence-transformers or Hugging Face name, or a folder."
     )

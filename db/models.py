@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, TypeDecorator, UniqueConstraint
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, TypeDecorator, UniqueConstraint, false
 from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -191,6 +191,7 @@ class Task(Base):
     likely_end: Mapped[int | None]
     # The labelled pairs most like this one when it was chosen: [left_id, right_id, how alike (mean cosine)].
     alike: Mapped[list[Any] | None] = mapped_column(JSON)
+    votes: Mapped[int] = mapped_column(default=1, server_default="1")  # annotators who are to label it
 
 
 class Lease(Base):
@@ -220,6 +221,7 @@ class Answer(Base):
     key: Mapped[str] = mapped_column(String(80), unique=True)  # the client's own id: a replay stores nothing twice
     seconds: Mapped[float | None]  # time the pair was on screen
     note: Mapped[str | None] = mapped_column(Text)  # what the annotator remarked on the pair
+    settles: Mapped[bool] = mapped_column(default=False, server_default=false())  # given in the review of a pair
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 

@@ -24,9 +24,10 @@ from sqlalchemy.orm import Session
 from db.answers import purpose_counts
 from db.domain import AnswerKind, Purpose
 from db.models import Answer, Item, Lease, PairLabel, Round, Task
+from db.votes import SAME_PAIR, labelled, second_look, wants_vote_of
 
 LEASE = timedelta(minutes=10)
-_SAME_PAIR = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
+_SCATTER = 7_919  # a prime: second votes lie all over the batch, in an order that tells nothing
 
 
 @dataclass(frozen=True)
@@ -109,21 +110,34 @@ def free_tasks(
     sitting: bool = False,
     grouped: bool = False,
 ) -> list[Task]:
-    """The next n tasks of this annotator, in order; those that nobody has labelled and nobody else holds.
+    """The next n tasks of this annotator, in order: of those whose pair wants a vote of theirs, what nobody else holds.
 
-    Only the newest batch is served, and its reserve once nothing of the batch is free for this annotator; or, where
+    Only the newest batch is served, then its reserve, then pairs of earlier batches that want another vote; or, where
     asked for, the newest sitting. grouped: tasks of one left item follow each other.
     """
     batch = queue_of(session, project_id, sitting)
     if batch is None:
         return []
+    looks, own = second_look(session, project_id), Task.round_id == batch.id
     in_batch = Task.position < batch.size
-    tasks = _free_in(session, batch, in_batch, annotator, n, now, grouped)
-    return tasks or _free_in(session, batch, ~in_batch, annotator, n, now, grouped)
+    parts = [own & in_batch, own & ~in_batch]
+    if not sitting:
+        parts.append((Task.project_id == project_id) & ~own & labelled())
+    for part in parts:
+        if tasks := _free_in(session, batch, part, looks, annotator, n, now, grouped):
+            return tasks
+    return []
 
 
 def _free_in(
-    session: Session, batch: Round, part: ColumnElement[bool], annotator: str, n: int, now: datetime, grouped: bool
+    session: Session,
+    batch: Round,
+    part: ColumnElement[bool],
+    looks: int,
+    annotator: str,
+    n: int,
+    now: datetime,
+    grouped: bool,
 ) -> list[Task]:
     skipped = _skips(batch, annotator)
     mine = and_(Lease.annotator == annotator, Lease.expires_at > now)
@@ -132,19 +146,18 @@ def _free_in(
     order: list[SQLColumnExpression[Any]] = [
         func.coalesce(skipped.c.skip_id, 0),
         case((mine, 0), else_=1),
-        Task.position,
+        case((labelled(), Task.id % 65_536 * _SCATTER % max(batch.size, 1)), else_=Task.position),
     ]
     if grouped:
         order = [*(func.min(place).over(partition_by=Task.left_id) for place in order), Task.left_id, *order]
-    wanted = _open_tasks(batch, part).outerjoin(skipped, skipped.c.task_id == Task.id)
+    wanted = _open_tasks(part, annotator, looks).outerjoin(skipped, skipped.c.task_id == Task.id)
     return list(session.scalars(wanted.where(free).order_by(*order).limit(n)))
 
 
-def _open_tasks(batch: Round, part: ColumnElement[bool]) -> Select[Task]:
-    """The tasks of a part of the round whose pair nobody has labelled, with their lease."""
-    labelled = select(PairLabel.answer_id).where(_SAME_PAIR).exists()
+def _open_tasks(part: ColumnElement[bool], annotator: str, looks: int) -> Select[Task]:
+    """These tasks where nobody has labelled the pair or it wants another vote, this annotator's, with their lease."""
     held = select(Task).outerjoin(Lease, Lease.task_id == Task.id)
-    return held.where(Task.round_id == batch.id, part, ~labelled)
+    return held.where(part, or_(~labelled(), wants_vote_of(annotator, looks)))
 
 
 def _skips(batch: Round, annotator: str) -> CTE:
@@ -174,7 +187,8 @@ def next_lease_end(
     batch = queue_of(session, project_id, sitting)
     if batch is None:
         return None
-    held = _open_tasks(batch, Task.position >= 0).where(Lease.annotator != annotator, Lease.expires_at > now)
+    open_ones = _open_tasks(Task.round_id == batch.id, annotator, second_look(session, project_id))
+    held = open_ones.where(Lease.annotator != annotator, Lease.expires_at > now)
     return session.scalar(held.with_only_columns(func.min(Lease.expires_at)))
 
 
@@ -183,7 +197,8 @@ def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 
     The audit tasks of a batch go in with its others: ids ascend with positions, so that they do not tell them apart.
     """
-    empty = {"p": None, "inclusion": None, "stratum": None, "design_id": None, "alike": None, "purpose": Purpose.TRAIN}
+    empty = {"p": None, "inclusion": None, "stratum": None, "design_id": None, "alike": None, "votes": 1}
+    empty |= {"purpose": Purpose.TRAIN}
     tasks = [empty | row for row in sorted(rows, key=lambda row: row["position"])]
     if tasks:
         session.execute(insert(Task), tasks)
@@ -216,6 +231,11 @@ def mark_likely(session: Session, spans: Mapping[int, tuple[int, int]]) -> None:
     rows = [{"id": task, "likely_start": start, "likely_end": end} for task, (start, end) in spans.items()]
     if rows:
         session.execute(update(Task), rows)
+
+
+def labelled_among(session: Session, task_ids: Iterable[int]) -> set[int]:
+    """Those of the tasks whose pair has a label already."""
+    return set(session.scalars(select(Task.id).where(Task.id.in_(list(task_ids)), labelled())))
 
 
 def texts_of(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
@@ -265,7 +285,7 @@ def _count_by_label(session: Session, batch: Round) -> dict[tuple[bool, AnswerKi
     rows = session.execute(
         select(in_batch, PairLabel.answer, func.count())
         .select_from(Task)
-        .outerjoin(PairLabel, _SAME_PAIR)
+        .outerjoin(PairLabel, SAME_PAIR)
         .where(Task.round_id == batch.id)
         .group_by("in_batch", PairLabel.answer)
     )

@@ -49,6 +49,8 @@ def test_fields_without_effect_are_not_mentioned(now: Situation, old: dict[str, 
 @pytest.mark.parametrize(
     ("now", "old", "new", "words"),
     [
+        (TRAINED, {}, {"overlap": 0.2}, "Of the next batch 20% of the pairs are for 2 annotators"),
+        (TRAINED, {}, {"second_look": True}, "go to another annotator at once"),
         (TRAINED, {}, {"encoder": "bge"}, "All 300 texts are encoded again by bge"),
         (TRAINED, {}, {"encoder": "bge"}, "of rounds 1 to 4 are of all-MiniLM-L6-v2 and stay"),
         (SEEDED, {}, {"encoder": "bge"}, "the next batch measures bge in their place"),

@@ -13,7 +13,13 @@ from db.domain import PAPER_SETTINGS, Settings
 from learner.catalog import STRATEGIES
 
 GROUPS: dict[str, dict[str, str]] = {
-    "Annotators": {"question": "Question", "guidelines": "Guidelines"},
+    "Annotators": {
+        "question": "Question",
+        "guidelines": "Guidelines",
+        "overlap": "Share labelled by several",
+        "votes": "Annotators of such a pair",
+        "second_look": "Second look at matches",
+    },
     "Batches": {
         "strategy": "Strategy",
         "first": "First batch",
