@@ -20,6 +20,7 @@ PAGES = Path(__file__).parent.parent / "pages"
 NAVIGATION = (
     ("label", "Label", ":material/rule:"),
     ("answers", "Answers", ":material/history:"),
+    ("review", "Review", ":material/gavel:"),
     ("monitor", "Monitor", ":material/monitoring:"),
     ("explore", "Explore", ":material/travel_explore:"),
     ("data", "Data", ":material/database:"),

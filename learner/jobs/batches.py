@@ -66,7 +66,7 @@ def add_batch(
         tasks = [task | {"position": int(place)} for task, place in zip(tasks, free, strict=True)]
         shuffled = [audit[1][at] for at in rng.permutation(len(places))]
         tasks += audit_rows(row, design, columns_of(shuffled, places.tolist()))
-    several = rng.random(len(tasks)) < data.settings.overlap
+    several = rng.random(len(tasks)) < data.settings.overlap  # in the batch, audit tasks too: votes tell nothing of it
     add_tasks(session, [
         task | {"votes": data.settings.votes if twice and task["position"] < row.size else 1}
         for task, twice in zip(tasks, several, strict=True)

@@ -1,6 +1,7 @@
 """Rows of the database as arrays for the learner, and back."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sqlalchemy import select
@@ -66,7 +67,7 @@ def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarr
 
 def tasks_of(
     batch: Batch, data: ProjectData, p: np.ndarray | None, alike: list[Alike], project_id: int, round_id: int
-) -> list[dict[str, object]]:
+) -> list[dict[str, Any]]:
     """The columns of the batch's tasks, in its order; alike: of each the labelled pairs most like it."""
     left, right = data.item_ids[batch.pairs.left].tolist(), data.item_ids[batch.pairs.right].tolist()
     return [

@@ -1,0 +1,85 @@
+"""Review: settle the pairs on which annotators disagree or are unsure, and see how far they agree."""
+
+import pandas as pd
+import streamlit as st
+from sqlalchemy import Engine
+
+from annotate.app_state import annotator, current_project, engine
+from annotate.components.agreement import agreement_section
+from annotate.figures import counted
+from annotate.reviewing import Case, opinions, queue, settle
+from annotate.wording import literal
+from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError, Settings
+
+TITLES = {AnswerKind.POSITIVE: "Yes", AnswerKind.NEGATIVE: "No", AnswerKind.UNSURE: "Unsure"}
+
+
+def main() -> None:
+    """Nothing; the page is shown."""
+    database = engine()
+    project = current_project(database)
+    st.title("Review", anchor=False)
+    if project is None:
+        st.info("There is no project yet. Make one from a file of texts on the page “New project”.")
+        return
+    desk(database, project.id, annotator(), Settings.model_validate(project.settings).question)
+    st.subheader("Agreement", anchor=False)
+    agreement_section(project.id)
+
+
+@st.fragment
+def desk(database: Engine, project_id: int, who: str, question: str) -> None:
+    """Nothing; the next pair to settle is on the page: blind first, then with what others said."""
+    key = f"review_{project_id}_{who}"
+    later = st.session_state.setdefault(f"{key}_later", set())
+    found = queue(database, project_id, later)
+    if found.next is None:
+        st.success("Nothing to review: annotators agree on every pair that several labelled, and nobody is unsure.")
+        return
+    case = found.next
+    here = f"{key}_{case.left_id}_{case.right_id}"
+    st.caption(
+        f"{counted(found.disagreements, 'pair')} with different answers, {counted(found.unsure, 'pair')} left unsure. "
+        "Your answer becomes the label, and trains."
+    )
+    with st.container(border=True, key="review_case"):
+        st.markdown(f"**{literal(question)}**")
+        for column, text in zip(st.columns(2), (case.left, case.right), strict=True):
+            column.text(text)
+        chosen = st.segmented_control(
+            "Your answer", LABELS, format_func=TITLES.__getitem__, key=here,
+            help="What others said is shown once you have answered: before, it would sway you.",
+        )  # fmt: skip
+        if chosen is None:
+            st.button("Later", key=f"{here}_later", type="tertiary", icon=":material/schedule:",
+                      on_click=later.add, args=((case.left_id, case.right_id),))  # fmt: skip
+            return
+        _others(database, project_id, case, who)
+        note = st.text_input(
+            "Note", key=f"{here}_note", max_chars=LONGEST_NOTE, placeholder="Why, for the next such pair"
+        )
+        st.button(
+            f"Settle: {TITLES[chosen]}", key=f"{here}_settle", type="primary", icon=":material/gavel:",
+            on_click=_settle, args=(database, project_id, who, case, chosen, note),
+        )  # fmt: skip
+
+
+def _others(database: Engine, project_id: int, case: Case, who: str) -> None:
+    """Nothing; what each annotator said."""
+    votes = opinions(database, project_id, case)
+    rows = [
+        {"annotator": f"{vote.annotator} (you)" if vote.annotator == who else vote.annotator,
+         "answer": TITLES[vote.answer], "note": vote.note, "at": f"{vote.at:%Y-%m-%d %H:%M} UTC"}
+        for vote in votes
+    ]  # fmt: skip
+    st.dataframe(pd.DataFrame(rows), hide_index=True, alt="What each annotator said")
+
+
+def _settle(database: Engine, project_id: int, who: str, case: Case, answer: AnswerKind, note: str) -> None:
+    try:
+        settle(database, project_id, who, case, answer, note)
+    except InputError as error:
+        st.toast(literal(str(error)))
+
+
+main()

@@ -1,0 +1,75 @@
+"""Review: pairs on which annotators disagree or are unsure, seen blind first, and settled."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import uuid4
+
+from sqlalchemy import Engine
+
+from annotate.labelling import ask_if_due
+from db.answers import store_answers
+from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
+from db.engine import reading, writing
+from db.models import now
+from db.reviews import Vote, count_open, open_pairs, votes_on
+from db.tasks import texts_of
+
+AHEAD = 100  # pairs among which the next one is looked for
+
+
+@dataclass(frozen=True)
+class Case:
+    """A pair to review. What others said is asked for apart, after the reviewer's own answer."""
+
+    left_id: int
+    right_id: int
+    task_id: int | None
+    left: str
+    right: str
+
+
+@dataclass(frozen=True)
+class Queue:
+    """How many pairs annotators disagree on, how many are unsure, and the next one to review."""
+
+    disagreements: int
+    unsure: int
+    next: Case | None
+
+
+def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = ()) -> Queue:
+    """What there is to review. later: pairs that the reviewer has put off; they come last."""
+    with reading(engine) as session:
+        disagreements, unsure = count_open(session, project_id)
+        found = open_pairs(session, project_id, AHEAD + len(later))
+        found.sort(key=lambda pair: (pair.left_id, pair.right_id) in later)
+        case = None
+        if found:
+            first = found[0]
+            texts = texts_of(session, [first.left_id, first.right_id])
+            case = Case(first.left_id, first.right_id, first.task_id, texts[first.left_id], texts[first.right_id])
+    return Queue(disagreements, unsure, case)
+
+
+def opinions(engine: Engine, project_id: int, case: Case) -> list[Vote]:
+    """What each annotator said about the pair, who answered first first."""
+    with reading(engine) as session:
+        return votes_on(session, project_id, case.left_id, case.right_id)
+
+
+def settle(engine: Engine, project_id: int, who: str, case: Case, answer: AnswerKind, note: str = "") -> None:
+    """Nothing; the answer is the pair's label, and the pair is reviewed: nobody is asked about it again.
+
+    Raises InputError where the answer is none of yes, no and unsure, or nobody has answered the pair in this project.
+    """
+    if answer not in LABELS:
+        raise InputError(f"a review ends with yes, no or unsure, not with {answer}")
+    with writing(engine) as session:
+        if not votes_on(session, project_id, case.left_id, case.right_id):
+            raise InputError("nobody has an answer on this pair any more: reload the page")
+        store_answers(session, [{
+            "project_id": project_id, "task_id": case.task_id, "left_id": case.left_id, "right_id": case.right_id,
+            "annotator": who, "answer": answer, "key": f"review-{uuid4()}", "seconds": None,
+            "note": note.strip()[:LONGEST_NOTE] or None, "created_at": now(), "settles": True,
+        }])  # fmt: skip
+    ask_if_due(engine, project_id)

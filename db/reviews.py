@@ -1,0 +1,123 @@
+"""Reviews: pairs on which annotators disagree or that are labelled unsure, and what settles them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, Subquery, and_, distinct, func, or_, select
+from sqlalchemy.orm import Session
+
+from db.domain import LABELS, AnswerKind
+from db.models import Answer, PairLabel, Task
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What one annotator says about a pair, as it stands."""
+
+    left_id: int
+    right_id: int
+    annotator: str
+    answer: AnswerKind
+    note: str
+    at: datetime
+    settles: bool
+
+
+@dataclass(frozen=True)
+class Open:
+    """A pair to review: annotators disagree on it, or it is unsure. task_id: of the answer that counts now."""
+
+    left_id: int
+    right_id: int
+    task_id: int | None
+    disagreement: bool
+
+
+def open_pairs(session: Session, project_id: int, limit: int) -> list[Open]:
+    """The pairs to review, those that have waited longest first."""
+    disputed = _disputed(project_id)
+    chosen = _open(project_id, disputed).order_by(PairLabel.answer_id).limit(limit)
+    columns = (PairLabel.left_id, PairLabel.right_id, Answer.task_id, disputed.c.left_id.is_not(None))
+    return [Open(*row) for row in session.execute(chosen.with_only_columns(*columns))]
+
+
+def count_open(session: Session, project_id: int) -> tuple[int, int]:
+    """How many pairs to review annotators disagree on, and how many are merely unsure."""
+    disputed = _disputed(project_id)
+    which = disputed.c.left_id.is_not(None)
+    counted = _open(project_id, disputed).with_only_columns(which, func.count()).group_by(which)
+    counts = {bool(disagree): count for disagree, count in session.execute(counted)}
+    return counts.get(True, 0), counts.get(False, 0)
+
+
+def _open(project_id: int, disputed: Subquery) -> Select[int]:
+    same = and_(disputed.c.left_id == PairLabel.left_id, disputed.c.right_id == PairLabel.right_id)
+    return (
+        select(PairLabel.answer_id)
+        .join(Answer, Answer.id == PairLabel.answer_id)
+        .outerjoin(disputed, same)
+        .where(PairLabel.project_id == project_id, ~Answer.settles)
+        .where(or_(disputed.c.left_id.is_not(None), PairLabel.answer == AnswerKind.UNSURE))
+    )
+
+
+def _disputed(project_id: int) -> Subquery:
+    """The pairs on which annotators' votes differ."""
+    votes = _votes(project_id).subquery()
+    pair = (votes.c.left_id, votes.c.right_id)
+    return select(*pair).group_by(*pair).having(func.count(distinct(votes.c.answer)) > 1).subquery()
+
+
+def _votes(project_id: int) -> Select[*tuple[Any, ...]]:
+    """The standing answers on pairs that several annotators have answered: left_id, right_id, id, annotator, answer."""
+    mine = Answer.project_id == project_id
+    pair = (Answer.left_id, Answer.right_id)
+    # Read from an index alone, so that the few pairs of several annotators are found among very many.
+    counted = select(*pair).where(mine).group_by(*pair)
+    several = counted.having(func.min(Answer.annotator) != func.max(Answer.annotator)).subquery()
+    both = and_(Answer.left_id == several.c.left_id, Answer.right_id == several.c.right_id)
+    last = select(func.max(Answer.id)).join(several, both).where(mine, Answer.answer != AnswerKind.SKIP)
+    last = last.group_by(*pair, Answer.annotator)
+    columns = (*pair, Answer.id, Answer.annotator, Answer.answer, Answer.note, Answer.created_at, Answer.settles)
+    return select(*columns).where(Answer.id.in_(last), Answer.answer.in_(LABELS))
+
+
+def votes_on(session: Session, project_id: int, left_id: int, right_id: int) -> list[Vote]:
+    """What each annotator says about the pair, who answered first first."""
+    mine = (Answer.project_id == project_id, Answer.left_id == left_id, Answer.right_id == right_id)
+    last = select(func.max(Answer.id)).where(*mine, Answer.answer != AnswerKind.SKIP).group_by(Answer.annotator)
+    rows = session.scalars(select(Answer).where(Answer.id.in_(last), Answer.answer.in_(LABELS)).order_by(Answer.id))
+    return [
+        Vote(
+            row.left_id,
+            row.right_id,
+            row.annotator,
+            AnswerKind(row.answer),
+            row.note or "",
+            row.created_at,
+            row.settles,
+        )
+        for row in rows
+    ]
+
+
+def shared_votes(session: Session, project_id: int, drawn: bool) -> Sequence[tuple[int, int, str, AnswerKind]]:
+    """(left_id, right_id, annotator, answer) of every vote on a pair with votes of several; those of reviews are none.
+
+    drawn: only pairs that were drawn at random for several annotators, so that what they agree on holds for all pairs.
+    """
+    votes = _votes(project_id).subquery()
+    wanted = select(votes.c.left_id, votes.c.right_id, votes.c.annotator, votes.c.answer).where(~votes.c.settles)
+    if drawn:
+        tasks = select(Task.id).where(
+            Task.project_id == project_id, Task.votes > 1,
+            Task.left_id == votes.c.left_id, Task.right_id == votes.c.right_id,
+        )  # fmt: skip
+        wanted = wanted.where(tasks.exists())
+    rows = session.execute(wanted.order_by(votes.c.left_id, votes.c.right_id, votes.c.id))
+    found = [(left, right, who, AnswerKind(answer)) for left, right, who, answer in rows]
+    voters = Counter((left, right) for left, right, _, _ in found)
+    return [vote for vote in found if voters[vote[:2]] > 1]
