@@ -227,12 +227,14 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
         tasks = tasks_by_id(session, project_id, {event.task_id for event in valid.values()})
         fresh = [event for key, event in valid.items() if key not in known and event.task_id in tasks]
         store_answers(session, [_row(event, tasks[event.task_id], annotator) for event in fresh])
+        labelled = [tasks[event.task_id] for event in fresh if event.answer in LABELS]
+        if labelled:  # another annotator may be waiting for the pair
+            end_leases(session, annotator, [task.id for task in labelled])
     for key in valid.keys() - known:
         if valid[key].task_id not in tasks:
             refused[key] = f"task {valid[key].task_id} is not one of this project: reload the page"
     for key, why in refused.items():
         log.warning("answer %s of %s in project %s refused: %s", key, annotator, project_id, why)
-    labelled = [tasks[event.task_id] for event in fresh if event.answer in LABELS]
     if labelled:
         ask_if_due(engine, project_id, news=any(task.purpose == Purpose.TRAIN for task in labelled))
     return Receipt([key for key in valid if key not in refused], refused, {task.id: _why(task) for task in labelled})

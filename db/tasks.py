@@ -1,6 +1,6 @@
 """Tasks: which pairs an annotator sees next, who holds them, and how far the batch is."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -175,9 +175,10 @@ def _lease(session: Session, task_ids: Sequence[int], annotator: str, until: dat
     session.execute(insert(Lease), [{"task_id": id_, "annotator": annotator, "expires_at": until} for id_ in task_ids])
 
 
-def end_leases(session: Session, annotator: str) -> None:
-    """Nothing; the annotator holds no task any more."""
-    session.execute(delete(Lease).where(Lease.annotator == annotator))
+def end_leases(session: Session, annotator: str, task_ids: Collection[int] | None = None) -> None:
+    """Nothing; the annotator holds none of these tasks any more, or none at all."""
+    held = delete(Lease).where(Lease.annotator == annotator)
+    session.execute(held if task_ids is None else held.where(Lease.task_id.in_(task_ids)))
 
 
 def next_lease_end(

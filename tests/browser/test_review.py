@@ -1,0 +1,59 @@
+"""Two people label the same pairs in their own browsers, and a third settles what they differ on."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from annotate.projects import delete_project
+from db.domain import AnswerKind
+from tests.browser.conftest import App, Desk, open_card, settle
+from tests.conftest import ROOT
+from tests.test_votes import want
+
+SIZES = {"desktop": {"width": 1280, "height": 1300}, "phone": {"width": 390, "height": 1500}}
+
+
+@pytest.fixture
+def desk(make_desk: Callable[..., Desk]) -> Iterator[Desk]:
+    """A batch of six pairs, each of them for two annotators."""
+    questions = [f"How do I {what} the printer?" for what in ("replace", "clean", "restart", "reset", "sell", "move")]
+    desk = make_desk(6, texts=questions, name="Reviewed")
+    want(desk.engine, 2)
+    yield desk
+    delete_project(desk.engine, desk.project_id)
+
+
+def label(chromium: Browser, desk: Desk, who: str, keys: str) -> None:
+    """Nothing; this person has pressed these keys, one for each pair, in a browser of their own."""
+    with chromium.new_context() as context:
+        page = context.new_page()
+        open_card(page, f"{desk.url}&annotator={who}")
+        for key in keys:
+            page.keyboard.press(key)
+            page.wait_for_timeout(400)  # longer than the pause after a pair came up by itself
+        settle(page, len(keys))
+
+
+def test_a_third_person_settles_what_two_differ_on(page: Page, app: App, desk: Desk, chromium: Browser) -> None:
+    label(chromium, desk, "ann", "ynnnnn")
+    label(chromium, desk, "ben", "nnnnnn")
+    assert len(desk.answers) == 12
+    page.goto(f"{app.url}/review?project=Reviewed&annotator=eve")
+    expect(page.get_by_text("1 pair with different answers")).to_be_visible(timeout=30_000)
+    case = page.locator(".st-key-review_case")
+    expect(case.get_by_text("ann")).to_have_count(0)
+    case.get_by_role("radio", name="No", exact=True).click()
+    page.get_by_role("button", name="Settle: No").wait_for(timeout=15_000)
+    for device, size in SIZES.items():
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            page.wait_for_timeout(1500)  # the plot is drawn
+            main = page.locator("[data-testid=stMain]")
+            assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "wider than the screen"
+            page.screenshot(path=ROOT / "docs" / "screenshots" / f"review-{device}-{scheme}.png")
+    page.get_by_role("button", name="Settle: No").click()
+    expect(page.get_by_text("Nothing to review")).to_be_visible(timeout=15_000)
+    settled = [answer for answer in desk.answers if answer.settles]
+    assert [(answer.annotator, answer.answer) for answer in settled] == [("eve", AnswerKind.NEGATIVE)]
