@@ -11,10 +11,8 @@ from db.answers import store_answers
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
 from db.engine import reading, writing
 from db.models import now
-from db.reviews import Vote, count_open, open_pairs, votes_on
+from db.reviews import Vote, open_pairs, votes_on
 from db.tasks import texts_of
-
-AHEAD = 100  # pairs among which the next one is looked for
 
 
 @dataclass(frozen=True)
@@ -40,15 +38,15 @@ class Queue:
 def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = ()) -> Queue:
     """What there is to review. later: pairs that the reviewer has put off; they come last."""
     with reading(engine) as session:
-        disagreements, unsure = count_open(session, project_id)
-        found = open_pairs(session, project_id, AHEAD + len(later))
+        found = open_pairs(session, project_id)
+        disagreements = sum(pair.disagreement for pair in found)
         found.sort(key=lambda pair: (pair.left_id, pair.right_id) in later)
         case = None
         if found:
             first = found[0]
             texts = texts_of(session, [first.left_id, first.right_id])
             case = Case(first.left_id, first.right_id, first.task_id, texts[first.left_id], texts[first.right_id])
-    return Queue(disagreements, unsure, case)
+    return Queue(disagreements, len(found) - disagreements, case)
 
 
 def opinions(engine: Engine, project_id: int, case: Case) -> list[Vote]:

@@ -36,32 +36,20 @@ class Open:
     disagreement: bool
 
 
-def open_pairs(session: Session, project_id: int, limit: int) -> list[Open]:
+def open_pairs(session: Session, project_id: int) -> list[Open]:
     """The pairs to review, those that have waited longest first."""
     disputed = _disputed(project_id)
-    chosen = _open(project_id, disputed).order_by(PairLabel.answer_id).limit(limit)
-    columns = (PairLabel.left_id, PairLabel.right_id, Answer.task_id, disputed.c.left_id.is_not(None))
-    return [Open(*row) for row in session.execute(chosen.with_only_columns(*columns))]
-
-
-def count_open(session: Session, project_id: int) -> tuple[int, int]:
-    """How many pairs to review annotators disagree on, and how many are merely unsure."""
-    disputed = _disputed(project_id)
     which = disputed.c.left_id.is_not(None)
-    counted = _open(project_id, disputed).with_only_columns(which, func.count()).group_by(which)
-    counts = {bool(disagree): count for disagree, count in session.execute(counted)}
-    return counts.get(True, 0), counts.get(False, 0)
-
-
-def _open(project_id: int, disputed: Subquery) -> Select[int]:
     same = and_(disputed.c.left_id == PairLabel.left_id, disputed.c.right_id == PairLabel.right_id)
-    return (
-        select(PairLabel.answer_id)
+    chosen = (
+        select(PairLabel.left_id, PairLabel.right_id, Answer.task_id, which)
         .join(Answer, Answer.id == PairLabel.answer_id)
         .outerjoin(disputed, same)
         .where(PairLabel.project_id == project_id, ~Answer.settles)
-        .where(or_(disputed.c.left_id.is_not(None), PairLabel.answer == AnswerKind.UNSURE))
+        .where(or_(which, PairLabel.answer == AnswerKind.UNSURE))
     )
+    rows = session.execute(chosen.order_by(PairLabel.answer_id))
+    return [Open(left, right, task, bool(disagree)) for left, right, task, disagree in rows]
 
 
 def _disputed(project_id: int) -> Subquery:
