@@ -1,9 +1,6 @@
 """What differs between databases, on a PostgreSQL server that the run starts: tables, triggers, locks, queries."""
 
-import os
 import random
-import shutil
-import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
@@ -30,38 +27,20 @@ from db.domain import AnswerKind
 from db.engine import make_engine, migrate, reading, writing
 from db.models import Base, Item, Project
 from tests.backups import contents, label_some
-from tests.browser.conftest import free_port
 from tests.factories import make_project, make_round
 from tests.pipelines import finished_run
+from tests.postgres import missing, running_postgres
 
 pytestmark = pytest.mark.postgres
-
-
-def program(name: str) -> str | None:
-    """The path of a program of the server: Debian keeps them out of the search path."""
-    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    return str(found[-1]) if found else shutil.which(name)
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a database of a new server."""
-    initdb, pg_ctl = program("initdb"), program("pg_ctl")
-    if initdb is None or pg_ctl is None:
+    if missing():
         pytest.skip("PostgreSQL is missing: install the package postgresql")
-    folder, port = tmp_path_factory.mktemp("postgres"), free_port()
-    user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []  # the server refuses to run as root
-    if user:
-        shutil.chown(folder, "postgres")
-        for parent in folder.parents[:3]:
-            parent.chmod(parent.stat().st_mode | 0o055)
-    data, quiet = str(folder / "data"), subprocess.DEVNULL
-    subprocess.run([*user, initdb, "-D", data, "-A", "trust", "-U", "allpairs"], check=True, stdout=quiet, cwd="/")
-    options = f"-p {port} -k {folder} -c listen_addresses=localhost -c fsync=off"
-    start = [*user, pg_ctl, "-D", data, "-o", options, "-l", str(folder / "log"), "-w", "start"]
-    subprocess.run(start, check=True, stdout=quiet, cwd="/")
-    yield f"postgresql+psycopg://allpairs@localhost:{port}/postgres"
-    subprocess.run([*user, pg_ctl, "-D", data, "-m", "immediate", "stop"], check=True, stdout=quiet, cwd="/")
+    with running_postgres(tmp_path_factory.mktemp("postgres"), "-c fsync=off") as url:
+        yield url
 
 
 @pytest.fixture
