@@ -14,6 +14,7 @@ TRAINING = {
     "group_pairs": "steps by text",
     "initialization": "start of the output layer",
     "batch_norm": "batch norm",
+    "implied": "pairs that follow from labels",
 }
 
 

@@ -138,6 +138,11 @@ class Settings(BaseModel):
         description="Let spelling count beside meaning (letters, rare words, numbers, length), as far as labels say it "
         "helps: a good start on texts full of names and numbers.",
     )
+    implied: bool = Field(
+        False,
+        description="In one list, train also on pairs that follow from labels: matches of matches, and what differs "
+        "from one of them.",
+    )
     batch_norm: bool = Field(True, description="Train the output layer on scores in standard units (batch norm).")
     pooling: Literal["model", "mean", "cls", "max"] = Field(
         "model", description="How token vectors become a text's vector: as the encoder's folder says, or another way."

@@ -4,14 +4,17 @@ from functools import partial
 from itertools import count
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
+from annotate.contradictions import algebra
 from annotate.labelling import record, serve
 from annotate.reviewing import Case, opinions, queue, settle
-from db.answers import current_labels
+from db.answers import answer_at_once, current_labels
 from db.domain import AnswerKind, InputError
-from db.engine import reading
+from db.engine import reading, writing
+from db.models import Item
 from db.reviews import shared_votes
+from learner.jobs.rows import read_labels, read_project, with_implied
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.pages import open_page as opened
@@ -150,3 +153,50 @@ def test_a_project_of_one_annotator_has_nothing_to_review(engine: Engine) -> Non
     page = open_page()
     assert "Nothing to review" in page.success[0].value
     assert not page.exception
+
+
+def label_pairs(engine: Engine, project: int, labels: dict[tuple[int, int], AnswerKind]) -> None:
+    """Nothing; Ann has labelled these pairs of texts, by their places."""
+    with writing(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
+        for (one, other), answer in labels.items():
+            answer_at_once(session, project, "ann", [(items[one], items[other])], answer, f"t{next(KEYS)}")
+
+
+def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(6)], auto_train=False)
+    label_pairs(engine, project, {(0, 1): YES, (1, 2): YES, (0, 2): NO, (3, 4): YES, (4, 5): NO})
+    found = algebra(engine, project)
+    assert found is not None
+    assert (found.groups, found.matches, found.others, found.contradictions) == (2, 0, 1, 1)
+    (steps,) = found.shown
+    assert [(step.case.left, step.case.right, step.answer) for step in steps] == [
+        ("text 0", "text 1", YES), ("text 1", "text 2", YES), ("text 0", "text 2", NO)
+    ]  # fmt: skip
+    page = open_page()
+    case = steps[2].case
+    page.segmented_control(key=f"contradiction_{project}_{case.left_id}_{case.right_id}").set_value(YES).run()
+    assert not page.exception
+    again = algebra(engine, project)
+    assert again is not None and (again.contradictions, again.matches, again.others) == (0, 0, 1)
+    assert any("No label contradicts another" in box.value for box in page.success)
+
+
+def test_two_lists_imply_nothing(engine: Engine) -> None:
+    project = make_project(engine, ["a", "b"], ["c", "d"], auto_train=False)
+    label_pairs(engine, project, {(0, 2): YES})
+    assert algebra(engine, project) is None
+
+
+def test_what_follows_trains_where_the_settings_say_so(engine: Engine) -> None:
+    for name, chosen in (("without", False), ("with", True)):
+        project = make_project(engine, [f"text {i}" for i in range(6)], name=name, auto_train=False, implied=chosen)
+        label_pairs(engine, project, {(0, 1): YES, (1, 2): YES, (2, 3): NO})
+        with reading(engine) as session:
+            data = read_project(session, project)
+            human = read_labels(session, project, data, 10**6)
+            trained = with_implied(human, data)
+        more = {(0, 2, 1), (0, 3, 0), (1, 3, 0)} if chosen else set()
+        rows = set(zip(*(column.tolist() for column in (trained.left, trained.right, trained.label)), strict=True))
+        assert rows == {(0, 1, 1), (1, 2, 1), (2, 3, 0)} | more
+        assert len(human) == 3

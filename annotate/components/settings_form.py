@@ -49,6 +49,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "batch_norm": "Batch norm before the output layer",
         "crowding": "Weight of crowded neighbourhoods",
         "lexical": "Let spelling count",
+        "implied": "Train on what follows",
     },
 }
 LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}

@@ -4,6 +4,7 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from annotate.app_state import annotator, current_project, engine
+from annotate.components.answers import TITLES
 from annotate.components.why import why
 from annotate.history import Past, correct, history
 from annotate.why import reasons
@@ -11,7 +12,6 @@ from annotate.wording import beginning, literal
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
 
 PAGE = 20  # answers on one page
-TITLES = {AnswerKind.POSITIVE: "Yes", AnswerKind.NEGATIVE: "No", AnswerKind.UNSURE: "Unsure"}
 
 
 def main() -> None:

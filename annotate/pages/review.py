@@ -6,12 +6,12 @@ from sqlalchemy import Engine
 
 from annotate.app_state import annotator, current_project, engine
 from annotate.components.agreement import agreement_section
+from annotate.components.answers import TITLES
+from annotate.components.contradictions import contradictions
 from annotate.figures import counted
 from annotate.reviewing import Case, opinions, queue, settle
 from annotate.wording import literal
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError, Settings
-
-TITLES = {AnswerKind.POSITIVE: "Yes", AnswerKind.NEGATIVE: "No", AnswerKind.UNSURE: "Unsure"}
 
 
 def main() -> None:
@@ -23,6 +23,7 @@ def main() -> None:
         st.info("There is no project yet. Make one from a file of texts on the page “New project”.")
         return
     desk(database, project.id, annotator(), Settings.model_validate(project.settings).question)
+    contradictions(database, project.id, annotator())
     st.subheader("Agreement", anchor=False)
     agreement_section(project.id)
 

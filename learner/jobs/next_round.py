@@ -32,7 +32,7 @@ from learner.jobs.batches import add_batch, alike_of, audits_in, keep_scores
 from learner.jobs.evaluation_items import BASE, blend_of, has_model, rows_of
 from learner.jobs.passages import mark_passages
 from learner.jobs.progress import reporting
-from learner.jobs.rows import known_keys, read_labels, read_project
+from learner.jobs.rows import known_keys, read_labels, read_project, with_implied
 from learner.jobs.state import database, folder_of, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
 from learner.jobs.vectors import pretrained_vectors, save_vectors
@@ -97,7 +97,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
         progress("load", 0.0)
         with reading(engine) as session:
             data = read_project(session, project_id)
-            labelled = read_labels(session, project_id, data, plan["cutoff"])
+            labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
             before = newest_matcher(session, project_id)
         start = data.settings.encoder
         if data.settings.warm_start and before and before.folder and before.encoder == start and has_model(before):
@@ -124,7 +124,7 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
         progress("load", 0.0)
         with reading(engine) as session:
             data = read_project(session, project_id)
-            labelled = read_labels(session, project_id, data, plan["cutoff"])
+            labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
         settings, texts, fitted = data.settings, data.dataset.texts, {}
         blend, model = Blend(settings.crowding), _folder(project_id, job_id) / "model"
         if settings.lexical or not plan["trains"]:

@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from db.answers import current_labels
+from db.corpus.implied import implied
 from db.domain import AnswerKind, Kind, Purpose, Settings
 from db.models import Gold, Item, Project, Task
 from learner.dataset import Dataset, make_dataset
@@ -56,6 +57,19 @@ def read_labels(session: Session, project_id: int, data: ProjectData, cutoff: in
     left, right = data.rows(left), data.rows(right)
     trains = np.isin(left, data.dataset.train_left) & np.isin(right, data.dataset.train_right)
     return Labelled(left[trains], right[trains], answers[trains])
+
+
+def with_implied(labelled: Labelled, data: ProjectData) -> Labelled:
+    """The labels and what follows from them by transitivity, where the project is one list and its settings say so.
+
+    Raises InputError where too many pairs follow.
+    """
+    if not (data.settings.implied and data.dataset.symmetric and len(labelled)):
+        return labelled
+    found = implied(np.column_stack([labelled.left, labelled.right]), labelled.label == 1)
+    left, right = found.pairs.T
+    label = found.positive.astype(labelled.label.dtype)
+    return Labelled(np.r_[labelled.left, left], np.r_[labelled.right, right], np.r_[labelled.label, label])
 
 
 def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarray:

@@ -1,0 +1,5 @@
+"""How answers are named on buttons and in tables."""
+
+from db.domain import AnswerKind
+
+TITLES = {AnswerKind.POSITIVE: "Yes", AnswerKind.NEGATIVE: "No", AnswerKind.UNSURE: "Unsure"}

@@ -1,0 +1,79 @@
+"""What the labels of one list imply, and where they contradict each other: A = B, B = C, and yet A ≠ C."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from sqlalchemy import Engine
+
+from annotate.reviewing import Case
+from db.answers import Label, current_labels
+from db.corpus.implied import Contradiction, Implied, implied
+from db.domain import AnswerKind, InputError, Kind
+from db.engine import reading
+from db.projects import project_of
+from db.tasks import texts_of
+
+SHOWN = 20  # contradictions
+
+
+@dataclass(frozen=True)
+class Step:
+    """A labelled pair of a contradiction: what it is labelled, and by whom."""
+
+    case: Case
+    answer: AnswerKind
+    annotator: str
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """What labels imply: how many groups matches make, how many pairs follow, and the first contradictions.
+
+    Each contradiction is the steps from one text to another over matches, and last the pair of both, which is none.
+    problem: why nothing could be worked out; empty where it could.
+    """
+
+    groups: int
+    matches: int
+    others: int
+    contradictions: int
+    shown: list[list[Step]]
+    problem: str = ""
+
+
+def algebra(engine: Engine, project_id: int) -> Algebra | None:
+    """What the labels of the project imply; nothing for two lists, where nothing follows by transitivity."""
+    with reading(engine) as session:
+        if project_of(session, project_id).kind != Kind.SYMMETRIC:
+            return None
+        labels = [label for label in current_labels(session, project_id) if label.answer != AnswerKind.UNSURE]
+        try:
+            found = follows(labels)
+        except InputError as error:
+            return Algebra(0, 0, 0, 0, [], str(error))
+        first = found.contradictions[:SHOWN]
+        texts = texts_of(session, {item for one in first for item in one.path})
+    by_pair = {(label.left_id, label.right_id): label for label in labels}
+    matches = int(found.positive.sum())
+    shown = [_steps(one, by_pair, texts) for one in first]
+    return Algebra(len(found.groups), matches, len(found.positive) - matches, len(found.contradictions), shown)
+
+
+def follows(labels: list[Label]) -> Implied:
+    """What follows from these labels, none of which is unsure.
+
+    Raises InputError where too many pairs would.
+    """
+    pairs = np.array([(label.left_id, label.right_id) for label in labels], dtype=np.int64).reshape(-1, 2)
+    return implied(pairs, np.array([label.answer == AnswerKind.POSITIVE for label in labels], dtype=bool))
+
+
+def _steps(one: Contradiction, by_pair: dict[tuple[int, int], Label], texts: dict[int, str]) -> list[Step]:
+    pairs = [(min(step), max(step)) for step in pairwise(one.path)] + [(one.left, one.right)]
+    return [_step(by_pair[pair], texts) for pair in pairs]
+
+
+def _step(label: Label, texts: dict[int, str]) -> Step:
+    left, right = label.left_id, label.right_id
+    return Step(Case(left, right, label.task_id, texts[left], texts[right]), label.answer, label.annotator)

@@ -1,0 +1,77 @@
+"""What follows from labels by transitivity, against the definition, and where labels conflict."""
+
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from db.corpus import implied as module
+from db.corpus.implied import Implied, implied
+from db.domain import InputError
+
+Labels = dict[tuple[int, int], bool]
+
+
+def of(labels: Labels) -> Implied:
+    return implied(np.array(list(labels), dtype=np.int64).reshape(-1, 2), np.array(list(labels.values()), dtype=bool))
+
+
+def as_dict(found: Implied) -> Labels:
+    return {
+        (left, right): bool(match) for (left, right), match in zip(found.pairs.tolist(), found.positive, strict=True)
+    }
+
+
+def test_matches_and_others_follow() -> None:
+    found = of({(10, 20): True, (20, 30): True, (30, 40): False, (50, 60): False})
+    assert as_dict(found) == {(10, 30): True, (10, 40): False, (20, 40): False}
+    assert found.groups == [[10, 20, 30]]
+    assert found.contradictions == []
+
+
+def test_a_contradiction_comes_with_its_shortest_path_and_nothing_follows_from_its_group() -> None:
+    labels = {(1, 2): True, (2, 3): True, (3, 4): True, (2, 4): True, (1, 4): False, (4, 9): False, (7, 8): True}
+    found = of(labels | {(5, 7): True})
+    (one,) = found.contradictions
+    assert (one.left, one.right, one.path) == (1, 4, (1, 2, 4))
+    assert as_dict(found) == {(5, 8): True}
+
+
+def test_no_labels_imply_nothing() -> None:
+    found = of({})
+    assert (found.pairs.shape, found.groups, found.contradictions) == ((0, 2), [], [])
+
+
+def test_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 5)
+    with pytest.raises(InputError, match="imply 6 pairs, and the limit is 5; the largest group has 4 texts"):
+        of({(1, 2): True, (2, 3): True, (3, 4): True})
+
+
+@given(st.dictionaries(st.sampled_from(list(combinations(range(7), 2))), st.booleans(), max_size=12))
+def test_everything_that_follows_follows(labels: Labels) -> None:
+    same = {item: {item} for item in range(7)}
+    for (one, other), match in labels.items():
+        if match:
+            joined = same[one] | same[other]
+            for item in joined:
+                same[item] = joined
+    clashing = {
+        item for (one, other), match in labels.items() if not match and other in same[one] for item in same[one]
+    }
+    expected: Labels = {}
+    for one, other in combinations(range(7), 2):
+        if (one, other) in labels or {one, other} & clashing:
+            continue
+        if other in same[one]:
+            expected[one, other] = True
+        elif any(not match and {a, b} & same[one] and {a, b} & same[other] for (a, b), match in labels.items()):
+            expected[one, other] = False
+    found = of(labels)
+    assert as_dict(found) == expected
+    assert len(found.contradictions) == sum(not match and b in same[a] for (a, b), match in labels.items())
+    for one in found.contradictions:
+        assert all(labels[min(step), max(step)] for step in pairwise(one.path))
+        assert (one.path[0], one.path[-1]) == (one.left, one.right)
