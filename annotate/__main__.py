@@ -1,4 +1,4 @@
-"""`python -m annotate`: projects, labels, the database and the app, without the learner."""
+"""`python -m annotate`: projects, labels, people, the database and the app, without the learner."""
 
 import sys
 from typing import Annotated
@@ -10,14 +10,16 @@ from annotate import cli_archive
 from annotate.cli_db import db
 from annotate.cli_labels import labels
 from annotate.cli_output import group, run
+from annotate.cli_people import people
 from annotate.cli_projects import project
 
-app = group("Projects and labels, and the app in the browser.")
+app = group("Projects, labels and people, and the app in the browser.")
 project.command("export")(cli_archive.export_to)
 project.command("import")(cli_archive.import_from)
 app.add_typer(project, name="project")
 app.add_typer(labels, name="labels")
 app.add_typer(db, name="db")
+app.add_typer(people, name="people")
 
 
 @app.command()

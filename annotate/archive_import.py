@@ -17,10 +17,12 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.archive import COPIED, DESIGNS, FORMAT, MANIFEST, MODELS, OLD_SCORES, VECTORS, VERSION, table_file
 from db.answers import known_keys
 from db.domain import InputError, Settings
-from db.engine import artifacts, writing
+from db.engine import artifacts
 from db.matchers import SCORES, matchers_of
 from db.models import Answer, Design, Item, Matcher, Project, Task
 from db.projects import checked_name, numbered_name
@@ -87,7 +89,7 @@ class _Import:
         place = artifacts() / f".import-{uuid4().hex}"
         try:
             self._unpack(place)  # before the transaction: nobody should wait for files
-            with writing(engine) as session:
+            with acting(engine, Right.INSTALL) as session:
                 arrival = Arrival(session)
                 project = self._begin(session, arrival, name)
                 rows = {Project.__tablename__: 1} | {name: self._add(arrival, name) for name in list(TABLES)[1:]}

@@ -2,15 +2,16 @@
 
 from sqlalchemy import Engine
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
 from db.audits import drop_unanswered
-from db.engine import writing
 from db.tasks import newest_sitting, open_sitting
 
 
 def drop_sitting(engine: Engine, project_id: int) -> None:
     """Nothing; the pairs of the open sitting that nobody has labelled are gone, and what is labelled is measured."""
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         newest_sitting(session, project_id, lock=True)
         sitting = open_sitting(session, project_id)
         if sitting is not None:

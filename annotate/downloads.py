@@ -17,6 +17,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from annotate.access.acts import allowed
+from annotate.access.gate import engine_for
+from annotate.access.roles import Right
 from annotate.archive import export_project
 from annotate.label_forms import Form
 from annotate.labels import export_dataset, export_labels
@@ -31,6 +34,7 @@ from db.projects import project_named, project_of
 LABELS, PROJECTS, MATCHES = "download/labels", "download/projects", "download/matches"
 PIPELINES = "download/pipelines"
 DATASET = "dataset"
+NOT_YOURS = "Only administrators of the project may take its data away."
 Make = Callable[[Engine, int, str, Path, Request], Path]
 
 
@@ -69,11 +73,13 @@ def _answering(make: Make) -> Callable[[Request], Response]:
             artifacts().mkdir(parents=True, exist_ok=True)
             folder = Path(mkdtemp(prefix=".download-", dir=artifacts()))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            engine = make_engine()
+            engine = engine_for(request, make_engine())
             stack.callback(engine.dispose)
             try:
                 with reading(engine) as session:
                     name = project_named(session, project_of(session, request.path_params["project_id"]).name).name
+                if not allowed(engine, Right.CHANGE, request.path_params["project_id"]):
+                    return PlainTextResponse(NOT_YOURS, status_code=403)
                 file = make(engine, request.path_params["project_id"], name, folder, request)
             except InputError as problem:
                 return PlainTextResponse(str(problem), status_code=404)

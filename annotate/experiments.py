@@ -9,13 +9,16 @@ from typing import Any
 from sqlalchemy import Engine
 
 from annotate import jobs
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
 from db.domain import InputError, Settings
-from db.engine import reading, writing
+from db.engine import reading
 from db.evaluations import gold_counts
 from db.experiments import FIGURES, REPORT, TABLES, RunState, experiment_folder, experiment_names, read_stored
 from db.jobs import EXPERIMENT, OPEN, jobs_of_kind
 from db.models import Job, Project
+from db.projects import all_projects
 from learner.catalog import STRATEGIES
 
 REFERENCE, MATCHED = "uncertainty", "stratified-match"
@@ -60,12 +63,13 @@ class Wish:
 def list_experiments(engine: Engine) -> list[ExperimentRow]:
     """Every experiment, the newest first: those of jobs, and those whose folder was put among theirs.
 
-    Those of projects in the bin are left out.
+    Those of projects in the bin are left out, and so are those of projects that whoever asks was not let into.
     """
     with reading(engine) as session:
-        found = [(job, session.get_one(Project, job.project_id)) for job in jobs_of_kind(session, EXPERIMENT)]
-    rows = [_of_job(job, project.name) for job, project in found if project.deleted_at is None]
-    others = [_of_folder(name) for name in experiment_names() if name not in {job.id for job, _ in found}]
+        projects = {project.id: project.name for project in all_projects(session, archived=True)}
+        found = jobs_of_kind(session, EXPERIMENT)
+    rows = [_of_job(job, projects[job.project_id]) for job in found if job.project_id in projects]
+    others = [_of_folder(name) for name in experiment_names() if name not in {job.id for job in found}]
     return sorted([*rows, *others], key=lambda row: row.at, reverse=True)
 
 
@@ -140,7 +144,11 @@ def report_of(id_: str) -> str:
 
 def delete(engine: Engine, id_: str) -> None:
     """Nothing; the experiment's files and its job's row are gone. Raises InputError while it is at work."""
-    with writing(engine) as session:
+    with reading(engine) as session:
+        job = session.get(Job, id_)
+    # One of the command line belongs to no project: the installation's administrators alone may delete it.
+    right, project_id = (Right.CHANGE, job.project_id) if job is not None else (Right.INSTALL, None)
+    with acting(engine, right, project_id) as session:
         job = session.get(Job, id_)
         if job is not None and job.state in OPEN:
             raise InputError("the experiment is at work: cancel it first")

@@ -10,12 +10,14 @@ from scipy.sparse.csgraph import connected_components
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.exploring import Scored
 from annotate.labelling import ask_if_due
 from annotate.picking import why_not
 from db.answers import answer_at_once, answered_at_once, last_key
 from db.domain import AnswerKind, InputError, Kind
-from db.engine import reading, writing
+from db.engine import reading
 from db.models import Project
 from db.pairs import Pair, items_of, labels_of, left_items
 
@@ -115,7 +117,7 @@ def answer_group(engine: Engine, project_id: int, annotator: str, items: list[in
     Raises InputError for too many and for none. Asks for the next batch where this completes the one at hand.
     """
     act = f"{ACT}{uuid4().hex}"
-    with writing(engine) as session:
+    with acting(engine, Right.LABEL, project_id, annotator) as session:
         pairs = _open_pairs(session, project_id, items)
         if not pairs:
             raise InputError("its pairs are labelled already, or kept for measuring")
@@ -137,6 +139,6 @@ def last_act(engine: Engine, project_id: int, annotator: str) -> tuple[str, int]
 
 def undo(engine: Engine, project_id: int, annotator: str, act: str) -> None:
     """Nothing; the answers of the act that this annotator has not changed since are taken back."""
-    with writing(engine) as session:
+    with acting(engine, Right.LABEL, project_id, annotator) as session:
         pairs = answered_at_once(session, project_id, annotator, act)
         answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, act.replace(ACT, UNDO, 1))

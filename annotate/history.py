@@ -6,10 +6,12 @@ from uuid import uuid4
 
 from sqlalchemy import Engine
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
 from db.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
 from db.domain import LONGEST_NOTE, AnswerKind, InputError
-from db.engine import reading, writing
+from db.engine import reading
 from db.models import now
 from db.tasks import texts_of
 
@@ -51,7 +53,7 @@ def correct(
     A retraction makes the pair unanswered again. note: in place of the old one; nothing keeps that. The next training
     sees the correction. Raises InputError where the annotator has no such answer.
     """
-    with writing(engine) as session:
+    with acting(engine, Right.LABEL, project_id, annotator) as session:
         old = answer_by_id(session, answer_id)
         if old is None or (old.project_id, old.annotator) != (project_id, annotator):
             raise InputError(f"{annotator} has no answer {answer_id} in this project: reload the page")

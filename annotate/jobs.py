@@ -11,10 +11,12 @@ from dbos import DBOS, DBOSClient, DBOSPortableJSONSerializer
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from db import jobs
 from db.answers import answered_since
 from db.domain import InputError, Settings
-from db.engine import jobs_url, reading, writing
+from db.engine import jobs_url, reading
 from db.jobs import EXPERIMENT, EXPLORE, MATCHES, PIPELINE, PREVIEW, SEARCH, SUGGEST
 from db.models import Job, Worker
 from db.projects import live_project
@@ -85,7 +87,7 @@ def request_exploration(engine: Engine, project_id: int, number: int) -> str:
 
     Raises InputError while another one is being prepared.
     """
-    return _request_apart(engine, project_id, EXPLORE, "a round is being prepared", number)
+    return _request_apart(engine, project_id, EXPLORE, "a round is being prepared", number, right=Right.SEE)
 
 
 def request_search(engine: Engine, project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
@@ -93,7 +95,7 @@ def request_search(engine: Engine, project_id: int, number: int, text: str, item
 
     of_left: in which list the text stands. Several people may search at once.
     """
-    return _request_apart(engine, project_id, SEARCH, "", number, text, item_id, of_left)
+    return _request_apart(engine, project_id, SEARCH, "", number, text, item_id, of_left, right=Right.SEE)
 
 
 def request_suggestions(engine: Engine, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
@@ -104,9 +106,11 @@ def request_suggestions(engine: Engine, project_id: int, run_id: str, number: in
     return _request_apart(engine, project_id, SUGGEST, "", run_id, number, item_id, n)
 
 
-def _request_apart(engine: Engine, project_id: int, kind: str, busy: str, *arguments: object) -> str:
+def _request_apart(
+    engine: Engine, project_id: int, kind: str, busy: str, *arguments: object, right: Right = Right.CHANGE
+) -> str:
     """The id of a new job that no other job of the project waits for; `busy` says why there cannot be two, if so."""
-    with writing(engine) as session:
+    with acting(engine, right, project_id) as session:
         live_project(session, project_id)
         last = jobs.last_job(session, project_id, [kind]) if busy else None
         if last is not None and last.state in jobs.OPEN:
@@ -122,7 +126,7 @@ def request_matches(engine: Engine, project_id: int, number: int, threshold: flo
     reranker: the folder of one that puts them in order, below that of all runs of pipelines. The job waits in the queue
     while another job is at work. Raises InputError while the project's last one is not done.
     """
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         last = jobs.last_job(session, project_id, [MATCHES])
         if last is not None and last.state in jobs.OPEN:
             raise InputError("matches are being searched: wait until that is done, or cancel it")
@@ -135,7 +139,7 @@ def _request(
     engine: Engine, project_id: int, kind: str, arguments: tuple[object, ...], check: Check, joins: bool
 ) -> str:
     """The id of a new job, or where it `joins` that of the open one of its kind."""
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         live_project(session, project_id)
         job = jobs.open_job(session, project_id)
         if job is None:
@@ -191,7 +195,11 @@ class _Client(DBOSClient):
 
 def cancel(engine: Engine, job_id: str) -> None:
     """Nothing; the job is cancelled at once where it waits, within seconds where it runs."""
-    with writing(engine) as session:
+    with reading(engine) as session:
+        found = session.get(Job, job_id)
+    if found is None:
+        return
+    with acting(engine, Right.CHANGE, found.project_id) as session:
         job = session.get(Job, job_id)
         if job is None or job.state not in jobs.OPEN:
             return

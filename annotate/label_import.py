@@ -9,12 +9,14 @@ from typing import Any
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.label_problems import HARMLESS, Problem, Recorder, Report, Trouble, recording
 from db.answers import current_labels, keys_like, store_answers
 from db.corpus.cells import bad, shown
 from db.corpus.files import Row, column_names, read_rows
 from db.domain import LONGEST_NOTE, AnswerKind, Kind, Side
-from db.engine import reading, writing
+from db.engine import reading
 from db.items import CHUNK, items_by_identifier
 from db.models import now as present
 from db.projects import project_named
@@ -66,7 +68,7 @@ def import_labels(
     new = reader.rows(found.id)
     report.stored = len(new)
     if new and not choices.dry:
-        with writing(engine) as session:
+        with acting(engine, Right.CHANGE, found.id) as session:
             for start in range(0, len(new), CHUNK):
                 store_answers(session, new[start : start + CHUNK])
     return report

@@ -12,11 +12,13 @@ from pydantic import BaseModel, Field, ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.jobs import NEXT_ROUND, request_audit, request_correction, request_round
 from db.answers import answered_since, known_keys, own_answers, store_answers
 from db.audits import design_of
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, InputError, Purpose, Settings
-from db.engine import reading, writing
+from db.engine import as_system, reading
 from db.jobs import last_job, newest_job, open_job
 from db.models import Job, Project, Task, now
 from db.rounds import last_answer_at
@@ -129,7 +131,7 @@ def serve(
     stands for them. grouped: pairs of one left text follow each other.
     """
     at = now()
-    with writing(engine) as session:
+    with acting(engine, Right.LABEL, project_id, annotator) as session:
         tasks = lease_tasks(session, project_id, annotator, n, at, sitting, grouped)
         again = labelled_among(session, (task.id for task in tasks))
         pairs = _pairs(session, project_id, tasks, sitting, again)
@@ -138,7 +140,7 @@ def serve(
 
 def leave(engine: Engine, annotator: str) -> None:
     """Nothing; what this annotator was served is free for others, or for the same person under another name."""
-    with writing(engine) as session:
+    with acting(engine, Right.LABEL, annotator=annotator) as session:
         end_leases(session, annotator)
 
 
@@ -222,7 +224,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
     valid, refused = _checked(events)
     if not valid:
         return Receipt([], refused)
-    with writing(engine) as session:
+    with acting(engine, Right.LABEL, project_id, annotator) as session:
         known = known_keys(session, valid)
         tasks = tasks_by_id(session, project_id, {event.task_id for event in valid.values()})
         fresh = [event for key, event in valid.items() if key not in known and event.task_id in tasks]
@@ -286,7 +288,7 @@ def ask_if_due(engine: Engine, project_id: int, news: bool = False) -> None:
     if ask is None:
         return
     try:
-        ask(engine)
+        ask(as_system(engine))  # who gave the last answer need not be one who may start jobs
     except InputError:
         return  # somebody else has asked meanwhile, and nothing has been answered since
     except Exception:

@@ -7,11 +7,13 @@ from itertools import count
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.projects import delete_project
 from db.answers import label_counts
 from db.copies import copy_items, copy_labels
 from db.domain import InputError
-from db.engine import artifacts, reading, writing
+from db.engine import artifacts, reading
 from db.jobs import stop_jobs
 from db.models import Item, Matcher, Project, now
 from db.projects import (
@@ -69,7 +71,7 @@ def archive_project(engine: Engine, project_id: int) -> None:
 
     Raises InputError for a project that is archived or in the bin.
     """
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         live_project(session, project_id).archived_at = now()
         stop_jobs(session, project_id)
 
@@ -79,7 +81,7 @@ def bin_project(engine: Engine, project_id: int) -> None:
 
     Raises InputError for a project that lies there already.
     """
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         project = project_of(session, project_id)
         if project.deleted_at is not None:
             raise InputError(f"the project {project.name!r} is in the bin already")
@@ -92,7 +94,7 @@ def restore_project(engine: Engine, project_id: int) -> None:
 
     Raises InputError for a project that is neither in the bin nor archived.
     """
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         project = project_of(session, project_id)
         if project.deleted_at is not None:
             project.deleted_at = None
@@ -144,7 +146,7 @@ def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str =
     Without a name it is the first that is free of "… copy", "… copy 2" and so on. Raises InputError for a name that
     is taken, and for a project in the bin.
     """
-    with writing(engine) as session:
+    with acting(engine, Right.INSTALL) as session:
         project = project_of(session, project_id)
         if project.deleted_at is not None:
             raise InputError(f"the project {project.name!r} is in the bin: restore it first")

@@ -10,12 +10,14 @@ from uuid import uuid4
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
 from annotate.picking import why_not
 from annotate.pipelines import made
 from db.answers import answer_at_once, answered_at_once
 from db.domain import AnswerKind, InputError, Kind
-from db.engine import reading, writing
+from db.engine import reading
 from db.mined import BEGINNING, UNDO, sampled
 from db.pairs import Pair, labels_of, splits_of
 from db.pipelines import read_began
@@ -120,7 +122,7 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
     """
     annotator = annotator_of(run_id)
     pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number, best)]
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         live_project(session, project_id)
         use = _use(session, project_id, pairs)
         if not use.new:
@@ -141,7 +143,7 @@ def used(engine: Engine, project_id: int, run_id: str) -> int:
 def take_back(engine: Engine, project_id: int, run_id: str) -> int:
     """How many training pairs of this run are unlabelled again: all that nobody has changed since."""
     annotator = annotator_of(run_id)
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         pairs = answered_at_once(session, project_id, annotator, f"{BEGINNING}{run_id}-")
         answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, f"{UNDO}{run_id}-{uuid4().hex[:8]}")
     return len(pairs)

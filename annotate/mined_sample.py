@@ -7,12 +7,14 @@ import numpy as np
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.jobs import AUDIT, CORRECTION, require_no_sitting
 from annotate.mined import Mined, check_items, mined_pairs
 from annotate.precision import Band, allocate, ranks
 from db.answers import answer_at_once
 from db.domain import AnswerKind, DesignKind, InputError
-from db.engine import reading, writing
+from db.engine import reading
 from db.jobs import open_job
 from db.mined import UNDO, count_drawn, drawn_pairs, mined_designs, next_design_number, own_labels
 from db.models import Design, Project, Round
@@ -31,7 +33,7 @@ def put_up(engine: Engine, project_id: int, run_id: str, number: int, draw: int,
     being drawn, and where no pair is left.
     """
     mined = mined_pairs(engine, project_id, run_id, number)
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         live_project(session, project_id)
         session.scalar(select(Project.id).where(Project.id == project_id).with_for_update())  # one sitting at a time
         _require_room(session, project_id)

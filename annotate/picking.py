@@ -3,9 +3,10 @@
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.jobs import NEXT_ROUND
 from db.domain import InputError, Split
-from db.engine import writing
 from db.jobs import open_job
 from db.models import Round, now
 from db.pairs import Pair, in_round, items_of, labels_of
@@ -19,7 +20,7 @@ def pick(engine: Engine, project_id: int, annotator: str, pair: Pair, score: flo
 
     Raises InputError for a pair that cannot train, one that is labelled or in the batch already, and without a batch.
     """
-    with writing(engine) as session:
+    with acting(engine, Right.LABEL, project_id, annotator) as session:
         batch = _batch(session, project_id)
         _check(session, batch, pair)
         row = {"left_id": pair[0], "right_id": pair[1], "strategy": PICKED, "score": score, "p": p}

@@ -11,9 +11,11 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate import jobs
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
 from db.domain import InputError, Kind
-from db.engine import reading, writing
+from db.engine import reading
 from db.jobs import OPEN, PIPELINE, list_jobs
 from db.models import Job, Project
 from db.pipelines import (
@@ -169,7 +171,7 @@ def delete(engine: Engine, project_id: int, run_id: str) -> None:
     Raises InputError while it is at work, and while a project's encoder lies in its folder.
     """
     folder = pipeline_folder(run_id)
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         job = run_of(session, project_id, run_id)
         if job.state in OPEN:
             raise InputError("the run is at work: cancel it first")

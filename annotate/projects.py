@@ -11,11 +11,13 @@ from pydantic import ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from db.answers import label_counts
 from db.corpus.corpus import Corpus
 from db.corpus.split import split_corpus
 from db.domain import SIMULATED, AnswerKind, InputError, Kind, Progress, Settings, Side, Split, no_progress
-from db.engine import artifacts, reading, writing
+from db.engine import artifacts, reading
 from db.items import add_corpus, gold_label_counts, item_counts
 from db.models import Project
 from db.projects import (
@@ -118,7 +120,7 @@ def create_project(
     checked_name(name)
     corpus = split_as_set(corpus, checked_settings(settings.model_dump()))
     settings = settings.model_copy(update={"evaluation_share": _share(corpus, settings.evaluation_share)})
-    with writing(engine) as session:
+    with acting(engine, Right.INSTALL) as session:
         project = add_project(session, name, corpus.kind, settings.model_dump())
         add_corpus(session, project.id, corpus, progress)
         return project.id
@@ -167,7 +169,7 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
     Raises InputError for another share of evaluation items: the split is made once.
     """
     settings = checked_settings(settings.model_dump())
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         project = project_of(session, project_id)
         share = project.settings["evaluation_share"]
         if settings.evaluation_share != share:
@@ -177,7 +179,7 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
 
 def delete_project(engine: Engine, project_id: int) -> None:
     """Nothing; the project, its labels and its matchers are gone for good (`lifecycle.bin_project` can be undone)."""
-    with writing(engine) as session:
+    with acting(engine, Right.CHANGE, project_id) as session:
         folders = remove_project(session, project_of(session, project_id))
     for folder in folders:
         shutil.rmtree(artifacts() / folder, ignore_errors=True)

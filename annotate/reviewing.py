@@ -6,10 +6,12 @@ from uuid import uuid4
 
 from sqlalchemy import Engine
 
+from annotate.access.acts import acting
+from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
 from db.answers import store_answers
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
-from db.engine import reading, writing
+from db.engine import reading
 from db.models import now
 from db.reviews import Vote, open_pairs, votes_on
 from db.tasks import texts_of
@@ -62,7 +64,7 @@ def settle(engine: Engine, project_id: int, who: str, case: Case, answer: Answer
     """
     if answer not in LABELS:
         raise InputError(f"a review ends with yes, no or unsure, not with {answer}")
-    with writing(engine) as session:
+    with acting(engine, Right.ADJUDICATE, project_id, who) as session:
         if not votes_on(session, project_id, case.left_id, case.right_id):
             raise InputError("nobody has an answer on this pair any more: reload the page")
         store_answers(session, [{

@@ -7,17 +7,19 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from annotate.access.mode import check_start, forced
 from annotate.demo import ensure_demo
 from annotate.jobs import worker_alive
 from annotate.lifecycle import empty_bin
+from db.domain import InputError
 from db.engine import make_engine, writing
 from db.jobs import remove_worker, report_worker
 from db.models import now
@@ -32,17 +34,35 @@ log = logging.getLogger(__name__)
 
 
 def serve(port: int = 8501, address: str = "localhost") -> None:
-    """Never: becomes the Streamlit process of the app, which starts a worker unless one is alive."""
+    """Never: becomes the Streamlit process of the app, which starts a worker unless one is alive.
+
+    Raises InputError where everybody must log in and there is no account.
+    """
+    check_start(_migrated(), forced(os.environ.get("ALLPAIRS_LOGIN"), address))
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true"]
     command += [f"--server.port={port}", f"--server.address={address}"]
     os.execv(sys.executable, command)
 
 
-@asynccontextmanager
-async def lifespan(_app: Any) -> AsyncIterator[None]:
-    """Nothing; while the app runs the database is up to date, a worker is alive, and the bin is emptied in time."""
+def _migrated() -> Engine:
     upgrade()
-    engine = make_engine()
+    return make_engine()
+
+
+def lifespan(is_forced: Callable[[], bool]) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """What surrounds the app's life; is_forced: whether a login is needed even without accounts."""
+    return lambda _app: _living(is_forced)
+
+
+@asynccontextmanager
+async def _living(is_forced: Callable[[], bool]) -> AsyncIterator[None]:
+    """Nothing; while the app runs the database is up to date, a worker is alive, and the bin is emptied in time."""
+    engine = _migrated()
+    try:
+        check_start(engine, is_forced())
+    except InputError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)
+        os._exit(2)  # raised from here, the line would be lost in the server's traceback; nothing has begun yet
     ensure_demo(engine)
     tasks = [asyncio.create_task(_keep_worker(engine)), asyncio.create_task(_keep_bin(engine))]
     try:

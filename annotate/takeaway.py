@@ -12,10 +12,14 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from annotate.access.acts import Refused, require
+from annotate.access.gate import engine_for
+from annotate.access.roles import Right
 from annotate.model_readme import model_readme
 from db.domain import InputError
-from db.engine import artifacts, make_engine, reading
-from db.models import Matcher, Project
+from db.engine import artifacts, make_engine, person_of, reading
+from db.models import Matcher
+from db.projects import project_of
 
 ADDRESS = "download/matchers"
 CARD = "README.md"
@@ -88,9 +92,9 @@ def _folder_of(matcher: Matcher) -> str:
 
 
 def _download(request: Request) -> Response:
-    found = _found(request.path_params["matcher_id"])
-    if found is None:
-        return PlainTextResponse("There is no such matcher: its project may have been deleted.", status_code=404)
+    found = _found(request)
+    if isinstance(found, Response):
+        return found
     with ExitStack() as stack:
         try:
             archive = stack.enter_context(matcher_archive(*found, _card(*found)))
@@ -109,13 +113,20 @@ def _card(project: str, matcher: Matcher) -> str:
         engine.dispose()
 
 
-def _found(matcher_id: int) -> tuple[str, Matcher] | None:
-    """The matcher and the name of its project."""
-    engine = make_engine()
+def _found(request: Request) -> tuple[str, Matcher] | Response:
+    """The name of the project and the matcher; or why whoever asks gets none."""
+    engine = engine_for(request, make_engine())
     try:
         with reading(engine) as session:
-            matcher = session.get(Matcher, matcher_id)
-            project = session.get_one(Project, matcher.project_id) if matcher else None
-            return (project.name, matcher) if matcher and project and project.deleted_at is None else None
+            matcher = session.get(Matcher, request.path_params["matcher_id"])
+            project = project_of(session, matcher.project_id) if matcher is not None else None
+            if matcher is None or project is None or project.deleted_at is not None:
+                raise InputError("no such matcher")
+            require(session, person_of(engine), Right.CHANGE, project.id)
+            return project.name, matcher
+    except Refused:
+        return PlainTextResponse("Only administrators of the project may take its models away.", status_code=403)
+    except InputError:
+        return PlainTextResponse("There is no such matcher: its project may have been deleted.", status_code=404)
     finally:
         engine.dispose()

@@ -73,6 +73,15 @@ class DesignKind(StrEnum):
     MINED = "mined"  # the precision of pairs that a pipeline mined; its labels train all the same
 
 
+class Role(StrEnum):
+    """What a person is in one project; `annotate/access/roles.py` says what each may do."""
+
+    ADMINISTRATOR = "administrator"
+    ADJUDICATOR = "adjudicator"
+    ANNOTATOR = "annotator"
+    VIEWER = "viewer"
+
+
 class Settings(BaseModel):
     """A project's settings; the defaults suit one person who labels."""
 

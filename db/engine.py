@@ -10,7 +10,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session
 
 from db.domain import InputError
@@ -61,9 +61,32 @@ def _begin(connection: Any) -> None:
     connection.exec_driver_sql(f"BEGIN {mode}")
 
 
+def as_person(engine: Engine, person_id: int) -> Engine:
+    """The engine for what this person asks for: it shows the projects that they were let into.
+
+    `writing` refuses it. Number 0 is nobody, who sees nothing.
+    """
+    return engine.execution_options(person=person_id)
+
+
+def as_system(engine: Engine) -> Engine:
+    """The engine for what the system itself does, whoever gave it the occasion."""
+    return engine.execution_options(person=None)
+
+
+def person_of(engine: Engine | Connection) -> int | None:
+    """For whom the engine is; nothing: for the system, the command line, or whoever uses the app alone."""
+    return engine.get_execution_options().get("person")
+
+
 @contextmanager
 def writing(engine: Engine) -> Iterator[Session]:
-    """A session in one write transaction: committed at the end, rolled back on any error."""
+    """A session in one write transaction: committed at the end, rolled back on any error.
+
+    Raises RuntimeError for an engine that is a person's: their acts say which right they need (`acting`).
+    """
+    if person_of(engine) is not None:
+        raise RuntimeError("an act of a person must say which right it needs: use annotate.access.acts.acting")
     with (
         engine.connect().execution_options(write=True) as connection,
         connection.begin(),

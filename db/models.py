@@ -8,7 +8,7 @@ from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from db.domain import AnswerKind, DesignKind, Kind, Purpose, Side, Split
+from db.domain import AnswerKind, DesignKind, Kind, Purpose, Role, Side, Split
 
 
 def now() -> datetime:
@@ -37,6 +37,7 @@ class Base(DeclarativeBase):
         AnswerKind: String(16),
         Purpose: String(8),
         DesignKind: String(16),
+        Role: String(16),
     }
 
 
@@ -265,3 +266,74 @@ class Worker(Base):
     pid: Mapped[int]
     device: Mapped[str]
     seen_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Person(Base):
+    """Somebody with an account. Never removed: answers carry the name, so it is never given to anybody else."""
+
+    __tablename__ = "people"
+    __table_args__ = (UniqueConstraint("issuer", "subject"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(80))
+    folded: Mapped[str] = mapped_column(String(400), unique=True)  # the name without regard to case or form
+    password: Mapped[str | None] = mapped_column(Text)  # argon2id with its parameters; empty: cannot log in by password
+    issuer: Mapped[str | None] = mapped_column(String(500))  # who vouches for the person (OpenID Connect), and under
+    subject: Mapped[str | None] = mapped_column(String(255))  # which id
+    administrator: Mapped[bool] = mapped_column(default=False)  # of the whole installation, so of every project
+    disabled_at: Mapped[datetime | None]
+    changed_at: Mapped[datetime] = mapped_column(default=now)  # when their rights last changed: open pages end then
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Membership(Base):
+    """What a person is in a project."""
+
+    __tablename__ = "memberships"
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id", ondelete="CASCADE"), primary_key=True)
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True, index=True)
+    role: Mapped[Role]
+
+
+class Login(Base):
+    """A browser that somebody is logged in with. The browser alone has the token; here is its SHA-256."""
+
+    __tablename__ = "logins"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id", ondelete="CASCADE"), index=True)
+    token: Mapped[str] = mapped_column(String(64), unique=True)
+    previous: Mapped[str | None] = mapped_column(String(64), index=True)  # good for a minute after the rotation
+    ticket_of: Mapped[str | None] = mapped_column(String(64))  # while it is a ticket: the browser that may redeem it
+    created_at: Mapped[datetime]
+    rotated_at: Mapped[datetime]
+    seen_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    ended_at: Mapped[datetime | None]
+
+
+class Invitation(Base):
+    """A link that lets one person into a project, once. Here is the SHA-256 of its token."""
+
+    __tablename__ = "invitations"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    token: Mapped[str] = mapped_column(String(64), unique=True)
+    project_id: Mapped[int] = of_project()
+    role: Mapped[Role]
+    made_by: Mapped[int | None] = mapped_column(ForeignKey("people.id", ondelete="SET NULL"))  # empty: command line
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime]
+    used_by: Mapped[int | None] = mapped_column(ForeignKey("people.id", ondelete="SET NULL"))
+    used_at: Mapped[datetime | None]
+
+
+class LoginAttempt(Base):
+    """An attempt to log in that failed or is being checked. In the database, so that several app processes share it."""
+
+    __tablename__ = "login_attempts"
+    __table_args__ = (
+        Index("ix_login_attempts_name", "name", "at"),
+        Index("ix_login_attempts_address", "address", "at"),
+    )
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(String(400))
+    address: Mapped[str] = mapped_column(String(100))
+    at: Mapped[datetime]

@@ -4,14 +4,30 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import Select, delete, exists, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from db import experiments, pipelines
 from db.domain import InputError, Kind
+from db.engine import person_of
 from db.jobs import EXPERIMENT, PIPELINE
-from db.models import Answer, Design, Gold, Identifier, Item, Job, Lease, Matcher, PairLabel, Project, Round, Task
+from db.models import (
+    Answer,
+    Design,
+    Gold,
+    Identifier,
+    Item,
+    Job,
+    Lease,
+    Matcher,
+    Membership,
+    PairLabel,
+    Person,
+    Project,
+    Round,
+    Task,
+)
 
 MAX_NAME = 80
 HOLDERS = {EXPERIMENT: experiments.FOLDER, PIPELINE: pipelines.FOLDER}  # jobs whose folders hold copies of texts
@@ -73,14 +89,27 @@ def numbered_name(session: Session, name: str) -> str:
     return found
 
 
+def visible_to(session: Session, projects: Select[Any]) -> Select[Any]:
+    """Those of the projects that whoever asks was let into: all of them where the session is no person's.
+
+    Every way to a project leads through here, so another project is to a person as if it were not there.
+    """
+    person = person_of(session.connection())
+    if person is None:
+        return projects
+    enabled = (Person.id == person) & Person.disabled_at.is_(None)
+    let_into = select(Membership.project_id).join(Person, Person.id == Membership.person_id).where(enabled)
+    return projects.where(Project.id.in_(let_into) | exists().where(enabled, Person.administrator))
+
+
 def project_named(session: Session, name: str, in_bin: bool = False) -> Project:
     """The project of this name, be it archived or not; one in the bin only if that is asked for.
 
     Raises InputError where there is none.
     """
-    project = session.scalar(select(Project).where(Project.name == name.strip()))
+    project = session.scalar(visible_to(session, select(Project).where(Project.name == name.strip())))
     if project is None:
-        kept = select(Project.name).where(Project.deleted_at.is_(None))
+        kept = visible_to(session, select(Project.name).where(Project.deleted_at.is_(None)))
         names = session.scalars(kept.order_by(Project.name).limit(10)).all()
         known = f"there are {', '.join(map(repr, names))}" if names else "there are none yet"
         raise InputError(f"there is no project named {name.strip()[:MAX_NAME]!r}; {known}")
@@ -94,7 +123,7 @@ def project_of(session: Session, project_id: int) -> Project:
 
     Raises InputError where there is none.
     """
-    project = session.get(Project, project_id)
+    project = session.scalar(visible_to(session, select(Project).where(Project.id == project_id)))
     if project is None:
         raise InputError(f"there is no project number {project_id}; it may have been deleted")
     return project
@@ -114,7 +143,7 @@ def live_project(session: Session, project_id: int) -> Project:
 
 def all_projects(session: Session, archived: bool = False) -> Sequence[Project]:
     """Every project, the newest first: without those in the bin, and without archived ones unless asked for."""
-    kept = select(Project).where(Project.deleted_at.is_(None))
+    kept = visible_to(session, select(Project).where(Project.deleted_at.is_(None)))
     if not archived:
         kept = kept.where(Project.archived_at.is_(None))
     return session.scalars(kept.order_by(Project.created_at.desc(), Project.id.desc())).all()
@@ -122,7 +151,7 @@ def all_projects(session: Session, archived: bool = False) -> Sequence[Project]:
 
 def binned_projects(session: Session, before: datetime | None = None) -> Sequence[Project]:
     """The projects in the bin, the last one deleted first; with `before`, those deleted earlier than that."""
-    binned = select(Project).where(Project.deleted_at.is_not(None))
+    binned = visible_to(session, select(Project).where(Project.deleted_at.is_not(None)))
     if before is not None:
         binned = binned.where(Project.deleted_at < before)
     return session.scalars(binned.order_by(Project.deleted_at.desc(), Project.id.desc())).all()

@@ -21,11 +21,16 @@ from db.models import (
     Gold,
     Identifier,
     Instant,
+    Invitation,
     Item,
     Job,
     Lease,
+    Login,
+    LoginAttempt,
     Matcher,
+    Membership,
     PairLabel,
+    Person,
     Project,
     Round,
     Task,
@@ -36,8 +41,12 @@ from db.models import (
 _MOVED: tuple[type[Base], ...] = (
     Project, Item, Identifier, Gold, Matcher, Evaluation, Design, Round, Task, Answer,
 )  # fmt: skip
-# Of this installation alone, and labels, which follow from the answers.
-LEFT_BEHIND = frozenset({model.__tablename__ for model in (Lease, Job, Worker, PairLabel)})
+# Of this installation alone (accounts among it: answers keep their annotator's name), and labels, which follow from the
+# answers.
+_LEFT: tuple[type[Base], ...] = (
+    Lease, Job, Worker, PairLabel, Person, Membership, Login, Invitation, LoginAttempt,
+)  # fmt: skip
+LEFT_BEHIND = frozenset({model.__tablename__ for model in _LEFT})
 TABLES: dict[str, Table] = {model.__tablename__: Base.metadata.tables[model.__tablename__] for model in _MOVED}
 CHUNK = 10_000  # rows in one statement
 

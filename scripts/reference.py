@@ -28,6 +28,8 @@ ENVIRONMENT = {
     "folder. Several machines share one folder, as they share one database.",
     "ALLPAIRS_DATABASE_URL": "A PostgreSQL database instead of the SQLite file, for the job queue too: "
     "`postgresql://user:password@host/name`.",
+    "ALLPAIRS_LOGIN": "`required`: everybody must log in, even where the app listens on its own machine only. For an "
+    "app behind a reverse proxy; see [People](people.md#behind-a-reverse-proxy).",
     "ALLPAIRS_DEMO": "`0`: an empty database gets no demo project.",
     "ALLPAIRS_DATA": "Folder of the real data that slow tests and benchmarks read. Default: `../shared/data`.",
 }

@@ -12,6 +12,7 @@ from db.engine import make_engine, migrate
 from tests.commands import Run
 
 ROOT = Path(__file__).parent.parent
+os.environ.setdefault("STREAMLIT_SERVER_ADDRESS", "localhost")  # in whatever folder a test runs: nobody must log in
 
 
 @pytest.fixture

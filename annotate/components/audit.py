@@ -3,7 +3,8 @@
 import streamlit as st
 
 from annotate import jobs
-from annotate.app_state import engine
+from annotate.access.roles import Right
+from annotate.app_state import engine, may
 from annotate.figures import counted
 from annotate.monitoring import BIASED, Report, why_unmeasured
 from annotate.wording import literal
@@ -54,9 +55,11 @@ def _mixed_in(report: Report) -> str:
 
 def audit_form(report: Report, project_id: int) -> None:
     """Nothing; draws the number of pairs to draw, and the buttons that ask for them or for new figures."""
-    if report.sitting:
+    if report.sitting and may(Right.LABEL, project_id):
         left = f"{counted(report.sitting, 'pair')} of the open sitting left: answer them first"
         st.page_link("../pages/label.py", label=left, icon=":material/rule:")
+    if not may(Right.CHANGE, project_id):
+        return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pairs = st.number_input("Pairs to draw", 1, 10_000, DRAW, step=10, width=160, key="audit_draw")
         drawing = st.button("Draw audit pairs", key="draw_audit", type="primary", icon=":material/casino:")

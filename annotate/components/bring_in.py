@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from annotate.app_state import engine
+from annotate.access.roles import Right
+from annotate.app_state import engine, may
 from annotate.archive_import import import_project
 from annotate.components.upload import chosen_file, uploads
 from annotate.figures import counted
@@ -40,8 +41,9 @@ def bring_in(project: Project | None) -> None:
     if project is not None:
         with st.container(border=True):
             labels(project)
-    with st.container(border=True):
-        whole()
+    if may(Right.INSTALL):
+        with st.container(border=True):
+            whole()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from annotate import jobs
-from annotate.app_state import engine
+from annotate.access.roles import Right
+from annotate.app_state import engine, may
 from annotate.components.figure import plot, table_open
 from annotate.correction_chart import correction_chart, describe_correction
 from annotate.corrections import (
@@ -40,7 +41,8 @@ def corrections(project_id: int) -> None:
         return
     st.subheader("Check the false positives", anchor=False)
     st.caption(WHAT)
-    _form(project_id, rounds)
+    if may(Right.CHANGE, project_id):
+        _form(project_id, rounds)
     found = read_corrections(engine(), project_id)
     if found:
         _standing(project_id, found[0])
@@ -67,7 +69,10 @@ def _standing(project_id: int, newest: Correction) -> None:
         st.page_link("../pages/label.py", label="Label the others on the page “Label”", icon=":material/rule:")
     elif newest.result is None and newest.drawn:
         st.caption(f"{newest.name}: all {newest.drawn:,} pairs are labelled; the figures are not computed yet.")
-        if st.button("Compute the figures", key="compute_correction", icon=":material/refresh:"):
+        asked = may(Right.CHANGE, project_id) and st.button(
+            "Compute the figures", key="compute_correction", icon=":material/refresh:"
+        )
+        if asked:
             _ask(project_id, newest.round, newest.recall, 0)
 
 

@@ -3,7 +3,8 @@
 import streamlit as st
 
 from annotate import exploring_groups as grouping
-from annotate.app_state import annotator, engine
+from annotate.access.roles import Right
+from annotate.app_state import annotator, engine, may
 from annotate.components.explore_matches import expectation, paged, threshold_slider
 from annotate.exploring import Round, best_pairs, kind_of
 from annotate.exploring_groups import Groups
@@ -71,6 +72,8 @@ def _group(project_id: int, groups: Groups, group: int) -> None:
 
 def _answer(project_id: int, items: list[int]) -> None:
     """Nothing; draws the button that answers all pairs of the group, and the question whether to."""
+    if not may(Right.LABEL, project_id):
+        return
     key = f"group_{project_id}_{items[0]}_{len(items)}"
     number = st.session_state.get(f"{key}_asked", 0)
     if not number:

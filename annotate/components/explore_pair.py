@@ -4,7 +4,8 @@ from html import escape
 
 import streamlit as st
 
-from annotate.app_state import annotator, engine
+from annotate.access.roles import Right
+from annotate.app_state import annotator, engine, may
 from annotate.differences import Segment, highlight
 from annotate.exploring import ShownPair
 from annotate.picking import pick
@@ -29,7 +30,8 @@ def pair_row(project_id: int, pair: ShownPair, note: str = "") -> None:
             column.html(f"<div dir='auto' style='{TEXT}'>{marked(segments)}</div>")
         with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
             st.caption(" · ".join(filter(None, [note, figures(pair), *known(pair)])))
-            pick_button(project_id, pair)
+            if may(Right.LABEL, project_id):
+                pick_button(project_id, pair)
 
 
 def pick_button(project_id: int, pair: ShownPair) -> None:

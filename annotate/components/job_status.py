@@ -3,7 +3,8 @@
 import streamlit as st
 
 from annotate import jobs
-from annotate.app_state import engine
+from annotate.access.roles import Right
+from annotate.app_state import engine, may
 from annotate.wording import ago, duration, literal
 from db.domain import InputError
 from db.models import Job
@@ -68,6 +69,8 @@ def has_failed_to_train(job: Job | None) -> bool:
 def train_now(project_id: int, label: str = "Train now") -> None:
     """Nothing; draws the button that asks for a training and the next batch."""
     effect = "Trains on all answers so far. Pairs of the batch that are still open are replaced by a new, larger batch."
+    if not may(Right.CHANGE, project_id):
+        return
     if not st.button(label, key="train_now", type="primary", icon=":material/model_training:", help=effect):
         return
     try:
@@ -79,9 +82,10 @@ def train_now(project_id: int, label: str = "Train now") -> None:
 
 
 def progress(job: Job, title: str = "") -> None:
-    """Nothing; draws how far the job is, with a button that cancels it."""
+    """Nothing; draws how far the job is, with a button that cancels it for those who may."""
     st.progress(min(1.0, max(0.0, job.fraction)), text=title + progress_in_words(job))
-    if st.button("Cancel", key=f"cancel_{job.id}", icon=":material/cancel:"):
+    cancels = may(Right.CHANGE, job.project_id)
+    if cancels and st.button("Cancel", key=f"cancel_{job.id}", icon=":material/cancel:"):
         jobs.cancel(engine(), job.id)
         st.rerun()
 
@@ -99,6 +103,6 @@ def progress_in_words(job: Job) -> str:
 def failure(job: Job) -> None:
     """Nothing; draws why the job failed in one sentence, the traceback one click away."""
     st.error(literal(job.error or "The job failed without saying why."), icon=":material/error:")
-    if job.traceback:
+    if job.traceback and may(Right.CHANGE, job.project_id):
         with st.expander("Traceback", icon=":material/bug_report:"):
             st.code(job.traceback, language="python", wrap_lines=True)

@@ -7,7 +7,8 @@ from tempfile import TemporaryDirectory
 import pandas as pd
 import streamlit as st
 
-from annotate.app_state import engine
+from annotate.access.roles import Right
+from annotate.app_state import engine, may
 from annotate.label_forms import Form
 from annotate.labels import export_labels
 from annotate.monitoring import card, round_name
@@ -29,7 +30,8 @@ def model_card(project: str, matcher: Matcher) -> None:
         if matcher.folder is None:
             st.write("This is the encoder as it comes. Nothing is trained yet, so there is nothing to take away.")
             return
-        st.link_button("Download the model (zip)", address(matcher), icon=":material/download:", type="primary")
+        if may(Right.CHANGE, matcher.project_id):
+            st.link_button("Download the model (zip)", address(matcher), icon=":material/download:", type="primary")
         st.write("Unpacked, it is a folder that sentence-transformers loads:")
         st.code(usage(project, matcher), language="python", wrap_lines=True)
 

@@ -4,8 +4,10 @@ from datetime import datetime
 
 import streamlit as st
 
+from annotate.access.acts import rights
+from annotate.access.roles import Right
 from annotate.app_state import annotator, engine
-from annotate.components.project_dialogs import ACTS, ARCHIVE, ask, restore
+from annotate.components.project_dialogs import ACTS, ARCHIVE, DUPLICATE, ask, restore
 from annotate.demo import NAME as DEMO
 from annotate.figures import counted, in_figures, interval
 from annotate.monitoring import round_name
@@ -82,17 +84,25 @@ def _last_round(project: Overview) -> str:
 
 
 def _actions(project: Overview) -> None:
+    mine = rights(engine(), project.id)
+    changes = Right.CHANGE in mine
     with st.container(horizontal=True, vertical_alignment="center"):
-        if project.archived:
+        if project.archived and changes:
             st.button("Restore", key=f"restore_{project.id}", icon=":material/unarchive:", on_click=restore,
                       args=(project.id, project.name))  # fmt: skip
-        else:
+        elif not project.archived:
             to = {"project": project.name}
-            st.page_link("../pages/label.py", label="Label", icon=":material/rule:", query_params=to)
-            st.page_link("../pages/monitor.py", label="Monitor", icon=":material/monitoring:", query_params=to)
-        acts = [act for act in ACTS if not (project.archived and act == ARCHIVE)]
+            if Right.LABEL in mine:
+                st.page_link("../pages/label.py", label="Label", icon=":material/rule:", query_params=to)
+            if Right.SEE in mine:
+                st.page_link("../pages/monitor.py", label="Monitor", icon=":material/monitoring:", query_params=to)
+        hindered = {ARCHIVE} if project.archived else set()
+        hindered |= set() if Right.INSTALL in mine else {DUPLICATE}
+        acts = [act for act in ACTS if changes and act not in hindered]
         tour = [TOUR] if project.name == DEMO and not project.archived else []
         key = f"more_{project.id}"
+        if not acts and not tour:
+            return
         st.menu_button("More", [*acts, *tour], key=key, icon=":material/more_horiz:", type="tertiary",
                        on_click=_chosen, args=(key, project))  # fmt: skip
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from annotate.access.roles import Right
+from annotate.app_state import may
 from annotate.importing import keep_upload
 from db.corpus.files import FORMATS
 
@@ -19,7 +21,9 @@ def chosen_file(
     """The file that was uploaded or named; nothing before there is one."""
     one, other = st.columns(2)
     upload = one.file_uploader("Upload a file", list(types), key=f"{which}_upload", help=about)
-    typed = other.text_input("Or a path on the server", key=f"{which}_path", placeholder=example)
+    typed = ""
+    if may(Right.INSTALL):  # whoever may name any path can read any file of the server
+        typed = other.text_input("Or a path on the server", key=f"{which}_path", placeholder=example)
     if upload is None:
         return Path(typed.strip()).expanduser() if typed.strip() else None
     folder = uploads() / which / upload.file_id

@@ -5,7 +5,8 @@ from uuid import uuid4
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.app_state import annotator, current_project, engine
+from annotate.access.roles import Right
+from annotate.app_state import annotator, current_project, engine, may
 from annotate.audits import drop_sitting
 from annotate.components.card import SITTINGS, card, outbox, why_empty
 from annotate.components.job_status import failure, progress_in_words
@@ -67,7 +68,7 @@ def desk(database: Engine, project_id: int, who: str, question: str, bipartite: 
     card(key, project_id, who, question, attempt, receipt, pairs, standing, sitting, before, grouped)
     if standing.note:
         st.info(literal(standing.note))
-    if sitting is not None and standing.reason is Reason.COMPLETE:
+    if sitting is not None and standing.reason is Reason.COMPLETE and may(Right.SEE, project_id):
         page = "pipelines" if sitting.kind == DesignKind.MINED else "monitor"
         label = f"See the figures on the {page.capitalize()} page"
         st.page_link(f"../pages/{page}.py", label=label, icon=":material/monitoring:")
@@ -104,7 +105,7 @@ def choose_queue(database: Engine, project_id: int) -> Sitting | None:
             "What to label", list(titles), default=BATCH, required=True, format_func=titles.__getitem__, key=key,
             label_visibility="collapsed", persist_state="session",
         )  # fmt: skip
-        if chosen == SITTING and sitting.left:
+        if chosen == SITTING and sitting.left and may(Right.CHANGE, project_id):
             offer_to_drop(database, project_id, sitting.left)
     return sitting if chosen == SITTING else None
 
@@ -144,7 +145,8 @@ def meanwhile(database: Engine, project_id: int, who: str, shown: Standing, sitt
         return
     if job is not None and job.state == "failed":
         failure(job)
-    if sitting is None and (standing.progress.complete or standing.reason in (Reason.NO_BATCH, Reason.EMPTY)):
+    due = sitting is None and (standing.progress.complete or standing.reason in (Reason.NO_BATCH, Reason.EMPTY))
+    if due and may(Right.CHANGE, project_id):
         st.button("Make the next batch", key="make_next_batch", on_click=ask_for_batch, args=(database, project_id))
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import streamlit as st
 
 from annotate import charts
-from annotate.app_state import current_project, engine
+from annotate.access.roles import Right
+from annotate.app_state import current_project, engine, may
 from annotate.components.audit import audit_section, invitation
 from annotate.components.calibration import calibration
 from annotate.components.correction import corrections
@@ -33,6 +34,7 @@ from annotate.monitoring import (
 )
 from annotate.pace import Timed
 from annotate.wording import literal
+from db.models import Project
 from learner.catalog import STRATEGIES
 
 
@@ -54,7 +56,7 @@ def main() -> None:
     measures(report, project.id, times)
     work(report.tally, times)
     batches(report)
-    models(report, project.name)
+    models(report, project)
 
 
 def measures(report: Report, project_id: int, times: Sequence[Timed]) -> None:
@@ -157,16 +159,17 @@ def notes(report: Report) -> None:
             st.caption(f"Batch {batch.number}: {batch.note}")
 
 
-def models(report: Report, project: str) -> None:
+def models(report: Report, project: Project) -> None:
     """Nothing; draws the card of one matcher, and the downloads."""
     by_number = {matcher.number: matcher for matcher, _ in report.matchers}
     if by_number:
         st.subheader("Model", anchor=False)
         newest = max(by_number)
         number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"card_round_{newest}")
-        model_card(project, by_number[number])
-    st.subheader("Labels", anchor=False)
-    label_downloads(project, report.audited is not None)
+        model_card(project.name, by_number[number])
+    if may(Right.CHANGE, project.id):
+        st.subheader("Labels", anchor=False)
+        label_downloads(project.name, report.audited is not None)
 
 
 main()

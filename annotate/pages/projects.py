@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from annotate.app_state import engine
+from annotate.access.roles import Right
+from annotate.app_state import engine, may
 from annotate.components.project_card import TO_TOUR, project_card
 from annotate.components.project_dialogs import REMOVE, ask, open_dialog, restore, undo_bar
 from annotate.lifecycle import Binned, list_archive, list_bin
@@ -22,7 +23,7 @@ def main() -> None:
         st.switch_page("../pages/label.py", query_params={"project": name})
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
         st.title("Projects", anchor=False, width="content")
-        if st.button("New project", key="new_project", type="primary", icon=":material/add:"):
+        if may(Right.INSTALL) and st.button("New project", key="new_project", type="primary", icon=":material/add:"):
             st.switch_page(NEW)
     undo_bar()
     archived = len(list_archive(engine()))
@@ -30,7 +31,7 @@ def main() -> None:
         search = st.container(horizontal=True, vertical_alignment="bottom")
         show = bool(archived) and st.toggle(f"Show archived ({archived})", key="show_archived")
     projects = read_overviews(engine(), archived=show)
-    in_bin = list_bin(engine())
+    in_bin = [project for project in list_bin(engine()) if may(Right.CHANGE, project.id)]
     if not projects:
         away = "Every project is archived or in the bin." if archived or in_bin else "There is no project yet."
         st.info(f"{away} Make one from a file of texts.", icon=":material/folder_open:")

@@ -4,52 +4,93 @@ from pathlib import Path
 
 import streamlit as st
 from sqlalchemy import Engine
+from streamlit.navigation.page import StreamlitPage
 
-from annotate.app_state import MAX_ANNOTATOR, annotator, current_project, engine
+from annotate.access.acts import rights
+from annotate.access.roles import Right
+from annotate.app_state import MAX_ANNOTATOR, annotator, current_project, engine, who_asks
 from annotate.components.tour import tour
 from annotate.jobs import worker_alive
 from annotate.labelling import leave
 from annotate.lifecycle import list_archive
+from annotate.shell.door import door
 from annotate.wording import literal
 from db.engine import reading
+from db.models import Project
 from db.projects import all_projects
 
 ICON = Path(__file__).with_name("icon.svg")  # a file, for an icon by name would be fetched from the network
 PAGES = Path(__file__).parent.parent / "pages"
-# file, title, icon; the first one is the start page
+# file, title, icon, and what whoever sees it must be allowed to do; the first of these is the start page
 NAVIGATION = (
-    ("label", "Label", ":material/rule:"),
-    ("answers", "Answers", ":material/history:"),
-    ("review", "Review", ":material/gavel:"),
-    ("monitor", "Monitor", ":material/monitoring:"),
-    ("explore", "Explore", ":material/travel_explore:"),
-    ("data", "Data", ":material/database:"),
-    ("experiments", "Experiments", ":material/science:"),
-    ("pipelines", "Pipelines", ":material/conversion_path:"),
-    ("jobs", "Jobs", ":material/manufacturing:"),
-    ("projects", "Projects", ":material/folder_open:"),
-    ("new_project", "New project", ":material/add:"),
-    ("settings", "Settings", ":material/settings:"),
+    ("label", "Label", ":material/rule:", Right.LABEL),
+    ("answers", "Answers", ":material/history:", Right.LABEL),
+    ("review", "Review", ":material/gavel:", Right.ADJUDICATE),
+    ("monitor", "Monitor", ":material/monitoring:", Right.SEE),
+    ("explore", "Explore", ":material/travel_explore:", Right.SEE),
+    ("data", "Data", ":material/database:", Right.CHANGE),
+    ("experiments", "Experiments", ":material/science:", Right.CHANGE),
+    ("pipelines", "Pipelines", ":material/conversion_path:", Right.CHANGE),
+    ("jobs", "Jobs", ":material/manufacturing:", Right.SEE),
+    ("projects", "Projects", ":material/folder_open:", None),
+    ("new_project", "New project", ":material/add:", Right.INSTALL),
+    ("settings", "Settings", ":material/settings:", Right.CHANGE),
+)
+
+
+# where people log in; not for somebody alone
+OF_PEOPLE = (
+    ("people", "People", ":material/group:", Right.PEOPLE),
+    ("account", "Account", ":material/account_circle:", None),
 )
 
 
 def main() -> None:
-    """Nothing; the page that was asked for is shown."""
+    """Nothing; the page that was asked for is shown, to whom may see it."""
     st.set_page_config(page_title="Allpairs", page_icon=ICON, layout="wide")
-    page = st.navigation([st.Page(PAGES / f"{file}.py", title=title, icon=icon) for file, title, icon in NAVIGATION])
-    database = engine()
+    asking, database = who_asks(), engine()
+    if asking.is_locked_out:
+        door()
+        return
+    asked = st.query_params.get("project")
+    _restore("project")
+    mine = rights(database, project.id if (project := current_project(database)) else None)
+    pages, seen = _pages(mine, asking.guest is not None)
+    page = st.navigation(list(pages.values()), expanded=True)
+    shown = page.url_path or seen[0]  # that of the start page is empty
     with st.sidebar:
-        pick_project(database)
-        name_annotator(database)
+        pick_project(database, asked)
+        if asking.guest is None:
+            name_annotator(database)
     warn_without_worker(database)
-    tour(current_project(database), page.url_path or NAVIGATION[0][0])
+    if shown not in seen:
+        refuse(pages[shown].title, project)
+        return
+    tour(project, shown)
     page.run()
 
 
-def pick_project(database: Engine) -> None:
-    """Nothing; `?project=NAME` names the project that was picked, on every page."""
-    asked = st.query_params.get("project")
-    _restore("project")
+def _pages(mine: frozenset[Right], logged_in: bool) -> tuple[dict[str, StreamlitPage], list[str]]:
+    """All pages by file, and which of them are seen: the others are not listed, and refuse when called."""
+    listed = (*NAVIGATION, *(OF_PEOPLE if logged_in else ()))
+    seen = [file for file, _, _, right in listed if right is None or right in mine]
+    pages = {
+        file: st.Page(PAGES / f"{file}.py", title=title, icon=icon, default=file == seen[0],
+                      visibility="visible" if file in seen else "hidden")
+        for file, title, icon, _ in listed
+    }  # fmt: skip
+    return pages, seen
+
+
+def refuse(title: str, project: Project | None) -> None:
+    """Nothing; it is said that this page is not for whoever asks."""
+    st.title(title, anchor=False)
+    where = f" of {literal(project.name)}" if project is not None else ""
+    st.error(f"Your role does not include this page. Ask an administrator{where}.", icon=":material/lock:")
+
+
+def pick_project(database: Engine, asked: str | None) -> None:
+    """Nothing; `?project=NAME` names the project that was picked, on every page. asked: what the address said."""
     project = current_project(database)
     if project is None:
         return

@@ -1,0 +1,82 @@
+"""The seam at which rights are checked: the transaction of an act, which says what right it needs."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from annotate.access.roles import Right, may
+from db.domain import InputError
+from db.engine import as_system, person_of, reading, writing
+from db.models import Person, Project
+from db.people import role_in
+
+
+class Refused(InputError):
+    """Somebody asked for what they may not do."""
+
+
+@contextmanager
+def acting(
+    engine: Engine, right: Right, project_id: int | None = None, annotator: str | None = None
+) -> Iterator[Session]:
+    """A session in one write transaction, of somebody who may do this to the project (without one: at all).
+
+    annotator: the name under which answers are stored, which must be the person's own. Right and write are one
+    transaction, so that no change of a role falls between them. Raises Refused.
+    """
+    with writing(as_system(engine)) as session:
+        require(session, person_of(engine), right, project_id, annotator)
+        yield session
+
+
+def rights(engine: Engine, project_id: int | None = None) -> frozenset[Right]:
+    """All that whoever the engine is for may do to the project (without one: at all)."""
+    with reading(engine) as session:
+        return frozenset(right for right in Right if _is_allowed(session, person_of(engine), right, project_id))
+
+
+def allowed(engine: Engine, right: Right, project_id: int | None = None) -> bool:
+    """Whether whoever the engine is for may do this to the project (without one: at all)."""
+    with reading(engine) as session:
+        return _is_allowed(session, person_of(engine), right, project_id)
+
+
+def _is_allowed(session: Session, person_id: int | None, right: Right, project_id: int | None) -> bool:
+    try:
+        require(session, person_id, right, project_id)
+    except Refused:
+        return False
+    return True
+
+
+def require(
+    session: Session, person_id: int | None, right: Right, project_id: int | None = None, annotator: str | None = None
+) -> None:
+    """Nothing. Raises Refused unless this person may; the system, and whoever is alone, always may."""
+    if person_id is None:
+        return
+    person = session.get(Person, person_id)
+    if person is None or person.disabled_at is not None:
+        raise Refused("you are not logged in: log in again")
+    if person.administrator:
+        role_may = True
+    elif project_id is None or right is Right.INSTALL:
+        role_may = False
+    else:
+        role_may = may(role_in(session, person, project_id), right)
+    if not role_may:
+        raise Refused(_why_not(session, person, right, project_id))
+    if annotator is not None and annotator != person.name:
+        raise Refused(f"answers are stored under your own name, {person.name!r}, not {annotator!r}: reload the page")
+
+
+def _why_not(session: Session, person: Person, right: Right, project_id: int | None) -> str:
+    role = role_in(session, person, project_id) if project_id is not None else None
+    if role is None:
+        of = "" if project_id is None else f" of project {project_id}"  # not its name: that is no business of theirs
+        return f"you may not {right}: ask an administrator{of}"
+    project = session.get(Project, project_id)
+    name = project.name if project is not None else str(project_id)
+    return f"as {role} of {name!r} you may not {right}: ask an administrator of the project for another role"

@@ -1,0 +1,79 @@
+"""The few pages that are there before anybody is logged in: forms, without any script."""
+
+from html import escape
+
+from starlette.responses import HTMLResponse
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+STYLE = """
+:root { color-scheme: light dark; --ground: #f1eee7; --card: #fbfaf7; --text: #23292b; --quiet: #5c6466;
+  --line: #d5d0c4; --main: #1f6f78; --on-main: #fff; --bad: #9b2c1f; --bad-ground: #f7e4df; }
+@media (prefers-color-scheme: dark) { :root { --ground: #171c1e; --card: #21282b; --text: #e8e6df; --quiet: #a9b0ae;
+  --line: #3d474b; --main: #63b8bd; --on-main: #12181a; --bad: #f0a699; --bad-ground: #3a2523; } }
+* { box-sizing: border-box; }
+body { margin: 0; min-height: 100vh; display: grid; place-items: center; padding: 1rem; background: var(--ground);
+  color: var(--text); font: 1rem/1.5 "Source Sans", system-ui, sans-serif; }
+main { width: 100%; max-width: 25rem; padding: 2rem; background: var(--card); border: 1px solid var(--line);
+  border-radius: .75rem; }
+h1 { margin: 0 0 .25rem; font-size: 1.5rem; font-weight: 650; }
+p { margin: .25rem 0 1rem; color: var(--quiet); overflow-wrap: anywhere; }
+p b { color: var(--text); }
+label { display: block; margin: 1rem 0 .3rem; }
+input { width: 100%; padding: .6rem .7rem; font: inherit; color: inherit; background: var(--ground);
+  border: 1px solid var(--line); border-radius: .5rem; }
+input:focus-visible, button:focus-visible, a:focus-visible { outline: 2px solid var(--main); outline-offset: 2px; }
+button, a.button { display: block; width: 100%; margin-top: 1.25rem; padding: .65rem; font: inherit; font-weight: 600;
+  text-align: center; text-decoration: none; color: var(--on-main); background: var(--main);
+  border: 1px solid var(--main); border-radius: .5rem; cursor: pointer; }
+a.button.second { margin-top: .75rem; color: var(--text); background: none; border-color: var(--line); }
+a { color: var(--main); }
+p.last { margin: 1.25rem 0 0; }
+.wrong { margin: 1rem 0 0; padding: .6rem .8rem; color: var(--bad); background: var(--bad-ground);
+  border-radius: .5rem; }
+"""
+
+
+def page(title: str, body: str, status: int = 200) -> HTMLResponse:
+    """A page; body: HTML in which everything from outside is escaped."""
+    head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
+    style = f"<title>{escape(title)} · Allpairs</title><style>{STYLE}</style>"
+    document = f'<!doctype html><html lang="en"><head>{head}{style}</head><body><main>{body}</main></body></html>'
+    headers = {
+        "Cache-Control": "no-store",
+        "Content-Security-Policy": POLICY,
+        "Referrer-Policy": "same-origin",  # not less: the browser would then keep the origin from forms, too
+        "X-Content-Type-Options": "nosniff",
+    }
+    return HTMLResponse(document, status_code=status, headers=headers)
+
+
+def login_page(next_: str, ways: dict[str, str], name: str = "", wrong: str = "", status: int = 200) -> HTMLResponse:
+    """The form for name and password, and a link for each other way (its title by its address)."""
+    fields = text("name", "Name", name, "username") + text("password", "Password", "", "current-password", "password")
+    about = "<p>Nobody has an account here unless they were let in: an administrator sends a link.</p>"
+    return page("Log in", f"<h1>Log in</h1>{about}{form(fields, 'Log in', next_, wrong)}{buttons(ways)}", status)
+
+
+def notice(title: str, line: str, status: int = 200, link: str = "/", to: str = "To the app") -> HTMLResponse:
+    """One sentence and the way on."""
+    way = f'<a class="button" href="{escape(link)}">{escape(to)}</a>'
+    return page(title, f"<h1>{escape(title)}</h1><p>{escape(line)}</p>{way}", status)
+
+
+def buttons(ways: dict[str, str]) -> str:
+    """A link for each other way in (its title by its address)."""
+    return "".join(f'<a class="button second" href="{escape(to)}">{escape(title)}</a>' for to, title in ways.items())
+
+
+def form(fields: str, button: str, next_: str = "", wrong: str = "") -> str:
+    """A form that comes back by POST."""
+    error = f'<p class="wrong" role="alert">{escape(wrong[:1].upper() + wrong[1:])}.</p>' if wrong else ""
+    hidden = f'<input type="hidden" name="next" value="{escape(next_)}">' if next_ else ""
+    return f'<form method="post">{hidden}{fields}{error}<button>{escape(button)}</button></form>'
+
+
+def text(name: str, label: str, value: str, complete: str, kind: str = "text") -> str:
+    """A field that must be filled in; complete: what the browser may fill in by itself."""
+    given = f'value="{escape(value)}" ' if value else "autofocus " if kind == "text" else ""
+    attributes = f'type="{kind}" {given}autocomplete="{complete}" maxlength="1000" required'
+    return f'<label for="{name}">{escape(label)}</label><input id="{name}" name="{name}" {attributes}>'

@@ -1,0 +1,111 @@
+"""Links that let one person into a project."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from annotate.access.acts import acting
+from annotate.access.passwords import hash_of
+from annotate.access.roles import Right
+from db import logins
+from db.domain import InputError, Role
+from db.engine import as_system, person_of, reading, writing
+from db.models import Invitation, Person, Project
+from db.people import add_person, checked_person_name, role_in, set_role
+from db.projects import live_project
+
+PATH = "invitation"  # followed by the token
+LONGEST = 30  # days
+SPENT = "this invitation was used already, is too old, or was never made: ask for a new one"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What an invitation is good for."""
+
+    project: str
+    role: Role
+    until: datetime
+
+
+def invite(engine: Engine, project_id: int, role: Role, days: int, at: datetime) -> str:
+    """The path of a link that lets one person into the project within this many days. It is stored nowhere.
+
+    Raises Refused for those who may not, and InputError for a time that is none.
+    """
+    if not 1 <= days <= LONGEST:
+        raise InputError(f"an invitation is good for 1 to {LONGEST} days, not {days}")
+    with acting(engine, Right.PEOPLE, project_id) as session:
+        live_project(session, project_id)
+        return f"{PATH}/{logins.add_invitation(session, project_id, role, person_of(engine), at, timedelta(days=days))}"
+
+
+def offer_of(engine: Engine, token: str, at: datetime) -> Offer:
+    """What the invitation is good for.
+
+    Raises InputError where it is good for nothing.
+    """
+    with reading(as_system(engine)) as session:
+        invitation, project = _open(session, token, at)
+        return Offer(project.name, Role(invitation.role), invitation.expires_at)
+
+
+def accept(engine: Engine, token: str, person_id: int, at: datetime) -> None:
+    """Nothing; somebody who has an account is in the project. A role that allows more is kept.
+
+    Raises InputError where the invitation is good for nothing.
+    """
+    with writing(as_system(engine)) as session:
+        _enter(session, token, session.get_one(Person, person_id), at)
+
+
+def accept_as_new(engine: Engine, token: str, name: str, password: str, at: datetime) -> str:
+    """The token of a login of the new person, who is in the project.
+
+    Raises InputError where the invitation is good for nothing, the name is none or taken, the password too short.
+    """
+    offer_of(engine, token, at)  # before the password is hashed, which takes time
+    checked_person_name(name)
+    hashed = hash_of(password)
+    with writing(as_system(engine)) as session:
+        person = add_person(session, name, hashed, at)
+        _enter(session, token, person, at)
+        return logins.add_login(session, person.id, at)
+
+
+def accept_by_subject(engine: Engine, token: str, name: str, issuer: str, subject: str, at: datetime) -> None:
+    """Nothing; the new person, for whom a provider vouches, is in the project. Raises InputError as `accept_as_new`."""
+    with writing(as_system(engine)) as session:
+        _enter(session, token, add_person(session, name, None, at, issuer, subject), at)
+
+
+def withdraw(engine: Engine, project_id: int, invitation_id: int, at: datetime) -> None:
+    """Nothing; the invitation is good for nothing any more. Raises Refused for those who may not."""
+    with acting(engine, Right.PEOPLE, project_id) as session:
+        invitation = session.get(Invitation, invitation_id)
+        if invitation is not None and invitation.project_id == project_id and invitation.used_at is None:
+            invitation.expires_at = at
+
+
+def _open(session: Session, token: str, at: datetime) -> tuple[Invitation, Project]:
+    """The invitation and its project. Raises InputError where it is good for nothing, or who made it may not invite."""
+    invitation = logins.invitation_of(session, token, at)
+    project = session.get(Project, invitation.project_id) if invitation is not None else None
+    if invitation is None or project is None or project.deleted_at is not None or project.archived_at is not None:
+        raise InputError(SPENT)
+    maker = session.get(Person, invitation.made_by) if invitation.made_by is not None else None
+    if maker is not None and (maker.disabled_at or role_in(session, maker, project.id) != Role.ADMINISTRATOR):
+        raise InputError(SPENT)
+    return invitation, project
+
+
+def _enter(session: Session, token: str, person: Person, at: datetime) -> None:
+    invitation, project = _open(session, token, at)
+    if person.disabled_at is not None or not logins.use_invitation(session, invitation, person.id, at):
+        raise InputError(SPENT)
+    order = list(Role)  # from the most to the least
+    had = role_in(session, person, project.id)
+    if had is None or order.index(Role(invitation.role)) < order.index(had):
+        set_role(session, person, project.id, Role(invitation.role), at)

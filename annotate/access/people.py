@@ -1,0 +1,187 @@
+"""People and their roles, as administrators manage them. Each function is one act, in one transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
+
+from annotate.access.acts import acting
+from annotate.access.passwords import hash_of
+from annotate.access.roles import Right
+from db import people
+from db.domain import InputError, Role
+from db.engine import person_of, reading
+from db.logins import end_logins, logins_of, open_invitations
+from db.models import Login, Person, Project
+from db.projects import project_named
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    """Somebody, and what they are in each project by its name."""
+
+    id: int
+    name: str
+    administrator: bool
+    disabled: bool
+    roles: dict[str, Role]
+    browsers: int  # in which they are logged in
+    seen_at: datetime | None
+
+
+@dataclass(frozen=True)
+class OpenInvitation:
+    """A link that nobody has used yet."""
+
+    id: int
+    role: Role
+    made_by: str
+    until: datetime
+
+
+def add(
+    engine: Engine,
+    name: str,
+    password: str | None,
+    at: datetime,
+    administrator: bool = False,
+    subject: tuple[str, str] | None = None,
+) -> None:
+    """Nothing; there is an account. subject: issuer and id of whom an OpenID Connect provider vouches for.
+
+    Raises InputError for a name that is none or taken, and for a password that is too short.
+    """
+    people.checked_person_name(name)
+    hashed = None if password is None else hash_of(password)
+    with acting(engine, Right.INSTALL) as session:
+        issuer, at_issuer = subject or (None, None)
+        people.add_person(session, name, hashed, at, issuer, at_issuer, administrator)
+
+
+def set_password(engine: Engine, name: str, password: str, at: datetime) -> None:
+    """Nothing; the person has this password, and every login of theirs has ended."""
+    hashed = hash_of(password)
+    with acting(engine, Right.INSTALL) as session:
+        person = people.person_named(session, name)
+        person.password = hashed
+        end_logins(session, person.id, at)
+
+
+def set_role(engine: Engine, person_id: int, project_id: int, role: Role | None, at: datetime) -> None:
+    """Nothing; the person is this in the project, or nothing any more.
+
+    Raises Refused for those who may not, and InputError where it would be one's own role: nobody locks themselves out.
+    """
+    with acting(engine, Right.PEOPLE, project_id) as session:
+        if person_of(engine) == person_id:
+            raise InputError("you cannot change your own role: ask another administrator")
+        people.set_role(session, _person(session, person_id), project_id, role, at)
+
+
+def set_role_by_name(engine: Engine, name: str, project: str, role: Role | None, at: datetime) -> None:
+    """Nothing; the person of this name is this in the project of that name. Raises InputError where there is none."""
+    with reading(engine) as session:
+        person_id, project_id = people.person_named(session, name).id, project_named(session, project).id
+    set_role(engine, person_id, project_id, role, at)
+
+
+def set_administrator(engine: Engine, name: str, administrator: bool, at: datetime) -> None:
+    """Nothing; the person manages the whole installation, or does not any more. Raises InputError for the last one."""
+    with acting(engine, Right.INSTALL) as session:
+        person = people.person_named(session, name)
+        if not administrator:
+            _require_another(session, person)
+        person.administrator, person.changed_at = administrator, at
+
+
+def disable(engine: Engine, person_id: int, at: datetime) -> None:
+    """Nothing; the person is out at once and cannot log in. Their answers stay, and nobody else gets the name.
+
+    Raises Refused for those who may not, and InputError for the last administrator of the installation.
+    """
+    with acting(engine, Right.INSTALL) as session:
+        person = _person(session, person_id)
+        _require_another(session, person)
+        person.disabled_at = person.changed_at = at
+        end_logins(session, person.id, at)
+
+
+def enable(engine: Engine, person_id: int, at: datetime) -> None:
+    """Nothing; the person can log in again, with the roles they had. Raises Refused for those who may not."""
+    with acting(engine, Right.INSTALL) as session:
+        person = _person(session, person_id)
+        person.disabled_at, person.changed_at = None, at
+
+
+def end_all_logins(engine: Engine, person_id: int, at: datetime) -> int:
+    """In how many browsers the person was logged in, and is not any more. Raises Refused for those who may not."""
+    with acting(engine, Right.INSTALL) as session:
+        return end_logins(session, _person(session, person_id).id, at)
+
+
+def has_password(engine: Engine, person_id: int) -> bool:
+    """Whether the person logs in by a password that is kept here."""
+    with reading(engine) as session:
+        return _person(session, person_id).password is not None
+
+
+def where_logged_in(engine: Engine, person_id: int, at: datetime) -> Sequence[Login]:
+    """The person's logins, the last opened first."""
+    with reading(engine) as session:
+        return logins_of(session, person_id, at)
+
+
+def id_of(engine: Engine, name: str) -> int:
+    """The number of the person of this name. Raises InputError where there is none."""
+    with reading(engine) as session:
+        return people.person_named(session, name).id
+
+
+def list_people(engine: Engine, at: datetime) -> list[PersonRow]:
+    """Everybody, by name."""
+    with reading(engine) as session:
+        names: dict[int, str] = dict(session.execute(select(Project.id, Project.name)).tuples().all())
+        return [_row(session, person, names, at) for person in people.all_people(session)]
+
+
+def members(engine: Engine, project_id: int, at: datetime) -> list[tuple[PersonRow, Role]]:
+    """Who has a role in the project, by name, and what it is."""
+    with reading(engine) as session:
+        return [(_row(session, person, {}, at), role) for person, role in people.members_of(session, project_id)]
+
+
+def invitations(engine: Engine, project_id: int, at: datetime) -> list[OpenInvitation]:
+    """The project's links that nobody has used yet, the newest first."""
+    with reading(engine) as session:
+        found = open_invitations(session, project_id, at)
+        return [OpenInvitation(one.id, Role(one.role), _maker(session, one.made_by), one.expires_at) for one in found]
+
+
+def _maker(session: Session, person_id: int | None) -> str:
+    person = session.get(Person, person_id) if person_id is not None else None
+    return person.name if person is not None else "the command line"
+
+
+def _row(session: Session, person: Person, names: dict[int, str], at: datetime) -> PersonRow:
+    roles = people.roles_of(session, person.id) if names else {}
+    found = logins_of(session, person.id, at)
+    seen = max((login.seen_at for login in found), default=None)
+    in_projects = {names[project_id]: role for project_id, role in roles.items() if project_id in names}
+    disabled = person.disabled_at is not None
+    return PersonRow(person.id, person.name, person.administrator, disabled, in_projects, len(found), seen)
+
+
+def _person(session: Session, person_id: int) -> Person:
+    person = session.get(Person, person_id)
+    if person is None:
+        raise InputError(f"there is no person number {person_id}: reload the page")
+    return person
+
+
+def _require_another(session: Session, person: Person) -> None:
+    """Nothing. Raises InputError for the last administrator of the installation: nobody could let anybody in."""
+    others = select(func.count()).where(Person.administrator, Person.disabled_at.is_(None), Person.id != person.id)
+    if person.administrator and person.disabled_at is None and not session.scalar(others):
+        raise InputError(f"{person.name!r} is the last administrator of the installation: make somebody else one first")

@@ -1,0 +1,35 @@
+"""What each role may do. Pure rules; `acts.py` applies them."""
+
+from enum import StrEnum
+
+from db.domain import Role
+
+
+class Right(StrEnum):
+    """What there is to be allowed; the value completes “you may not …”."""
+
+    SEE = "see its figures"
+    LABEL = "label its pairs"
+    ADJUDICATE = "settle its disagreements"
+    CHANGE = "change it or take its data away"  # settings, imports, jobs, downloads, archive and bin
+    PEOPLE = "manage its people"
+    INSTALL = "manage the whole installation"  # make projects, disable accounts; no role in a project gives it
+
+
+MAY: dict[Role, frozenset[Right]] = {
+    Role.VIEWER: frozenset({Right.SEE}),
+    Role.ANNOTATOR: frozenset({Right.LABEL}),  # not SEE: scores would sway answers
+    Role.ADJUDICATOR: frozenset({Right.SEE, Right.LABEL, Right.ADJUDICATE}),
+    Role.ADMINISTRATOR: frozenset(set(Right) - {Right.INSTALL}),
+}
+ABOUT: dict[Role, str] = {
+    Role.ADMINISTRATOR: "everything in this project: settings, imports, downloads, jobs, people",
+    Role.ADJUDICATOR: "labels, sees figures, settles disagreements",
+    Role.ANNOTATOR: "labels, and sees own answers; no scores or figures, which would sway answers",
+    Role.VIEWER: "sees figures and texts, and changes nothing",
+}
+
+
+def may(role: Role | None, right: Right) -> bool:
+    """Whether somebody with this role in a project may do this there; nobody may anything."""
+    return role is not None and right in MAY[role]

@@ -1,0 +1,155 @@
+"""Two people at one project: one labels, one may only look; and a login that ends reaches the page that is open."""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from sqlalchemy import select
+
+from annotate.access import invitations, people
+from db.domain import Role
+from db.engine import make_engine, migrate, reading, writing
+from db.models import Answer, Worker, now
+from tests.browser.conftest import DESKTOP, PHONE, App, free_port, settle
+from tests.factories import make_project, make_round
+from tests.people import PASSWORD
+
+SHOTS = os.environ.get("ALLPAIRS_SHOTS")  # a folder, for whoever wants to look at the pages
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
+    """An app with the project “Team”: Anna labels, Vera looks, Root manages the installation."""
+    app = App(tmp_path_factory.mktemp("team"), free_port())
+    url = f"sqlite:///{app.home / 'allpairs.db'}"
+    migrate(url)
+    engine = make_engine(url)
+    with writing(engine) as session:
+        session.add(Worker(executor_id="test", host="test", pid=0, device="cpu", seen_at=now().replace(year=2100)))
+    texts = [f"How do I do thing number {i}?" for i in range(40)]
+    project_id = make_project(engine, texts, name="Team", auto_train=False)
+    make_round(engine, project_id, 60)  # more than one person leases
+    people.add(engine, "Root", PASSWORD, now(), administrator=True)
+    for name, role in (("Anna", Role.ANNOTATOR), ("Vera", Role.VIEWER)):
+        people.add(engine, name, PASSWORD, now())
+        people.set_role_by_name(engine, name, "Team", role, now())
+    app.start()
+    yield app
+    app.stop()
+    engine.dispose()
+
+
+@pytest.fixture
+def open_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
+    contexts: list[BrowserContext] = []
+
+    def open_(**options: object) -> BrowserContext:
+        contexts.append(chromium.new_context(**({"viewport": DESKTOP} | options)))  # type: ignore[arg-type]
+        return contexts[-1]
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+def log_in(page: Page, app: App, name: str, to: str = "/") -> None:
+    """Nothing; the person is logged in, and the page that was asked for is open."""
+    page.goto(app.url + to)
+    expect(page).to_have_url(re.compile("/login"))
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Log in").click()
+    expect(page).not_to_have_url(re.compile("/login"))
+
+
+def shot(page: Page, name: str) -> None:
+    if SHOTS:
+        page.wait_for_timeout(1500)
+        page.screenshot(path=Path(SHOTS) / f"{name}.png", full_page=True)
+
+
+def links(page: Page) -> list[str]:
+    """The pages that are listed."""
+    found = page.get_by_test_id("stSidebarNavLink")
+    expect(found.first).to_be_visible(timeout=30_000)
+    return [text.splitlines()[-1] for text in found.all_inner_texts()]
+
+
+def test_one_labels_and_the_other_may_only_look(team: App, open_context: Callable[..., BrowserContext]) -> None:
+    anna, vera = open_context().new_page(), open_context().new_page()
+    log_in(anna, team, "anna")
+    expect(anna.locator(".pair")).to_be_visible(timeout=30_000)
+    assert links(anna) == ["Label", "Answers", "Projects", "Account"]
+    for key in "112":
+        anna.keyboard.press(key)
+    settle(anna, 3)
+    engine = make_engine(f"sqlite:///{team.home / 'allpairs.db'}")
+    with reading(engine) as session:
+        assert set(session.scalars(select(Answer.annotator))) == {"Anna"}
+    engine.dispose()
+    log_in(vera, team, "Vera", "/label?annotator=Anna")
+    expect(vera.get_by_text("Your role does not include this page")).to_be_visible(timeout=30_000)
+    assert links(vera) == ["Monitor", "Explore", "Jobs", "Projects", "Account"]
+    expect(vera.locator(".pair")).to_have_count(0)
+    shot(vera, "refused")
+
+
+def test_logging_out_everywhere_reaches_the_page_that_is_open(
+    team: App, open_context: Callable[..., BrowserContext]
+) -> None:
+    here, there = open_context().new_page(), open_context().new_page()
+    for page in (here, there):
+        log_in(page, team, "Anna")
+        expect(page.locator(".pair")).to_be_visible(timeout=30_000)
+    here.reload()
+    expect(here.locator(".pair")).to_be_visible(timeout=30_000)  # the login survives a reload
+    here.goto(f"{team.url}/account")
+    here.get_by_role("button", name="Log out everywhere").click(timeout=30_000)
+    for page in (here, there):
+        expect(page).to_have_url(re.compile("/login"), timeout=30_000)
+    there.goto(f"{team.url}/?project=Team")
+    expect(there).to_have_url(re.compile("/login"))
+
+
+def test_a_link_lets_somebody_in_and_a_role_that_changes_reaches_the_open_page(
+    team: App, open_context: Callable[..., BrowserContext]
+) -> None:
+    root, nora = open_context().new_page(), open_context().new_page()
+    log_in(root, team, "Root", "/people")
+    root.get_by_role("button", name="Make a link").click(timeout=30_000)
+    link = root.get_by_test_id("stCode").inner_text()
+    assert f"{team.url}/{invitations.PATH}/" in link
+    shot(root, "people")
+    nora.goto(link.strip())
+    shot(nora, "invitation")
+    nora.get_by_label("Your name").fill("Nora")
+    for field in ("A password", "The password again"):
+        nora.get_by_label(field).fill(PASSWORD)
+    nora.get_by_role("button", name="Make an account").click()
+    expect(nora.locator(".pair")).to_be_visible(timeout=30_000)
+    root.reload()
+    root.get_by_role("combobox", name=re.compile("Role of Nora")).click(timeout=30_000)
+    root.get_by_role("option", name="viewer").click()
+    expect(nora.get_by_role("heading", name="Monitor")).to_be_visible(timeout=30_000)
+    assert "Label" not in links(nora)
+
+
+@pytest.mark.skipif(not SHOTS, reason="ALLPAIRS_SHOTS names no folder")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_pictures(team: App, open_context: Callable[..., BrowserContext], scheme: str, size: str) -> None:
+    page = open_context(viewport=DESKTOP if size == "desktop" else PHONE, color_scheme=scheme).new_page()
+    page.goto(team.url)
+    page.get_by_label("Name").fill("Root")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Log in").click()
+    shot(page, f"login-{size}-{scheme}")
+    log_in(page, team, "Root", "/people")
+    expect(page.get_by_role("heading", name="People")).to_be_visible(timeout=30_000)
+    shot(page, f"people-{size}-{scheme}")
+    page.goto(f"{team.url}/account")
+    expect(page.get_by_role("heading", name="Account")).to_be_visible(timeout=30_000)
+    shot(page, f"account-{size}-{scheme}")

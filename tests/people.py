@@ -1,0 +1,46 @@
+"""Accounts for tests: passwords are hashed with the cheapest parameters, and the time is a number."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from argon2 import PasswordHasher
+from sqlalchemy import Engine
+
+from annotate.access import invitations, passwords, people
+from db.domain import Role
+from db.engine import as_person
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+PASSWORD = "correct horse"
+CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
+
+
+def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing; hashing takes no time until the test ends."""
+    monkeypatch.setattr(passwords, "HASHER", CHEAP)
+    passwords._nobodys.cache_clear()
+
+
+def at(minutes: float = 0, days: float = 0) -> datetime:
+    """The time this long after the start."""
+    return START + timedelta(days=days, minutes=minutes)
+
+
+def make_person(engine: Engine, name: str, project_id: int = 0, role: Role | None = None, **more: bool) -> int:
+    """The id of a new person with the password of all tests."""
+    people.add(engine, name, PASSWORD, START, **more)
+    person_id = people.id_of(engine, name)
+    if role is not None:
+        people.set_role(engine, person_id, project_id, role, START)
+    return person_id
+
+
+def make_member(engine: Engine, project_id: int, role: Role) -> tuple[int, Engine]:
+    """The id of a new person named after the role, and the engine for them."""
+    person_id = make_person(engine, role.value, project_id, role)
+    return person_id, as_person(engine, person_id)
+
+
+def token_of(path: str) -> str:
+    """The token in the path of an invitation."""
+    return path.removeprefix(f"{invitations.PATH}/")
