@@ -26,7 +26,7 @@ from db.engine import artifacts
 from db.matchers import SCORES, matchers_of
 from db.models import Answer, Design, Item, Matcher, Project, Task
 from db.projects import checked_name, numbered_name
-from db.transfer import TABLES, Arrival, Numbering, Row, lacking
+from db.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 28
@@ -92,7 +92,9 @@ class _Import:
             with acting(engine, Right.INSTALL) as session:
                 arrival = Arrival(session)
                 project = self._begin(session, arrival, name)
-                rows = {Project.__tablename__: 1} | {name: self._add(arrival, name) for name in list(TABLES)[1:]}
+                rows = {Project.__tablename__: 1} | {
+                    name: self._add(arrival, name) for name in list(TABLES)[1:] if name in self.tables
+                }
                 arrival.set_cutoffs()
                 self._settle(session, arrival, place)
                 home = artifacts() / f"project-{arrival.project_id}"
@@ -115,7 +117,12 @@ class _Import:
             what = f"the archive has version {manifest['version']} of the format, and this installation reads {VERSION}"
             raise InputError(f"{self.path.name}: {what}; install a newer Allpairs")
         tables: dict[str, Any] = manifest["tables"]
+        self.notes += [
+            f"this version has no table {name}, so it was left out" for name in tables.keys() - TABLES.keys()
+        ]
         for name, table in TABLES.items():
+            if name in LATER and name not in tables:
+                continue
             if missing := lacking(table, tables[name]["columns"]):
                 raise ValueError(f"table {name} lacks {', '.join(missing)}")
             if unknown := [column for column in tables[name]["columns"] if column not in table.columns]:

@@ -25,6 +25,7 @@ from annotate.label_forms import Form
 from annotate.labels import export_dataset, export_labels
 from annotate.matches import write_matches
 from annotate.pipelines import made
+from annotate.study_files import write_study
 from annotate.tables import WRITERS
 from annotate.takeaway import safe_name
 from db.domain import InputError
@@ -32,7 +33,7 @@ from db.engine import artifacts, make_engine, reading
 from db.projects import project_named, project_of
 
 LABELS, PROJECTS, MATCHES = "download/labels", "download/projects", "download/matches"
-PIPELINES = "download/pipelines"
+PIPELINES, STUDIES = "download/pipelines", "download/studies"
 DATASET = "dataset"
 NOT_YOURS = "Only administrators of the project may take its data away."
 Make = Callable[[Engine, int, str, Path, Request], Path]
@@ -58,9 +59,14 @@ def made_address(project_id: int, run_id: str, number: int) -> str:
     return f"{PIPELINES}/{project_id}?{urlencode({'run': run_id, 'number': number})}"
 
 
+def study_address(project_id: int, study_id: int, what: str) -> str:
+    """Where a study's `ratings` or `figures` are downloaded from, as CSV."""
+    return f"{STUDIES}/{project_id}?{urlencode({'study': study_id, 'what': what})}"
+
+
 def routes() -> list[Route]:
     """The routes that answer these addresses."""
-    makers = {LABELS: _labels, PROJECTS: _project, MATCHES: _matches, PIPELINES: _made}
+    makers = {LABELS: _labels, PROJECTS: _project, MATCHES: _matches, PIPELINES: _made, STUDIES: _study}
     return [Route(f"/{address}/{{project_id:int}}", _answering(make)) for address, make in makers.items()]
 
 
@@ -140,6 +146,15 @@ def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Req
     if not found.path.is_dir():
         return found.path
     return _zipped(found.path, folder / f"{safe_name(name)}-{found.kind}.zip")
+
+
+def _study(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
+    number, what = request.query_params.get("study", ""), request.query_params.get("what", "")
+    if not number.isdecimal():
+        raise InputError(f"there is no study number {number!r}; use the links on the page “Rate”")
+    path = folder / f"{safe_name(name)}-study-{number}-{safe_name(what)}.csv"
+    write_study(engine, project_id, int(number), what, path)
+    return path
 
 
 def _suffix(request: Request) -> str:

@@ -239,6 +239,49 @@ class PairLabel(Base):
     purpose: Mapped[Purpose]  # of the task that was answered; imported labels are for training
 
 
+class Study(Base):
+    """Questions that the models of a pipeline's run wrote, drawn for people to rate."""
+
+    __tablename__ = "studies"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    run_id: Mapped[str] = mapped_column(String(80))  # it may be gone: what is rated lies in the units
+    models: Mapped[list[str]] = mapped_column(JSON)  # in the order of the table
+    per_model: Mapped[int]  # passages that were drawn: every model asks about each
+    seed: Mapped[int]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class StudyUnit(Base):
+    """A question of a study with its passage; two models that ask the same of a passage share it."""
+
+    __tablename__ = "study_units"
+    __table_args__ = (UniqueConstraint("study_id", "position"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
+    position: Mapped[int]  # from 0, in an order by chance
+    passage: Mapped[str] = mapped_column(Text)
+    question: Mapped[str] = mapped_column(Text)
+    models: Mapped[list[str]] = mapped_column(JSON)  # raters do not see them
+
+
+class Rating(Base):
+    """One act of one rater on one unit: good or bad by four criteria. Append-only; the last one of a rater counts."""
+
+    __tablename__ = "ratings"
+    __table_args__ = (Index("ix_ratings_unit", "unit_id", "rater"),)
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    unit_id: Mapped[int] = mapped_column(ForeignKey("study_units.id", ondelete="CASCADE"))
+    rater: Mapped[str] = mapped_column(String(200))
+    naturalness: Mapped[bool]
+    coverage: Mapped[bool]
+    correctness: Mapped[bool]
+    answerability: Mapped[bool]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
 class Job(Base):
     """How far a job is. DBOS owns the job itself; this row is what pages show of it."""
 

@@ -32,7 +32,10 @@ from db.models import (
     PairLabel,
     Person,
     Project,
+    Rating,
     Round,
+    Study,
+    StudyUnit,
     Task,
     Worker,
 )
@@ -40,7 +43,10 @@ from db.models import (
 # Parents first.
 _MOVED: tuple[type[Base], ...] = (
     Project, Item, Identifier, Gold, Matcher, Evaluation, Design, Round, Task, Answer,
+    Study, StudyUnit, Rating,
 )  # fmt: skip
+# What archives of earlier versions of Allpairs do not have.
+LATER = frozenset({model.__tablename__ for model in (Study, StudyUnit, Rating)})
 # Of this installation alone (accounts among it: answers keep their annotator's name), and labels, which follow from the
 # answers.
 _LEFT: tuple[type[Base], ...] = (

@@ -21,9 +21,10 @@ from db.engine import artifacts, make_engine, migrate, reading, writing
 from db.matchers import SCORES, matchers_of
 from db.models import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
 from db.projects import MAX_NAME
-from db.transfer import LEFT_BEHIND, TABLES
+from db.transfer import LATER, LEFT_BEHIND, TABLES
 from tests.factories import make_design, make_project, make_round, make_sitting
 from tests.measured import make_audited_project, make_measured_project, write_model_folder
+from tests.studies import make_study, rate_all
 from tests.test_labels_files import N, P, R, S, U, answer
 
 NAME = "Help desk questions"
@@ -51,6 +52,7 @@ def fill(engine: Engine, home: Path) -> int:
         for item, text in zip(session.scalars(select(Item).where(Item.project_id == project_id)), WILD, strict=False):
             item.text = text
     make_sitting(engine, project_id, 3)
+    rate_all(engine, project_id, make_study(engine, project_id), {"ann": [True, False, True], "bob": [False]})
     folder = home / "artifacts" / f"project-{project_id}"
     for number in (1, 2):
         write_model_folder(home, f"project-{project_id}/job-{number}/model")
@@ -344,6 +346,20 @@ def test_columns_that_are_missing_get_their_default(engine: Engine, project: int
         assert set(session.scalars(select(Answer.seconds).where(Answer.project_id == new))) == {None}
     with pytest.raises(InputError, match="table items lacks text"):
         import_project(engine, rewritten(older, tmp_path / "no.zip", without("items", "text")))
+
+
+def test_tables_that_earlier_versions_did_not_have_are_empty(engine: Engine, project: int, tmp_path: Path) -> None:
+    def earlier(name: str, content: bytes) -> bytes | None:
+        if name == "manifest.json":
+            known = json.loads(content)
+            known["tables"] = {table: what for table, what in known["tables"].items() if table not in LATER}
+            return json.dumps(known | {"tables": known["tables"] | {"moods": {"rows": 0, "columns": []}}}).encode()
+        return None if name.removeprefix("tables/").removesuffix(".jsonl") in LATER else content
+
+    export_project(engine, NAME, tmp_path / "one.zip")
+    arrived = import_project(engine, rewritten(tmp_path / "one.zip", tmp_path / "old.zip", earlier), "Earlier")
+    assert arrived.rows.keys() == TABLES.keys() - LATER and arrived.rows["answers"] == 100
+    assert arrived.notes == ["this version has no table moods, so it was left out"]
 
 
 def test_columns_of_a_later_version_are_left_out_and_named(engine: Engine, project: int, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from db.domain import Cancelled, InputError
-from learner.pipelines.backtraining.best import BEST
+from learner.pipelines.backtraining.best import BEST, titled
 from learner.pipelines.backtraining.cell import ADAPTED
 from learner.pipelines.backtraining.lists import BACK, SELF, learned
 from learner.pipelines.backtraining.making import GENERATED, RETRIEVED, read_list
@@ -112,7 +112,13 @@ def test_variants_and_seeds_in_one_run(whole: Run) -> None:
     figures = {path.stem for path in (run.of(RESULTS) / "figures").glob("*.png")}
     assert figures == {"figure1", "figure3", "figure4", "figure5", "figure6"}
     made = {one["kind"]: run.folder / one["path"] for one in read_artifacts(run.of(RESULTS))}
-    assert set(made) == {"pairs", "biencoder", "generator", "questions"} and all(one.exists() for one in made.values())
+    assert set(made) == {"pairs", "biencoder", "generator", "questions", "test-questions"}
+    assert all(one.exists() for one in made.values())
+    asked = lines(made["test-questions"])
+    assert [(row["reference"], row["passage"]) for row in asked] == [(x.question, x.passage) for x in data_of(run).test]
+    assert {model: [row["questions"][model] for row in asked] for model in asked[0]["questions"]} == {
+        titled(one.variant, one.iteration): one.written for one in records if one.seed == 0
+    }
     texts = {one.id: one.text for one in data_of(run).passages}
     learned_from = (run.of(ADAPTED) / "seed-0" / "back-training" / "1" / "pairs.tsv").read_text().splitlines()
     assert learned_from[0].split("\t") == ["for", "list", "target_text", "input_text", "nll", "score", "kept"]

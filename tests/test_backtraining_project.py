@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate import pipelines
+from annotate import pipelines, studies
 from annotate.mined import plan_use
 from db.domain import AnswerKind, InputError, Side
 from db.engine import reading, writing
@@ -114,9 +114,14 @@ def test_the_job_makes_what_the_project_can_use(
     for stage in steps.check_inputs(job_id, NAME, config, inputs):
         steps.do_stage(job_id, NAME, config, inputs, stage)
     kinds = [one["kind"] for one in read_artifacts(job_id)]
-    assert kinds == ["pairs", "biencoder", "generator", "questions"]
+    assert kinds == ["pairs", "biencoder", "generator", "questions", "test-questions"]
     made = pipelines.made(engine, project, job_id, 0)
     assert made.about["pairs"] > 0
     use = plan_use(engine, project, job_id, 0, 5)
     left, right = items(engine, project, Side.LEFT)[:16], items(engine, project, Side.RIGHT)
     assert use.new and all(x in left and y in right for x, y in use.new)
+    asked = pipelines.made(engine, project, job_id, 4)
+    assert studies.asked_by(asked.path) == [*studies.BEGUN[::2], studies.REFERENCE]
+    study = studies.start(engine, project, job_id, 4, studies.BEGUN[::2], 3, 0)
+    first = studies.desk(engine, project, study, "ann").unit
+    assert first is not None and first.passage in PASSAGES

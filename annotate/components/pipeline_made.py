@@ -5,10 +5,12 @@ import streamlit as st
 from annotate.app_state import engine
 from annotate.components.mined import mined_acts, mined_pairs
 from annotate.components.pipeline_suggest import suggestions
+from annotate.components.study_start import study_start
 from annotate.downloads import made_address
 from annotate.encoders import BIENCODER, plan_encoder, use_encoder
 from annotate.mined import PAIRS
 from annotate.pipelines import Made, made_by
+from annotate.studies import ASKED
 from annotate.suggesting import GENERATOR
 from annotate.wording import literal
 from db.domain import InputError
@@ -36,6 +38,8 @@ def _thing(project_id: int, run_id: str, one: Made) -> None:
             _encoder(project_id, run_id, one)
         if one.kind == PAIRS:
             mined_acts(project_id, run_id, one)
+        if one.kind == ASKED:
+            study_start(project_id, run_id, one)
     if one.kind == PAIRS:
         mined_pairs(project_id, run_id, one)
     if one.kind == GENERATOR:

@@ -7,6 +7,7 @@ from annotate.components.job_status import EVERY
 from annotate.components.pipeline_form import pipeline_card
 from annotate.components.pipeline_made import made
 from annotate.components.pipeline_run import end, results, standing
+from annotate.components.study_start import study_list
 from annotate.pipelines import RunRow, list_runs
 from db.jobs import OPEN
 from learner.catalog import PIPELINES
@@ -29,10 +30,12 @@ def main() -> None:
         shown = _chosen(ended)
         standing(shown)
         made(project.id, shown.id)
-        results(shown)
-        end(shown)
     elif not found:
         st.caption("No run yet.")
+    study_list(project.id)
+    if ended:
+        results(shown)
+        end(shown)
 
 
 def _chosen(ended: list[RunRow]) -> RunRow:

@@ -31,6 +31,7 @@ NAVIGATION = (
     ("data", "Data", ":material/database:", Right.CHANGE),
     ("experiments", "Experiments", ":material/science:", Right.CHANGE),
     ("pipelines", "Pipelines", ":material/conversion_path:", Right.CHANGE),
+    ("rate", "Rate", ":material/reviews:", Right.LABEL),
     ("jobs", "Jobs", ":material/manufacturing:", Right.SEE),
     ("projects", "Projects", ":material/folder_open:", None),
     ("new_project", "New project", ":material/add:", Right.INSTALL),
@@ -43,6 +44,7 @@ OF_PEOPLE = (
     ("people", "People", ":material/group:", Right.PEOPLE),
     ("account", "Account", ":material/account_circle:", None),
 )
+HIDDEN = ("rate",)  # not in the navigation: another page leads there
 
 
 def main() -> None:
@@ -76,7 +78,7 @@ def _pages(mine: frozenset[Right], logged_in: bool) -> tuple[dict[str, Streamlit
     seen = [file for file, _, _, right in listed if right is None or right in mine]
     pages = {
         file: st.Page(PAGES / f"{file}.py", title=title, icon=icon, default=file == seen[0],
-                      visibility="visible" if file in seen else "hidden")
+                      visibility="visible" if file in seen and file not in HIDDEN else "hidden")
         for file, title, icon, _ in listed
     }  # fmt: skip
     return pages, seen

@@ -34,7 +34,12 @@ class Chosen:
     @property
     def title(self) -> str:
         """Its origin in words."""
-        return f"{self.variant}, iteration {self.iteration}" if self.iteration else self.variant
+        return titled(self.variant, self.iteration)
+
+
+def titled(variant: str, iteration: int) -> str:
+    """The models after an iteration of a variant, in words; 0: of the source."""
+    return f"{variant}, iteration {iteration}" if iteration else variant
 
 
 def chosen(run: Run, kind: str) -> Chosen:

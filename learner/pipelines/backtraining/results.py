@@ -1,5 +1,6 @@
 """The last stage: the paper's tables and figures from what was measured here, its own figures beside them."""
 
+import json
 import resource
 import sys
 from collections import Counter
@@ -11,16 +12,17 @@ from learner.device import default_device
 from learner.experiment.results import mean_of
 from learner.experiment.writing import NONE, grid
 from learner.pipelines.backtraining import drawing, paper
-from learner.pipelines.backtraining.best import BEST, PAIRS, QUESTIONS, chosen, model_of
+from learner.pipelines.backtraining.best import BEST, PAIRS, QUESTIONS, chosen, model_of, titled
 from learner.pipelines.backtraining.lists import BACK, SELF
 from learner.pipelines.backtraining.records import Record, of, records_of
 from learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
 from learner.pipelines.backtraining.tables import table4, table5, table6
 from learner.pipelines.backtraining.texts import Data, data_of
 from learner.pipelines.backtraining.types import TYPES, Tagger, by_patterns, learned_tagger
-from learner.pipelines.pipeline import Artifact, Run, write_artifacts
+from learner.pipelines.pipeline import RESULTS, Artifact, Run, write_artifacts
 from learner.pipelines.report import Report
 
+ASKED = "test-questions.jsonl"  # in the folder of the results
 COMPARED = ("bleu_1", "accuracy_at_1", "accuracy_at_40")  # by which back-training and self-training are compared
 
 
@@ -44,7 +46,7 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
     drawing.confusions(report, data, records, tagger, TYPES if path is None else ())
     _cost(report, records)
     report.close()
-    write_artifacts(folder, _artifacts(run, data))
+    write_artifacts(folder, [*_artifacts(run, data), write_asked(folder, data, records)])
 
 
 def _counts(report: Report, data: Data) -> None:
@@ -116,6 +118,19 @@ def _cost(report: Report, records: Sequence[Record]) -> None:
                 "iteration's lists are made once for all variants, and counted in each.")  # fmt: skip
     header = ["variant, iteration", "pairs of the generator", "of the retriever", "minutes a seed"]
     report.table("cost", "Pairs and time", rows, grid(header, body))
+
+
+def write_asked(folder: Path, data: Data, records: Sequence[Record]) -> Artifact:
+    """What each model of the first seed asks about each test passage, and what a person asked: a file, for raters."""
+    seed = records[0].seed
+    written = {titled(one.variant, one.iteration): one.written for one in records if one.seed == seed}
+    with (folder / ASKED).open("w") as file:
+        for at, pair in enumerate(data.test):
+            questions = {model: texts[at] for model, texts in written.items()}
+            row = {"passage": pair.passage, "reference": pair.question, "questions": questions}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    figures = {"passages": len(data.test), "models": len(written)}
+    return Artifact("test-questions", "Questions about the test passages", f"{RESULTS}/{ASKED}", figures)
 
 
 def _artifacts(run: Run, data: Data) -> list[Artifact]:

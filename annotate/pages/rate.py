@@ -1,0 +1,50 @@
+"""Rate questions that a pipeline's models wrote, one at a time, and read what the ratings say."""
+
+import streamlit as st
+
+from annotate.access.roles import Right
+from annotate.app_state import annotator, current_project, engine, may
+from annotate.components.rating_desk import rating_desk
+from annotate.components.study_results import study_results
+from annotate.studies import Standing, list_studies
+from annotate.wording import literal
+
+RATE, RESULTS = "Rate", "Results"
+NONE = (
+    "This project has no questions to rate. On the page “Pipelines” a finished run of back-training offers to “Have "
+    "people rate the questions”."
+)
+BLIND = "The results name the models. Rate all questions before you look at them."
+
+
+def main() -> None:
+    """Nothing; draws the page."""
+    database = engine()
+    project = current_project(database)
+    found = list_studies(database, project.id) if project else []
+    if project is None or not found:
+        st.title("Rate", anchor=False)
+        st.info(NONE, icon=":material/reviews:")
+        return
+    standing, who = _wanted(found), annotator()
+    with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.header(f"{literal(project.name)}", anchor=False)
+        seen = (RATE, RESULTS) if may(Right.SEE, project.id) else (RATE,)
+        shown = st.segmented_control(
+            "What to see", seen, default=RATE, required=True, key="rate_shown", label_visibility="collapsed"
+        )
+    if shown == RATE:
+        rating_desk(database, project.id, standing.study.id, who)
+        return
+    if 0 < standing.rated.get(who, 0) < standing.units:
+        st.warning(BLIND, icon=":material/visibility_off:")
+    study_results(project.id, standing)
+
+
+def _wanted(found: list[Standing]) -> Standing:
+    """The study that `?study=NUMBER` names, else the newest one."""
+    named = st.query_params.get("study")
+    return next((one for one in found if str(one.study.id) == named), found[0])
+
+
+main()
