@@ -17,7 +17,7 @@ from db import jobs
 from db.answers import answered_since
 from db.domain import InputError, Settings
 from db.engine import jobs_url, reading
-from db.jobs import EXPERIMENT, EXPLORE, MATCHES, PIPELINE, PREVIEW, SEARCH, SUGGEST
+from db.jobs import EXPERIMENT, EXPLORE, MATCHES, OPINIONS, PIPELINE, PREVIEW, SEARCH, SUGGEST
 from db.models import Job, Worker
 from db.projects import live_project
 from db.tasks import newest_round, open_sitting, unanswered
@@ -104,6 +104,15 @@ def request_suggestions(engine: Engine, project_id: int, run_id: str, number: in
     number: its place among what the run made. Several people may ask at once.
     """
     return _request_apart(engine, project_id, SUGGEST, "", run_id, number, item_id, n)
+
+
+def request_opinions(engine: Engine, project_id: int, run_id: str, number: int, texts: list[str], prompt: str) -> str:
+    """The id of the job that has the encoder which this run made tell what these texts think, and why.
+
+    number: its place among what the run made; prompt: both questions, as in the configuration. Several people may ask
+    at once.
+    """
+    return _request_apart(engine, project_id, OPINIONS, "", run_id, number, texts, prompt)
 
 
 def _request_apart(

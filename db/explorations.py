@@ -6,7 +6,6 @@ and `known.npz`, every labelled and every gold pair: left, right, score and, 1, 
 """
 
 import json
-import os
 import shutil
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -14,6 +13,7 @@ from datetime import UTC
 from pathlib import Path
 
 from db.engine import artifacts
+from db.json_file import write_json
 from db.models import Matcher
 
 FOLDER = "explore"  # below the project's
@@ -67,7 +67,7 @@ def exploration_folder(matcher: Matcher) -> Path:
 
 def write_exploration(folder: Path, exploration: Exploration) -> None:
     """Nothing; the folder, in which the arrays lie already, is whole."""
-    _write(folder / _DETAILS, asdict(exploration))
+    write_json(folder / _DETAILS, asdict(exploration))
 
 
 def read_exploration(folder: Path) -> Exploration | None:
@@ -89,7 +89,7 @@ def keep_explorations(project_id: int, folders: Collection[Path]) -> None:
 def write_search(project_id: int, search: Search) -> None:
     """Nothing; the result can be read, and the oldest ones are gone."""
     path = _search(project_id, search.job_id)
-    _write(path, asdict(search))
+    write_json(path, asdict(search))
     for old in sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-MOST_SEARCHES]:
         old.unlink(missing_ok=True)
 
@@ -109,10 +109,3 @@ def _project(project_id: int) -> Path:
 
 def _search(project_id: int, job_id: str) -> Path:
     return _project(project_id) / _SEARCHES / f"{job_id}.json"
-
-
-def _write(path: Path, content: dict[str, object]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(f".{os.getpid()}.tmp")  # whoever reads sees a whole file
-    aside.write_text(json.dumps(content))
-    aside.replace(path)

@@ -11,9 +11,9 @@ from db.models import Job, Worker, now
 
 OPEN = ("waiting", "running")
 PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES = "preview", "experiment", "explore", "search", "matches"
-PIPELINE, SUGGEST = "pipeline", "suggest"
+PIPELINE, SUGGEST, OPINIONS = "pipeline", "suggest", "opinions"
 # Kinds of job that change nothing of their project: no other job need wait for them.
-APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST)
+APART = (PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES, PIPELINE, SUGGEST, OPINIONS)
 ALIVE = timedelta(seconds=15)  # a worker reports every two seconds; a busy machine may hold it up
 
 

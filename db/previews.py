@@ -1,12 +1,12 @@
 """Previews: the pairs that a batch would begin with, left by the worker in a file and read from it by the app."""
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from db.engine import artifacts
+from db.json_file import write_json
 
 FOLDER = "previews"  # below the project's; gone as soon as the next round is made
 
@@ -43,11 +43,7 @@ class Preview:
 
 def write_preview(project_id: int, preview: Preview) -> None:
     """Nothing; the preview takes the place of the one before of its strategy."""
-    path = _folder(project_id) / f"{preview.strategy}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(f".{os.getpid()}.tmp")  # whoever reads sees a whole file
-    aside.write_text(json.dumps(asdict(preview)))
-    aside.replace(path)
+    write_json(_folder(project_id) / f"{preview.strategy}.json", asdict(preview))
 
 
 def read_preview(project_id: int, strategy: str) -> Preview | None:

@@ -1,10 +1,10 @@
 """Suggested questions: what a run's generator asks about a passage, left by the worker in the run's folder."""
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from db.json_file import write_json
 from db.pipelines import pipeline_folder
 
 FOLDER = "suggestions"  # below the run's; gone with it
@@ -34,10 +34,7 @@ class Asked:
 
 def write_suggestions(asked: Asked, found: list[Suggestion]) -> None:
     """Nothing; these take the place of what was suggested before."""
-    asked.path.parent.mkdir(parents=True, exist_ok=True)
-    aside = asked.path.with_suffix(f".{os.getpid()}.tmp")  # whoever reads sees a whole file
-    aside.write_text(json.dumps([asdict(one) for one in found]))
-    aside.replace(asked.path)
+    write_json(asked.path, [asdict(one) for one in found])
 
 
 def read_suggestions(asked: Asked) -> list[Suggestion] | None:

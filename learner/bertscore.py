@@ -14,12 +14,16 @@ def bertscore(x: Tensor, y: Tensor, x_mask: Tensor, y_mask: Tensor) -> Tensor:
 
     x: (n, s, d), y: (n, t, d) vectors of tokens; masks (n, s), (n, t) bool are false for padding. Keeps gradients.
     """
-    x, y = (torch.nn.functional.normalize(vectors, dim=-1) for vectors in (x, y))
-    cosines = x @ y.transpose(1, 2)
-    forward = _mean_best(cosines, x_mask, y_mask)
-    backward = _mean_best(cosines.transpose(1, 2), y_mask, x_mask)
+    forward, backward = directions(x, y, x_mask, y_mask)
     both = forward + backward
     return 2 * forward * backward / torch.where(both.abs() < TINY, TINY, both)
+
+
+def directions(x: Tensor, y: Tensor, x_mask: Tensor, y_mask: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean cosine of a token's likest one, (n,) each: from x to y, and from y to x. Keeps gradients."""
+    x, y = (torch.nn.functional.normalize(vectors, dim=-1) for vectors in (x, y))
+    cosines = x @ y.transpose(1, 2)
+    return _mean_best(cosines, x_mask, y_mask), _mean_best(cosines.transpose(1, 2), y_mask, x_mask)
 
 
 def _mean_best(cosines: Tensor, mask: Tensor, others: Tensor) -> Tensor:

@@ -23,6 +23,9 @@ from learner.cli_pipeline import pipeline
 from learner.console import fail, print_result, progress_bar
 from learner.encoder import load_encoder
 from learner.evaluate import checked_method, evaluate_audit, evaluate_corpus
+from learner.feature_scorer import PREFIX as FEATURES
+from learner.feature_scorer import is_feature_scorer
+from learner.labels_file import read_training
 from learner.match import Cut, match_corpus
 from learner.simulate import composition_of
 from learner.simulate import simulate as run_simulation
@@ -138,7 +141,7 @@ def evaluate(
         str,
         typer.Option(
             help="A matcher's folder, an encoder's name or folder, a cross-encoder's or a re-ranker's folder; "
-            "bertscore:ENCODER@LAYER compares tokens."
+            "bertscore:ENCODER@LAYER compares tokens; cosine+bertscore:ENCODER@LAYER weighs both, by --labels."
         ),
     ],
     left: Left,
@@ -155,6 +158,9 @@ def evaluate(
     base: Annotated[str, typer.Option(help="Encoder by which a sampled method tells near from far.")] = DEFAULT_ENCODER,
     seed: Annotated[int, typer.Option(help="Seed of a sampled method and of an audit's intervals.")] = 0,
     split: Annotated[Path | None, typer.Option(help="Measure only the evaluation items of this file.")] = None,
+    labels: Annotated[
+        Path | None, typer.Option(help="Labelled pairs by which two features are weighed, those of train items.")
+    ] = None,
     against: Annotated[
         str | None, typer.Option(help="A matcher or an encoder: what the model has more than it, with an interval.")
     ] = None,
@@ -177,14 +183,15 @@ def evaluate(
         raise InputError("--audit is a method of its own: leave out --method")
     if audit is not None and against is not None:
         raise InputError("--against compares by gold: give --gold")
+    _check_labels(model, labels, split)
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=_columns(text_column))
-    if split:
-        corpus = read_split(split, corpus)
+    divided = read_split(split, corpus) if split else corpus
+    labelled = read_training(labels, corpus, divided) if labels else None
     with progress_bar() as progress:
         if audit is not None:
-            result = evaluate_audit(model, corpus, audit, seed, progress)
+            result = evaluate_audit(model, divided, audit, seed, progress)
         else:
-            result = evaluate_corpus(model, corpus, how, progress, against)
+            result = evaluate_corpus(model, divided, how, progress, against, labelled)
     if out is None and not json:
         result = {name: value for name, value in result.items() if name not in ("curve", "histogram")}
     print_result(result, out)
@@ -225,6 +232,14 @@ def _note_untrained(row: dict[str, Any]) -> None:
         kind = "positive" if row["positives"] else "negative"
         what = f"round {row['round']}: all {row['labels']} labels are {kind}, and a model needs both kinds"
         typer.echo(f"note: {what}: the figures are those of the pre-trained encoder", err=True)
+
+
+def _check_labels(model: str, labels: Path | None, split: Path | None) -> None:
+    """Nothing. Raises InputError where labels have nothing to weigh, or what they weigh would be measured on them."""
+    if labels is not None and not is_feature_scorer(model):
+        raise InputError(f"--labels weigh features, and {model} has none: leave them out, or name {FEATURES}ENCODER")
+    if labels is not None and split is None:
+        raise InputError("--labels weigh, and without --split it would measure on the pairs that weigh: name a split")
 
 
 def _columns(names: list[str] | None) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from learner.designs import Population, Score, near_random, stratified
 from learner.encoder import load_encoder
 from learner.estimation import Stratum, estimate
 from learner.evaluation import AllPairs
+from learner.feature_scorer import FeatureScorer, is_feature_scorer, load_feature_scorer
 from learner.heuristics import stated_figures
 from learner.matcher import Matcher, load_matcher
 from learner.rounds import evaluate
@@ -26,6 +27,7 @@ from learner.search import count_pairs, pairs_numbered
 from learner.simulate import dataset_of
 from learner.space import Space
 from learner.token_scorer import is_token_scorer, load_token_scorer
+from learner.training import Labelled
 
 DESIGNS = {"near-random": near_random, "stratified": stratified}
 METHODS = ("exact", *DESIGNS)
@@ -54,25 +56,35 @@ def checked_method(name: str | None, sample: int, base: str, seed: int) -> Metho
 
 
 def evaluate_corpus(
-    model: str, corpus: Corpus, method: Method, progress: Progress = no_progress, against: str | None = None
+    model: str,
+    corpus: Corpus,
+    method: Method,
+    progress: Progress = no_progress,
+    against: str | None = None,
+    labelled: Labelled | None = None,
 ) -> dict[str, Any]:
     """The estimates by name, with `pairs`, `positives`, curve, histogram and strata, of a matcher or a cross-encoder.
 
-    against: a matcher or an encoder; its exact figures come as `against`, and what the model has more as `gain`. A
-    corpus without splits is measured whole. Raises InputError without a gold positive, and where a cross-encoder or a
-    re-ranker would have to read too many pairs.
+    against: a matcher or an encoder; its exact figures come as `against`, and what the model has more as `gain`.
+    labelled: the training pairs, by row, that weigh a model of two features, whose `weights` come too. A corpus without
+    splits is measured whole. Raises InputError without a gold positive, and where a cross-encoder or a re-ranker would
+    have to read too many pairs.
     """
     dataset = dataset_of(all_evaluation(corpus))
     if not len(dataset.evaluation_positives):
         raise InputError("the gold file names no positive pair of these items: there is nothing to measure")
     if against is not None and reads_pairs(against):
         raise InputError(f"{against} reads pairs one by one, and what is compared with must rank all: name a matcher")
-    measured = _measure(dataset, load_scorer(model, dataset, progress), method, progress)
+    scorer = load_scorer(model, dataset, progress, labelled)
+    measured = _measure(dataset, scorer, method, progress)
+    result = as_result(measured)
+    if isinstance(scorer, FeatureScorer):
+        result["weights"] = scorer.weights.as_dict()
     if against is None:
-        return as_result(measured)
+        return result
     base = _measure(dataset, load_vectors(against, dataset, progress), Method("exact"), progress).estimates
     return {
-        **as_result(measured),
+        **result,
         "against": {name: one.as_dict() for name, one in base.items()},
         "gain": {name: one.as_dict() for name, one in gains(measured.estimates, base).items()},
     }
@@ -100,7 +112,7 @@ def evaluate_audit(
     Raises InputError for a bad file, too few labels, a matcher that does not score by cosine, and a cross-encoder:
     nobody knows how it ranks all pairs.
     """
-    if reads_pairs(model) or is_token_scorer(model):
+    if reads_pairs(model) or is_token_scorer(model) or is_feature_scorer(model):
         how = "reads pairs one by one" if reads_pairs(model) else "compares tokens"
         raise InputError(f"{model} {how}, and --audit ranks all pairs: measure it with --gold")
     dataset = dataset_of(all_evaluation(corpus))
@@ -114,11 +126,16 @@ def evaluate_audit(
     return as_result(replace(measured, estimates={**measured.estimates, **stated_figures(dataset, scorer)}))
 
 
-def load_scorer(model: str, dataset: Dataset, progress: Progress = no_progress) -> Scorer:
+def load_scorer(
+    model: str, dataset: Dataset, progress: Progress = no_progress, labelled: Labelled | None = None
+) -> Scorer:
     """The scorer of the dataset's evaluation items.
 
-    model: the folder of what reads pairs; a matcher, or an encoder; or one whose tokens are compared, `bertscore:NAME`.
+    model: the folder of what reads pairs; a matcher, or an encoder; or one whose tokens are compared, `bertscore:NAME`,
+    alone or, weighed by the labelled pairs, beside the cosine.
     """
+    if is_feature_scorer(model):
+        return load_feature_scorer(model, dataset.texts, _evaluated(dataset), labelled, progress)
     if is_token_scorer(model):
         return load_token_scorer(model, dataset.texts)
     if is_reranker(model):
@@ -198,12 +215,17 @@ def all_evaluation(corpus: Corpus) -> Corpus:
 
 def _encode(matcher: Matcher, dataset: Dataset, progress: Progress) -> np.ndarray:
     """Vectors (len(texts), d); of the evaluation items alone, unless those of others bear on their score."""
-    rows = np.union1d(dataset.evaluation_left, dataset.evaluation_right)
+    rows = _evaluated(dataset)
     if matcher.blend.needs_all:
         rows = np.union1d(rows, np.union1d(dataset.train_left, dataset.train_right))
     vectors = np.zeros((len(dataset.texts), matcher.encoder.dimension), dtype=np.float32)
     vectors[rows] = matcher.encoder.encode([dataset.texts[row] for row in rows], progress)
     return vectors
+
+
+def _evaluated(dataset: Dataset) -> np.ndarray:
+    """The rows of all evaluation items."""
+    return np.union1d(dataset.evaluation_left, dataset.evaluation_right)
 
 
 def sides_of(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:

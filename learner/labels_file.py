@@ -56,6 +56,17 @@ def training_pairs(labelled: Labelled, corpus: Corpus, split: Corpus) -> Labelle
     return Labelled(labelled.left[kept], labelled.right[kept], labelled.label[kept])
 
 
+def read_training(path: Path, corpus: Corpus, split: Corpus) -> Labelled:
+    """The file's labelled pairs of train items, as rows of the corpus with splits, which may have fewer items.
+
+    Raises InputError where none is left.
+    """
+    labelled = training_pairs(read_labels(path, corpus), corpus, split)
+    row = {(item.side, item.ids[0]): at for at, item in enumerate(split.items)}
+    there = np.array([row.get((item.side, item.ids[0]), -1) for item in corpus.items], dtype=np.int64)
+    return Labelled(there[labelled.left], there[labelled.right], labelled.label)
+
+
 def _position(name: str, known: Mapping[str, int], path: Path, row: int, column: str) -> int:
     if name not in known:
         what = f"the id {shown(name)} is not among the {counted(len(known), 'id')} of its list"

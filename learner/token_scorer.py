@@ -71,7 +71,7 @@ def is_token_scorer(name: str) -> bool:
 def load_token_scorer(name: str, texts: Sequence[str], device: str | None = None) -> TokenScorer:
     """The scorer of these texts: `bertscore:ENCODER`, by its last layer, or `bertscore:ENCODER@LAYER`.
 
-    Raises InputError where the encoder cannot be had, or lacks the layer.
+    The prefix may be missing. Raises InputError where the encoder cannot be had, or lacks the layer.
     """
     source, _, depth = name.removeprefix(PREFIX).partition(AT)
     encoder = load_token_encoder(source, device)

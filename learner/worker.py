@@ -25,6 +25,7 @@ from learner.jobs import (  # noqa: F401  (registers the workflows)
     explore,
     matches,
     next_round,
+    opinions,
     pipeline,
     preview,
     search,

@@ -9,6 +9,7 @@ import torch
 from transformers import AutoModelForSeq2SeqLM
 
 from db.domain import InputError
+from learner.backbones.beams import beginnings, continued
 from learner.backbones.generator import (
     TextGenerator,
     decoding,
@@ -224,3 +225,25 @@ def test_a_token_of_its_own_is_read_as_one_and_changes_little_else(tmp_path: Pat
     changed = nll(generator, lot, TARGETS, FAST)
     assert np.isfinite(changed).all() and (changed != nll(generator, SOURCES, TARGETS, FAST)).all()
     assert len(generate(generator, lot, FAST)) == len(lot)
+
+
+@pytest.mark.parametrize("architecture", ["bert", "t5"])
+def test_beams_end_at_a_sign_and_go_on_from_there(tmp_path: Path, architecture: str) -> None:
+    targets = [f"{thing} | where are {thing} sold ?" for thing in THINGS]
+    folder = tiny_backbone(tmp_path, architecture, [*SOURCES, *targets])
+    generator = load_generator(str(folder), FAST.decoder_layers, device="cpu")
+    settings = FAST.model_copy(update={"steps": LEARNT[architecture], "target_length": 16, "no_repeat": 0})
+    train_generator(generator, SOURCES, targets, settings)
+    found = beginnings(generator, SOURCES, "|", 4, settings)
+    assert all(thing in answers for thing, answers in zip(THINGS, found, strict=True))
+    assert sum(thing == answers[0] for thing, answers in zip(THINGS, found, strict=True)) >= 5
+    assert all(len(set(answers)) == len(answers) <= 4 and "|" not in "".join(answers) for answers in found)
+    begun = [f"{thing} |" for thing in THINGS]  # of one word to three
+    written = continued(generator, SOURCES, begun, settings)
+    assert all(text.startswith(beginning) for text, beginning in zip(written, begun, strict=True))
+    assert sum(text == target for text, target in zip(written, targets, strict=True)) >= 5
+    other = continued(generator, SOURCES[:1], ["cats |"], settings)[0]
+    assert other.startswith("cats |") and len(other) > len("cats |")
+    assert continued(generator, [], [], settings) == []
+    with pytest.raises(InputError, match="tokenizer has no token for '§'"):
+        beginnings(generator, SOURCES, "§", 4, settings)

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import weakref
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import torch
 
 from db.domain import InputError
 from learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
+from learner.backbones.opinions import product_scores
 from learner.backbones.span_biencoder import SpanBiencoder, answer_apart, load_biencoder, passage_vectors
 from learner.backbones.token_encoder import load_token_encoder
 from learner.catalog.quip import Paraphrases, QuipConfig, Student
@@ -21,7 +24,7 @@ from learner.pipelines.quip.asked import read_questions
 from learner.pipelines.quip.noise import noisy, pseudo_questions
 from learner.pipelines.quip.paraphrases import Pairs, few_of_each, layer_scores, tuned_f1
 from learner.pipelines.quip.questions import parsed, read_written, written
-from learner.pipelines.quip.sentiment import product_scores, rationales
+from learner.pipelines.quip.sentiment import rationales
 from learner.pipelines.quip.tagging import question_rows
 from learner.pipelines.quip.teacher import most_likely
 from learner.pipelines.spec import make_spec
@@ -40,7 +43,7 @@ WRITER = {"steps": 60, "batch_size": 6, "each": 2, "learning_rate": 1e-2, "decod
           "source_length": 64, "target_length": 10}  # fmt: skip
 PROMPTS = ["Why is it good? | Why is it bad?", "What is good? | What is bad?"]
 VARIANTS = ["no question generation", "teacher", "no teacher", "cross-encoder student", "unsupervised questions",
-            "concatenated passages", "hard labels"]  # fmt: skip
+            "concatenated passages", "hard labels", "two-stage beam"]  # fmt: skip
 
 
 def table(path: Path, columns: str, rows: list[tuple[Any, ...]]) -> None:
@@ -108,7 +111,7 @@ def test_all_variants_and_all_uses(data: Path, tmp_path: Path) -> None:
     assert {(row["model"], row["use"]) for row in opinions if row["model"] == "encoder before"} == {
         ("encoder before", "answers"), ("encoder before", "mean vectors")}  # fmt: skip
     assert all(row["prompts"] == 2 and row["texts"] == 8 for row in opinions)
-    assert {row["model"] for row in rows(run, "table8")} == {"QuIP", "concatenated passages", "hard labels"}
+    assert {row["model"] for row in rows(run, "table8")} == {"QuIP", *VARIANTS[5:]}
     counts = {row["what"]: row["n"] for row in rows(run, "counts")}
     assert counts["passages"] == 6 and counts["questions that generator and teacher learned from"] == 12
     assert counts["questions"] + counts["texts that hold no answer with a question"] == 12
@@ -178,7 +181,7 @@ def learned(data: Path) -> SpanBiencoder:
     asked = AskedPassages(
         PASSAGES, [q for q, *_ in ASKED], of, Sparse(np.array(start), one), Sparse(np.array(end), one)
     )
-    train_biencoder(biencoder, asked, SETTINGS)
+    train_biencoder(biencoder, [asked], SETTINGS)
     return biencoder
 
 
@@ -298,17 +301,28 @@ def test_no_split_learns_from_another(data: Path) -> None:
     assert whole[3] == figures([3])[3] and whole[2] == figures([2])[2]
 
 
-def test_a_scaled_logit_learns_as_a_faster_layer() -> None:
-    """Under Adam: after some steps s times the weight is the weight that learned s times as fast."""
-    x, labels, scale, rate = torch.tensor([[0.3], [-0.2], [-0.5]]), torch.tensor([1.0, 0.0, 0.0]), 1e3, 1e-5
-    found = []
-    for times, learning_rate in ((scale, rate), (1.0, rate * scale)):
-        weight = torch.zeros(1, 1, dtype=torch.float64, requires_grad=True)
-        optimizer = torch.optim.Adam([weight], learning_rate, betas=(0.9, 0.98), eps=1e-6)
-        for _ in range(4):
-            optimizer.zero_grad()
-            logits = times * (x.double() @ weight)[:, 0]
-            torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.double()).backward()
-            optimizer.step()
-        found.append(times * float(weight.detach()))
-    assert found[0] == pytest.approx(found[1], rel=1e-3) and abs(found[0]) > rate
+def test_parts_teach_what_the_whole_teaches_and_are_let_go(data: Path) -> None:
+    one = np.ones((len(ASKED), 1), dtype=np.float32)
+    labels = Sparse(np.arange(len(ASKED))[:, None] % 5 + 1, one)
+    of = np.array([PASSAGES.index(passage) for *_, passage in ASKED])
+    whole = AskedPassages(PASSAGES, [q for q, *_ in ASKED], of, labels, labels)
+    alive: list[weakref.ref[AskedPassages]] = []
+
+    def parts() -> Iterator[AskedPassages]:
+        for first in range(0, len(PASSAGES), 2):
+            assert sum(ref() is not None for ref in alive) <= 1  # the one that is learned from at the moment
+            rows = np.flatnonzero((of >= first) & (of < first + 2))
+            mine = Sparse(labels.at[rows], labels.mass[rows])
+            part = AskedPassages(PASSAGES[first : first + 2], [ASKED[i][0] for i in rows], of[rows] - first, mine, mine)
+            alive.append(weakref.ref(part))
+            yield part
+            del part
+
+    states = []
+    for some in ([whole], parts()):
+        biencoder = load_biencoder(str(data / "bert"), device="cpu")
+        train_biencoder(biencoder, some, SETTINGS.model_copy(update={"epochs": 3}))
+        states.append(biencoder.network.state_dict())
+    assert len(alive) == 3
+    for name, weights in states[0].items():
+        torch.testing.assert_close(states[1][name], weights, atol=1e-4, rtol=1e-3)

@@ -2,21 +2,34 @@
 
 import math
 from itertools import pairwise
+from statistics import fmean
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from seqeval.metrics import f1_score
+from seqeval.metrics.sequence_labeling import get_entities
+from seqeval.scheme import IOB2
 from sklearn.metrics import roc_auc_score
 
 from learner.backbones.biencoder_training import Sparse, distillation_loss, own_tokens, sparsify
 from learner.backbones.cutting import passages_of, windows
-from learner.bertscore import bertscore
-from learner.entity_metrics import entities_of, entity_f1
-from learner.pipelines.quip.paraphrases import auroc, best_layer, few_of_each, mean_vectors
-from learner.pipelines.quip.sentiment import Opinions, best_sums, questions_of
-from learner.pipelines.quip.tagging import Sentences, few_sentences, tags_of
+from learner.backbones.opinions import Opinions, best_sums, questions_of
+from learner.bertscore import bertscore, directions
+from learner.pipelines.quip.paraphrases import (
+    BETAS,
+    EPSILON,
+    SCALE,
+    ScoreHead,
+    auroc,
+    best_layer,
+    few_of_each,
+    mean_vectors,
+)
+from learner.pipelines.quip.tagging import Sentences, entity_f1, few_sentences, tags_of
+from learner.pipelines.quip.two_stage import unlike
 from learner.standard_error import standard_error
 
 TEACHER = torch.tensor([[0.30, 0.20, 0.15, 0.10, 0.08, 0.06, 0.04, 0.03, 0.02, 0.02]])
@@ -42,6 +55,7 @@ def test_the_gradient_of_the_loss_and_its_distance_from_the_teachers_entropy() -
     distillation_loss(logits, at, mass).sum().backward()  # type: ignore[no-untyped-call]
     kept = torch.zeros_like(TEACHER).scatter(1, at, mass)
     assert logits.grad is not None
+    assert float(logits.grad.sum()) == pytest.approx(0, abs=1e-6)
     torch.testing.assert_close(logits.grad, 0.96 * logits.detach().softmax(dim=1) - kept, atol=1e-6, rtol=0)
     whole = torch.arange(10)[None], TEACHER
     entropy = -(TEACHER * TEACHER.log()).sum()
@@ -72,8 +86,7 @@ def whole(vectors: torch.Tensor) -> torch.Tensor:
 def test_bertscore_of_the_example() -> None:
     score = float(bertscore(X1[None], X2[None], whole(X1), whole(X2)))
     assert score == pytest.approx(0.948679, abs=1e-6)
-    cosines = torch.nn.functional.normalize(X1, dim=1) @ torch.nn.functional.normalize(X2, dim=1).T
-    forward, backward = cosines.max(dim=1).values.mean(), cosines.max(dim=0).values.mean()
+    forward, backward = directions(X1[None], X2[None], whole(X1), whole(X2))
     assert (float(forward), float(backward)) == (pytest.approx(0.902369, abs=1e-6), pytest.approx(1))
 
 
@@ -142,16 +155,47 @@ def test_the_sentiment_of_the_example_flips_when_it_is_calibrated() -> None:
 
 
 def test_standard_errors_divide_by_one_less() -> None:
+    printed = [0.7544890082228561, 0.72753114288103, 0.7445901913275964, 0.6633886828953732, 0.8107488986784142]
+    assert fmean(printed) == pytest.approx(0.74015, abs=1e-5)  # CoNLL's F1 with questions, as released: 74.0 ± 2.4
+    error = standard_error(printed)
+    assert error == pytest.approx(0.0237, abs=5e-5)
+    assert error * math.sqrt(4 / 5) == pytest.approx(0.0212, abs=5e-5)  # with n in place of n − 1
     assert standard_error([1, 2, 3, 4, 5]) == pytest.approx(math.sqrt(2.5 / 5))
     assert standard_error([1.0]) is None
 
 
-def test_the_two_ways_to_read_tags() -> None:
+@pytest.mark.parametrize("layers", [1, 8])
+def test_a_scaled_logit_learns_as_a_faster_layer(layers: int) -> None:
+    """Under Adam a layer whose logits are s times as large learns as one at s times the rate."""
+    scores = torch.rand(16, layers, generator=torch.Generator().manual_seed(0))
+    labels = torch.tensor([1.0, 0.0] * 8)
+    found = []
+    for scale in (SCALE, 1.0):
+        head = ScoreHead(layers, scale)
+        optimizer = torch.optim.Adam(head.parameters(), 1e-5 * SCALE / scale, betas=BETAS, eps=EPSILON)
+        for _ in range(4):
+            optimizer.zero_grad()
+            torch.nn.functional.binary_cross_entropy_with_logits(head(scores), labels).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+        found.append(scale * head.linear.weight.detach())
+    torch.testing.assert_close(found[0], found[1], rtol=1e-3, atol=1e-5)
+    assert found[0].abs().max() > 1e-3
+
+
+def test_tags_are_read_as_conlls_evaluation_reads_them() -> None:
     loose, right = ["I-PER", "I-PER", "O"], ["B-PER", "I-PER", "O"]
-    assert entity_f1([loose], [right]) == 1 and entity_f1([loose], [right], strict=True) == 0
-    assert entities_of(["B-PER", "B-PER", "I-LOC", "O", "B-LOC", "I-LOC"]) == {
-        (0, 1, "PER"), (1, 2, "PER"), (2, 3, "LOC"), (4, 6, "LOC")}  # fmt: skip
+    assert entity_f1([loose], [right]) == 1
+    assert f1_score([right], [loose], mode="strict", scheme=IOB2, zero_division=0) == 0  # the way that is not taken
+    found, wanted = ["B-PER", "B-PER", "I-LOC", "O", "B-LOC"], ["B-PER", "I-PER", "B-LOC", "O", "B-LOC"]
+    assert entity_f1([found], [wanted]) == pytest.approx(2 * 2 / (4 + 3))
     assert entity_f1([["O"]], [["O"]]) == 0
+
+
+def test_answers_that_share_no_words_come_first() -> None:
+    answers = ["May 1902", "in May 1902", "the fair", "Rome", "May"]
+    assert unlike(answers, 3) == ["May 1902", "the fair", "Rome"]
+    assert unlike(answers, 9)[:3] == unlike(answers, 3) and sorted(unlike(answers, 9)) == sorted(answers)
+    assert unlike([], 3) == []
 
 
 def test_the_best_layer_correlates_best() -> None:
@@ -172,7 +216,7 @@ def test_few_sentences_hold_each_kind_of_entity() -> None:
     sentences = Sentences([["a", "b"]] * 6, tags)
     for seed in range(5):
         chosen = sentences.take(few_sentences(sentences, 2, seed)).tags
-        found = [{kind for *_, kind in entities_of(row)} for row in chosen]
+        found = [{kind for kind, *_ in get_entities(row)} for row in chosen]
         assert [sum(kind in some for some in found) >= n for kind, n in (("PER", 2), ("LOC", 2), ("ORG", 1))] == [
             True
         ] * 3

@@ -1,11 +1,12 @@
 """The round that is explored: its choice, and the preparation that the other parts of the page Explore need."""
 
+from functools import partial
+
 import streamlit as st
 
 from annotate import exploring
 from annotate.app_state import engine
-from annotate.components.job_status import EVERY, OPEN, failure, progress
-from annotate.components.strategy_preview import why_waiting
+from annotate.components.job_watch import watch
 from annotate.exploring import Round
 from annotate.figures import counted
 from annotate.monitoring import round_name
@@ -24,22 +25,7 @@ def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key
 
 def preparation(project_id: int, chosen: Round) -> None:
     """Nothing; draws what is prepared of the round, the button that prepares it, and how far that is."""
-    job = exploring.work(engine(), project_id).job
-    under_way = job is not None and job.state in OPEN
-    st.fragment(_preparation, run_every=EVERY if under_way else None)(project_id, chosen, under_way)
-
-
-def _preparation(project_id: int, chosen: Round, was_under_way: bool) -> None:
-    work = exploring.work(engine(), project_id)
-    if work.job is not None and work.job.state in OPEN:
-        progress(work.job, "Preparing: ")
-        st.caption(why_waiting(work))
-        return
-    if was_under_way:
-        st.rerun()  # it has ended: the page shows what is prepared
-    if work.job is not None and work.job.state == "failed":
-        failure(work.job)
-    offer(project_id, chosen)
+    watch(partial(exploring.work, engine(), project_id), "Preparing: ", partial(offer, project_id, chosen))
 
 
 def offer(project_id: int, chosen: Round) -> None:

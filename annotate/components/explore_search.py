@@ -1,5 +1,7 @@
 """Search on the page Explore: a typed text or an item of the project, and what lies nearest to it."""
 
+from functools import partial
+
 import streamlit as st
 
 from annotate import exploring
@@ -7,15 +9,13 @@ from annotate import exploring_search as searching
 from annotate.app_state import engine
 from annotate.components.explore_pair import pair_row
 from annotate.components.explore_round import cost
-from annotate.components.job_status import OPEN, failure, progress
-from annotate.components.strategy_preview import why_waiting
+from annotate.components.job_watch import watch
 from annotate.exploring import Round
 from annotate.monitoring import round_name
 from annotate.wording import beginning, literal
 from db.domain import InputError, Kind
 from db.explorations import Search
 
-EVERY = 1  # seconds between two looks at a search that is under way
 SHOWN = 20  # of its hits
 TYPED, ITEM = "A text I type", "A text of the project"
 
@@ -34,9 +34,7 @@ def search_view(project_id: int, found: Round) -> None:
     if job_id is None:
         st.caption(f"{round_name(found.matcher.number)}: {cost(found)}")
         return
-    job = searching.work(engine(), job_id).job
-    under_way = job is not None and job.state in OPEN
-    st.fragment(_result, run_every=EVERY if under_way else None)(project_id, kind, job_id, under_way)
+    watch(partial(searching.work, engine(), job_id), "Searching: ", partial(_result, project_id, kind, job_id))
 
 
 def _key(project_id: int) -> str:
@@ -82,16 +80,7 @@ def _ask_item(project_id: int, number: int, item_id: int) -> None:
     st.session_state[_key(project_id)] = searching.ask_item(engine(), project_id, number, item_id)
 
 
-def _result(project_id: int, kind: Kind, job_id: str, was_under_way: bool) -> None:
-    work = searching.work(engine(), job_id)
-    if work.job is not None and work.job.state in OPEN:
-        progress(work.job, "Searching: ")
-        st.caption(why_waiting(work))
-        return
-    if was_under_way:
-        st.rerun()  # it has ended: stop looking every second
-    if work.job is not None and work.job.state == "failed":
-        failure(work.job)
+def _result(project_id: int, kind: Kind, job_id: str) -> None:
     search = searching.found(project_id, job_id)
     if search is not None:
         _show(project_id, kind, search)

@@ -20,6 +20,7 @@ KINDS = {
     "matches": "Find matches",
     "pipeline": "Pipeline",
     "suggest": "Suggest questions",
+    "opinions": "Tell opinions and why",
 }
 STAGES = {
     "": "starting",

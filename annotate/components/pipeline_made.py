@@ -4,11 +4,13 @@ import streamlit as st
 
 from annotate.app_state import engine
 from annotate.components.mined import mined_acts, mined_pairs
+from annotate.components.pipeline_opinions import tell_opinions
 from annotate.components.pipeline_suggest import suggestions
 from annotate.components.study_start import study_start
 from annotate.downloads import made_address
 from annotate.encoders import BIENCODER, plan_encoder, use_encoder
 from annotate.mined import PAIRS
+from annotate.opinions import answers
 from annotate.pipelines import Made, made_by
 from annotate.studies import ASKED
 from annotate.suggesting import GENERATOR
@@ -44,6 +46,8 @@ def _thing(project_id: int, run_id: str, one: Made) -> None:
         mined_pairs(project_id, run_id, one)
     if one.kind == GENERATOR:
         suggestions(project_id, run_id, one)
+    if answers(one):
+        tell_opinions(project_id, run_id, one)
 
 
 def _shown(value: object) -> str:

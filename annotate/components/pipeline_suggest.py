@@ -1,11 +1,12 @@
 """A generator that a run made: a person picks a passage, and reads what questions it suggests."""
 
+from functools import partial
+
 import streamlit as st
 
 from annotate import suggesting
 from annotate.app_state import engine
-from annotate.components.job_status import OPEN, failure, progress
-from annotate.components.strategy_preview import why_waiting
+from annotate.components.job_watch import watch
 from annotate.exploring_search import work
 from annotate.pipelines import Made
 from annotate.wording import beginning, literal
@@ -13,7 +14,6 @@ from db.domain import InputError
 from db.models import Item
 from db.suggestions import Asked
 
-EVERY = 1  # seconds between two looks at the job
 ABOUT = "The likeliest one and some that were drawn at random, the likeliest first. Suggestions are no labels."
 
 
@@ -46,23 +46,14 @@ def _choice(project_id: int, items: list[Item], run_id: str, one: Made, key: str
         except InputError as problem:
             st.warning(literal(str(problem)))
     job_id = st.session_state.get(f"{key}_job")
-    job = work(engine(), job_id).job if job_id else None
-    under_way = job is not None and job.state in OPEN
-    st.fragment(_result, run_every=EVERY if under_way else None)(asked, job_id, under_way)
+    if job_id is None:
+        _result(asked)
+    else:
+        watch(partial(work, engine(), job_id), "Asking: ", partial(_result, asked))
 
 
-def _result(asked: Asked, job_id: str | None, was_under_way: bool) -> None:
-    """Nothing; draws how far the job is, or what was suggested."""
-    if job_id is not None:
-        found = work(engine(), job_id)
-        if found.job is not None and found.job.state in OPEN:
-            progress(found.job, "Asking: ")
-            st.caption(why_waiting(found))
-            return
-        if was_under_way:
-            st.rerun()  # it has ended: stop looking every second
-        if found.job is not None and found.job.state == "failed":
-            failure(found.job)
+def _result(asked: Asked) -> None:
+    """Nothing; draws what was suggested."""
     questions = suggesting.found(asked)
     if questions is None:
         return

@@ -1,15 +1,16 @@
 """The next pairs that a strategy would ask for: the button, the wait, the pairs."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from annotate import previews
 from annotate.app_state import engine
-from annotate.components.job_status import EVERY, KINDS, OPEN, failure, progress, progress_in_words
+from annotate.components.job_watch import watch
 from annotate.components.settings_form import LABELS
-from annotate.previews import PreviewWork, ShownPair
+from annotate.previews import ShownPair
 from annotate.wording import beginning, literal
 from db.domain import InputError
 from db.previews import Preview
@@ -19,7 +20,6 @@ WHAT = (
     "The ten pairs that the strategy would ask for next, chosen by the newest model among those that nobody has "
     "answered. The values entered here count, saved or not; nothing of the project changes."
 )
-NO_WORKER = "No worker is alive, so it cannot be computed yet. Start one with `python -m learner worker`."
 UNTRAINED = (
     "No model is trained yet: until there are answers of both kinds, the first batches have the pairs that the "
     "pre-trained encoder finds most similar."
@@ -29,23 +29,9 @@ EMPTY = "Every pair that the search finds has been answered: raise the number of
 
 def strategy_preview(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
     """Nothing; draws the preview of the entered strategy. possible: whether everything entered is."""
-    job = previews.work(engine(), project_id).job
-    under_way = job is not None and job.state in OPEN
-    st.fragment(_preview, run_every=EVERY if under_way else None)(project_id, entered, possible, under_way)
-
-
-def _preview(project_id: int, entered: Mapping[str, Any], possible: bool, was_under_way: bool) -> None:
-    work = previews.work(engine(), project_id)
     with st.container(border=True):
-        if work.job is not None and work.job.state in OPEN:
-            progress(work.job, "Preview: ")
-            st.caption(why_waiting(work))
-        elif was_under_way:
-            st.rerun()  # it has ended: stop looking every two seconds
-        else:
-            _offer(project_id, entered, possible)
-            if work.job is not None and work.job.state == "failed":
-                failure(work.job)
+        look = partial(previews.work, engine(), project_id)
+        watch(look, "Preview: ", partial(_offer, project_id, entered, possible))
         preview = previews.found(project_id, entered["strategy"])
         if preview is not None:
             _show(preview, entered)
@@ -64,18 +50,6 @@ def _offer(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
         st.warning(literal(str(problem)))
     else:
         st.rerun()
-
-
-def why_waiting(work: PreviewWork) -> str:
-    """What the job waits for, as Markdown; empty while it is at work."""
-    if work.job is None or work.job.state != "waiting":
-        return ""
-    if not work.has_worker:
-        return NO_WORKER
-    if work.ahead is None:
-        return ""
-    kind = KINDS.get(work.ahead.kind, work.ahead.kind)
-    return f"It begins when the job at work is done: “{kind}” ({progress_in_words(work.ahead)})."
 
 
 def _show(preview: Preview, entered: Mapping[str, Any]) -> None:

@@ -3,8 +3,10 @@
 Source: paper 003, section 2.4 and appendix A.1.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
@@ -12,6 +14,7 @@ from torch import Tensor
 
 from db.domain import InputError, Progress, no_progress
 from learner.backbones.descent import descend
+from learner.backbones.rows_on_disk import RowsOnDisk
 from learner.backbones.span_biencoder import SPECIAL, SpanBiencoder
 from learner.catalog.quip import Student
 from learner.device import fast_training, seeded
@@ -26,10 +29,6 @@ class Sparse:
 
     at: np.ndarray
     mass: np.ndarray
-
-    def take(self, rows: np.ndarray) -> "Sparse":
-        """Those of these questions."""
-        return Sparse(self.at[rows], self.mass[rows])
 
     def hardest(self) -> "Sparse":
         """The likeliest token alone, with probability 1."""
@@ -71,52 +70,74 @@ def distillation_loss(logits: Tensor, at: Tensor, mass: Tensor) -> Tensor:
 
 def train_biencoder(
     biencoder: SpanBiencoder,
-    asked: AskedPassages,
+    parts: Iterable[AskedPassages],
     settings: Student,
     progress: Progress = no_progress,
     concatenated: bool = False,
+    scratch: Path | None = None,
 ) -> None:
     """Nothing; the bi-encoder is trained in place; all questions of a passage are in one step.
 
-    concatenated: an answer is looked for in all passages that are read together, not in its own alone. Raises
-    InputError without questions.
+    parts: passages with all their questions, of which one part is in memory at a time; tokens and labels of all lie on
+    disk, in the folder `scratch`, until it has learned. concatenated: an answer is looked for in all passages that are
+    read together, not in its own alone. Raises InputError without questions.
     """
-    if not len(asked.questions):
-        raise InputError("there are no questions: a bi-encoder needs passages with questions to learn from")
-    lesson = _Lesson(biencoder, asked, settings, concatenated)
-    faster = {"start.": settings.head_rate, "end.": settings.head_rate}
-    with seeded(settings.seed, biencoder.device):
-        descend(biencoder.network, lesson.lengths, lesson.weights, lesson.loss, settings, progress, faster)
+    with TemporaryDirectory(dir=scratch) as folder:
+        lesson = _Lesson(biencoder, settings, concatenated, Path(folder))
+        for part in parts:
+            lesson.add(part)
+        if not len(lesson.questions):
+            raise InputError("there are no questions: a bi-encoder needs passages with questions to learn from")
+        faster = {"start.": settings.head_rate, "end.": settings.head_rate}
+        lengths, weights = np.array(lesson.lengths), np.array(lesson.asking)
+        with seeded(settings.seed, biencoder.device):
+            descend(biencoder.network, lengths, weights, lesson.loss, settings, progress, faster)
 
 
 class _Lesson:
-    """The loss of passages that have questions."""
+    """The loss of passages that have questions; their tokens and labels lie in the folder."""
 
-    def __init__(self, biencoder: SpanBiencoder, asked: AskedPassages, settings: Student, concatenated: bool) -> None:
-        self.biencoder, self.asked, self.concatenated = biencoder, asked, concatenated
-        encoder = biencoder.encoder
-        self.questions = encoder.tokens(asked.questions, settings.question_length)
-        used, of = np.unique(asked.of, return_inverse=True)
-        self.passages = encoder.tokens([asked.passages[i] for i in used], settings.passage_length + SPECIAL)
+    def __init__(self, biencoder: SpanBiencoder, settings: Student, concatenated: bool, folder: Path) -> None:
+        self.biencoder, self.settings, self.concatenated = biencoder, settings, concatenated
+        self.passages, self.questions = (RowsOnDisk(folder / name, np.int64) for name in ("passages", "questions"))
+        self.at = [RowsOnDisk(folder / f"{side}-at", np.int64) for side in ("start", "end")]
+        self.mass = [RowsOnDisk(folder / f"{side}-mass", np.float32) for side in ("start", "end")]
+        self.lengths: list[int] = []  # of each passage: its tokens and those of its questions
+        self.asking: list[int] = []  # its questions; those of all passages stand one after another
+        self.first: list[int] = []  # the first of them
+
+    def add(self, asked: AskedPassages) -> None:
+        """Nothing; passages that have questions are learned from too."""
+        encoder, (used, of) = self.biencoder.encoder, np.unique(asked.of, return_inverse=True)
         order = np.argsort(of, kind="stable")
-        self.mine = np.split(order, np.flatnonzero(np.diff(of[order])) + 1)  # of each passage the questions
-        self.weights = np.array([len(questions) for questions in self.mine])
-        asking = [sum(len(self.questions[i]) for i in questions) for questions in self.mine]
-        self.lengths = np.array([len(p) + n for p, n in zip(self.passages, asking, strict=True)], dtype=np.int64)
+        passages = encoder.tokens([asked.passages[i] for i in used], self.settings.passage_length + SPECIAL)
+        questions = encoder.tokens([asked.questions[i] for i in order], self.settings.question_length)
+        tokens = np.bincount(of[order], [len(one) for one in questions], len(used)).astype(np.int64)
+        counts = np.bincount(of, minlength=len(used))
+        self.first += (len(self.questions) + np.cumsum(counts) - counts).tolist()
+        self.asking += counts.tolist()
+        self.lengths += [len(one) + int(more) for one, more in zip(passages, tokens, strict=True)]
+        self.passages.add(passages)
+        self.questions.add(questions)
+        for at, mass, side in zip(self.at, self.mass, (asked.start, asked.end), strict=True):
+            at.add(side.at[order])
+            mass.add(side.mass[order])
 
     def loss(self, rows: np.ndarray) -> Tensor:
         """The sum of the losses of all questions of these passages."""
-        questions = np.concatenate([self.mine[row] for row in rows])
-        owner = np.repeat(np.arange(len(rows)), self.weights[rows])
+        questions = [first + i for first, n in ((self.first[r], self.asking[r]) for r in rows) for i in range(n)]
+        owner = np.repeat(np.arange(len(rows)), [self.asking[row] for row in rows])
         encoder = self.biencoder.encoder
         with fast_training(self.biencoder.device):
-            ids, mask = encoder.padded([self.passages[row] for row in rows])
+            ids, mask = encoder.padded([one.tolist() for one in self.passages.take(rows)])
             vectors = encoder.vectors(ids, mask)
-            asked = self.biencoder.asked([self.questions[i] for i in questions])
+            asked = self.biencoder.asked([one.tolist() for one in self.questions.take(questions)])
         allowed = own_tokens(mask)
+        targets = [Sparse(np.stack(at.take(questions)), np.stack(mass.take(questions)))
+                   for at, mass in zip(self.at, self.mass, strict=True)]  # fmt: skip
         losses = [
-            self._side(vectors, allowed, vector.float(), owner, target.take(questions))
-            for vector, target in zip(asked, (self.asked.start, self.asked.end), strict=True)
+            self._side(vectors, allowed, vector.float(), owner, target)
+            for vector, target in zip(asked, targets, strict=True)
         ]
         return (losses[0] + losses[1]).sum()
 

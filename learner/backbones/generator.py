@@ -105,7 +105,7 @@ def train_generator(
     """
     if not len(sources):
         raise InputError("there are no pairs: a generator needs texts and what to write from them")
-    texts = _read(generator, sources, targets, settings)
+    texts = read_texts(generator, sources, targets, settings)
 
     def loss(rows: np.ndarray) -> Tensor:
         with fast_training(generator.device):
@@ -132,7 +132,7 @@ def nll(
     found = np.empty(len(sources), dtype=np.float32)
     if not len(sources):
         return found
-    texts = _read(generator, sources, targets, settings)
+    texts = read_texts(generator, sources, targets, settings)
     generator.model.eval()
     done = 0
     with torch.inference_mode():
@@ -157,13 +157,13 @@ def generate(
     seed: int = 0,
 ) -> list[str]:
     """What is written from each source, in their order: the likeliest text of a beam, or one drawn from the seed."""
-    read = _tokens(generator, sources, settings.source_length)
+    read = tokens_of(generator, sources, settings.source_length)
     written = [""] * len(sources)
     config, done = decoding(generator, settings), 0
     generator.model.eval()
     with torch.inference_mode(), seeded(seed, generator.device):
-        for rows in _batches(read, WRITERS.get(generator.device.type, FEW_WRITERS) // config.num_beams):
-            inputs = _padded(generator, [read[i] for i in rows])
+        for rows in _batches(read, writers(generator, config.num_beams)):
+            inputs = padded(generator, [read[i] for i in rows])
             ids = generator.model.generate(**inputs, generation_config=config)
             for row, text in zip(rows, generator.tokenizer.batch_decode(ids, skip_special_tokens=True), strict=True):
                 written[row] = text.strip()
@@ -185,34 +185,39 @@ def decoding(generator: TextGenerator, settings: GeneratorSettings) -> Generatio
     return config
 
 
-def _read(
+def read_texts(
     generator: TextGenerator, sources: Sequence[str], targets: Sequence[str], settings: GeneratorSettings
 ) -> Texts:
     """The tokens of both; a target that begins with the decoder's first token (BERT's [CLS]) goes on after it."""
-    written = _tokens(generator, targets, settings.target_length)
+    written = tokens_of(generator, targets, settings.target_length)
     written = [ids[1:] if ids[0] == generator.start and len(ids) > 1 else ids for ids in written]
-    return Texts(_tokens(generator, sources, settings.source_length), written)
+    return Texts(tokens_of(generator, sources, settings.source_length), written)
 
 
-def _tokens(generator: TextGenerator, texts: Sequence[str], length: int) -> list[list[int]]:
+def tokens_of(generator: TextGenerator, texts: Sequence[str], length: int) -> list[list[int]]:
+    """Token ids of each text, those of beginning and end included, cut at this length."""
     if not len(texts):
         return []
     limit = longest(generator.model, generator.tokenizer, length)
     return list(generator.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"])
 
 
+def writers(generator: TextGenerator, beams: int) -> int:
+    """How many texts are written at once."""
+    return max(1, WRITERS.get(generator.device.type, FEW_WRITERS) // beams)
+
+
 def _batches(tokens: Sequence[list[int]], size: int) -> Iterator[list[int]]:
     """Positions of texts of like length, so many at once."""
     order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
-    size = max(1, size)
     return (order[at : at + size] for at in range(0, len(order), size))
 
 
-def _padded(generator: TextGenerator, tokens: list[list[int]]) -> dict[str, Tensor]:
+def padded(generator: TextGenerator, tokens: list[list[int]]) -> dict[str, Tensor]:
     """Ids and mask, (n, t) each, on the generator's device."""
     tokenizer = generator.tokenizer
-    padded = tokenizer.pad({"input_ids": tokens}, padding_side="right", return_tensors="pt").to(generator.device)
-    return {name: padded[name] for name in ("input_ids", "attention_mask")}
+    inputs = tokenizer.pad({"input_ids": tokens}, padding_side="right", return_tensors="pt").to(generator.device)
+    return {name: inputs[name] for name in ("input_ids", "attention_mask")}
 
 
 def logits_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple[Tensor, Tensor]:
@@ -221,6 +226,6 @@ def logits_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple
     labels = nn.utils.rnn.pad_sequence(written, batch_first=True, padding_value=IGNORED).to(generator.device)
     before = torch.nn.functional.pad(labels[:, :-1], (1, 0), value=generator.start)
     before = before.masked_fill(before == IGNORED, generator.tokenizer.pad_token_id)
-    inputs = _padded(generator, [texts.sources[i] for i in rows])
+    inputs = padded(generator, [texts.sources[i] for i in rows])
     logits = generator.model(**inputs, decoder_input_ids=before, use_cache=False).logits
     return logits, labels

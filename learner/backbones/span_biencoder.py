@@ -18,10 +18,9 @@ from learner.backbones.cutting import Window, windows
 from learner.backbones.loading import load_tokenizer, loading, longest
 from learner.backbones.span_reader import Answer, best_spans
 from learner.backbones.token_encoder import TokenEncoder
-from learner.catalog.quip import Student
+from learner.catalog.quip import HEADS, Student
 from learner.device import default_device, seeded
 
-HEADS = "heads.safetensors"
 SPECIAL = 2  # tokens around a text
 
 

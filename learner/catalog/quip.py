@@ -7,9 +7,11 @@ from pydantic import Field, model_validator
 from learner.catalog.backbones import GeneratorSettings, ReaderSettings, Training
 from learner.catalog.section import Section
 
+HEADS = "heads.safetensors"  # in a student's folder, beside its encoder: what finds answers
+
 Variant = Literal[
     "no question generation", "teacher", "no teacher", "cross-encoder student", "unsupervised questions",
-    "concatenated passages", "hard labels",
+    "concatenated passages", "hard labels", "two-stage beam",
 ]  # fmt: skip
 
 
@@ -173,7 +175,8 @@ class QuipConfig(Section):
     variants: list[Variant] = Field(
         [], max_length=20,
         description="Trained and measured beside it: no question generation, teacher, no teacher, cross-encoder "
-        "student, unsupervised questions, concatenated passages, hard labels. Each takes about as long as the student.",
+        "student, unsupervised questions, concatenated passages, hard labels, two-stage beam. Each takes about as long "
+        "as the student.",
     )  # fmt: skip
     generator: QuestionGenerator = Field(default_factory=QuestionGenerator)
     teacher: Teacher = Field(default_factory=Teacher)

@@ -1,9 +1,10 @@
 """The first stage: passages of whole sentences, and questions that generator and teacher learn from."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,12 +21,15 @@ from learner.pipelines.mining.texts import ID, TEXT, require_columns
 from learner.pipelines.pipeline import Run
 from learner.pipelines.quip.asked import Asked, read_questions
 
-NEED_QUESTIONS = ("no question generation", "teacher", "no teacher", "cross-encoder student", "hard labels")
+NEED_QUESTIONS = (
+    "no question generation", "teacher", "no teacher", "cross-encoder student", "hard labels", "two-stage beam",
+)  # fmt: skip
 TABLES = {
     "paraphrases": ("dataset", "split", "x", "y", "label"),
     "entities": ("dataset", "split", "tokens", "tags"),
     "sentiment": ("dataset", "text", "label"),
 }
+ALL = 10**9  # more passages than there are
 BATCH = 100  # texts whose tokens are counted between two reports
 
 
@@ -38,7 +42,13 @@ class Texts:
     @cached_property
     def passages(self) -> list[str]:
         """The passages that questions are made for."""
-        return list(_load(self.folder / "passages.json"))
+        return [passage for part in self.parts(ALL) for passage in part]
+
+    def parts(self, size: int) -> Iterator[list[str]]:
+        """The same, so many at a time: of the others nothing is in memory."""
+        with (self.folder / "passages.jsonl").open() as lines:
+            while part := [json.loads(line) for line in islice(lines, size)]:
+                yield part
 
     @cached_property
     def examples(self) -> list[Example]:
@@ -74,7 +84,8 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     rng = np.random.default_rng(config.seed)
     texts = [row.values[0] for row in read_rows(Path(inputs.passages), (TEXT,))]
     passages = _passages(texts, config, progress)
-    _store(folder / "passages.json", _some(passages, config.passages, rng))
+    some = _some(passages, config.passages, rng)
+    (folder / "passages.jsonl").write_text("".join(f"{json.dumps(passage)}\n" for passage in some))
     asked = read_questions(Path(inputs.questions)) if inputs.questions else []
     cutter = _Cutter(config)
     held = [example for one in _some(asked, config.questions, rng) for example in _placed(one, cutter)]

@@ -1,7 +1,7 @@
 """The stages that make questions: a generator learns to, and writes some for each passage (paper 003, section 2.2)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -72,7 +72,12 @@ def write_questions(run: Run, folder: Path, progress: Progress) -> None:
 
 def read_written(folder: Path) -> list[list[Question]]:
     """The questions of each shard."""
-    return [[Question(**one) for one in shard["questions"]] for shard in read_shards(folder)]
+    return [questions_of(shard) for shard in read_shards(folder)]
+
+
+def questions_of(shard: Mapping[str, Any]) -> list[Question]:
+    """The questions of one shard's file."""
+    return [Question(**one) for one in shard["questions"]]
 
 
 def unsupervised(run: Run) -> list[Question]:
@@ -89,7 +94,7 @@ def _by_generator(run: Run) -> Any:
         each = settings.each if settings.decoding == "sample" else 1
         found = generate(generator, [p for p in passages for _ in range(each)], settings, progress, seed)
         pairs = [(at // each, parsed(text)) for at, text in enumerate(found)]
-        questions = [_row(int(rows[at]), passages[at], *pair) for at, pair in pairs if pair is not None]
+        questions = [asdict(question_of(int(rows[at]), passages[at], *pair)) for at, pair in pairs if pair is not None]
         return {"questions": questions, "malformed": len(found) - len(questions)}
 
     return make
@@ -109,6 +114,6 @@ def _by_noise(run: Run) -> Any:
     return make
 
 
-def _row(number: int, passage: str, answer: str, question: str) -> dict[str, Any]:
-    """The question as a row; its answer's first occurrence counts, whatever its case."""
-    return {"passage": number, "question": question, "answer": answer, "start": passage.lower().find(answer.lower())}
+def question_of(number: int, passage: str, answer: str, question: str) -> Question:
+    """The question to the passage of this number; its answer's first occurrence counts, whatever its case."""
+    return Question(number, question, answer, passage.lower().find(answer.lower()))

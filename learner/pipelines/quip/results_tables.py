@@ -104,7 +104,7 @@ def report_sentiment(report: Report, run: Run) -> None:
             "dataset": name, "model": model, "use": way, "texts": mine[0]["texts"], "prompts": len(mine),
             **_mean("accuracy", [one["accuracy"] for one in mine]),
             **_mean("uncalibrated", [one["uncalibrated"] for one in mine]),
-            "paper": paper.OPINIONS.get(name, {}).get(model) if way == "answers" else None,
+            "paper": paper.OPINIONS.get(name, {}).get((model, way)),
             "best": best["accuracy"], "prompt": best["prompt"],
         }  # fmt: skip
         rows.append(row)

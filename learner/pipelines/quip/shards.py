@@ -47,6 +47,12 @@ def read_shards(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(path.read_text()) for path in sorted(folder.glob("[0-9]*.json"))]
 
 
+def read_shard(folder: Path, number: int) -> dict[str, Any]:
+    """What the file of this shard holds."""
+    found: dict[str, Any] = json.loads(shard_path(folder, number).read_text())
+    return found
+
+
 def write_speed(folder: Path, done: int, seconds: float) -> None:
     """Nothing; the folder says how many questions were dealt with in how long."""
     (folder / SPEED).write_text(json.dumps({"done": done, "seconds": seconds}))

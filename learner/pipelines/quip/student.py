@@ -1,8 +1,8 @@
 """The stages of the student and of what it is compared with (paper 003, sections 2.4, 4.2 and 4.8)."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -13,11 +13,12 @@ from learner.backbones.biencoder_training import AskedPassages, Sparse, train_bi
 from learner.backbones.span_biencoder import load_biencoder
 from learner.backbones.span_reader import Example, load_reader, train_reader
 from learner.catalog.quip import QuipConfig
-from learner.pipelines.pipeline import Run, finish
+from learner.pipelines.pipeline import Run, finish, part_of
 from learner.pipelines.quip.inputs import Texts
-from learner.pipelines.quip.questions import Question, read_written, unsupervised
-from learner.pipelines.quip.shards import write_speed
-from learner.pipelines.quip.teacher import SIDES, Places, asked_again, read_labels
+from learner.pipelines.quip.questions import Question, questions_of, read_written, unsupervised
+from learner.pipelines.quip.shards import read_shard, read_speed, write_speed
+from learner.pipelines.quip.teacher import SIDES, Places, asked_again, labels_of, read_labels, relabelled
+from learner.pipelines.quip.two_stage import two_stage
 
 UNTRAINED, QUIP = "encoder before", "QuIP"
 Kind = Literal["bare", "bi-encoder", "cross-encoder"]
@@ -53,9 +54,10 @@ def slug(name: str) -> str:
 
 def train_student(run: Run, folder: Path, progress: Progress) -> None:
     """Nothing; the folder has the student, an encoder and two heads."""
-    asked, began = generated(run), time.perf_counter()
-    _train(run, folder, asked, progress)
-    write_speed(folder, len(asked.questions) * run.config.student.epochs, time.perf_counter() - began)
+    began = time.perf_counter()
+    _train(run, folder, generated(run), progress)
+    questions = int(read_speed(run.of("targets"))["done"])
+    write_speed(folder, questions * run.config.student.epochs, time.perf_counter() - began)
 
 
 def train_variants(run: Run, folder: Path, progress: Progress) -> None:
@@ -73,34 +75,50 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
         finish(folder / slug(name), train)
 
 
-def generated(run: Run) -> AskedPassages:
-    """The written questions, with the teacher's labels."""
-    return _asked(run, _questions(run), read_labels(run.of("targets")))
+def generated(run: Run) -> Iterator[AskedPassages]:
+    """The written questions with the teacher's labels, shard by shard."""
+    for number, (passages, first, questions) in enumerate(_shards(run)):
+        if questions:
+            yield _asked(passages, questions, labels_of(read_shard(run.of("targets"), number)), first)
 
 
-def _train(run: Run, folder: Path, asked: AskedPassages, progress: Progress, concatenated: bool = False) -> None:
+def _train(
+    run: Run, folder: Path, parts: Iterable[AskedPassages], progress: Progress, concatenated: bool = False
+) -> None:
     settings = run.config.student.model_copy(update={"seed": run.config.seed})
     biencoder = load_biencoder(settings.backbone, run.config.seed)
-    train_biencoder(biencoder, asked, settings, progress, concatenated)
+    train_biencoder(biencoder, parts, settings, progress, concatenated, scratch=folder)
     biencoder.save(folder)
+
+
+def _shards(run: Run) -> Iterator[tuple[list[str], int, list[Question]]]:
+    """The passages of each shard, the number of the first one, and the questions that were written to them."""
+    first = 0
+    for number, passages in enumerate(Texts(run).parts(run.config.shard)):
+        yield passages, first, questions_of(read_shard(run.of("questions"), number))
+        first += len(passages)
 
 
 def _questions(run: Run) -> list[Question]:
     return [one for shard in read_written(run.of("questions")) for one in shard]
 
 
-def _asked(run: Run, questions: Sequence[Question], labels: tuple[Sparse, Sparse]) -> AskedPassages:
-    of = np.array([one.passage for one in questions], dtype=np.int64)
-    return AskedPassages(Texts(run).passages, [one.question for one in questions], of, *labels)
+def _asked(
+    passages: Sequence[str], questions: Sequence[Question], labels: tuple[Sparse, Sparse], first: int = 0
+) -> AskedPassages:
+    """The questions to these passages, of which the first one has this number."""
+    of = np.array([one.passage - first for one in questions], dtype=np.int64)
+    return AskedPassages(passages, [one.question for one in questions], of, *labels)
 
 
-def _without_teacher(run: Run, questions: Sequence[Question]) -> AskedPassages:
+def _without_teacher(
+    passages: Sequence[str], questions: Sequence[Question], places: Places, first: int = 0
+) -> AskedPassages:
     """Labels are the answers that came with the questions; one that is not in its passage is "no answer here"."""
-    texts, places = Texts(run), Places(run.config)
-    passages = [texts.passages[one.passage] for one in questions]
+    texts = [passages[one.passage - first] for one in questions]
     spans = [(one.start, one.start + len(one.answer)) for one in questions]
-    first, last = (places.hard(passages, spans, side) for side in SIDES)
-    return _asked(run, questions, (first, last))
+    starts, ends = (places.hard(texts, spans, side) for side in SIDES)
+    return _asked(passages, questions, (starts, ends), first)
 
 
 def _no_question_generation(run: Run, folder: Path, progress: Progress) -> None:
@@ -110,15 +128,17 @@ def _no_question_generation(run: Run, folder: Path, progress: Progress) -> None:
     spans = [(one.answer_start, one.answer_start + len(one.answer)) for one in examples]
     first, last = (places.hard([one.passage for one in examples], spans, side) for side in SIDES)
     of = np.array([number[one.passage] for one in examples], dtype=np.int64)
-    _train(run, folder, AskedPassages(passages, [one.question for one in examples], of, first, last), progress)
+    _train(run, folder, [AskedPassages(passages, [one.question for one in examples], of, first, last)], progress)
 
 
 def _no_teacher(run: Run, folder: Path, progress: Progress) -> None:
-    _train(run, folder, _without_teacher(run, _questions(run)), progress)
+    places = Places(run.config)
+    parts = (_without_teacher(passages, questions, places, first) for passages, first, questions in _shards(run))
+    _train(run, folder, parts, progress)
 
 
 def _unsupervised(run: Run, folder: Path, progress: Progress) -> None:
-    _train(run, folder, _without_teacher(run, unsupervised(run)), progress)
+    _train(run, folder, [_without_teacher(Texts(run).passages, unsupervised(run), Places(run.config))], progress)
 
 
 def _concatenated(run: Run, folder: Path, progress: Progress) -> None:
@@ -126,8 +146,18 @@ def _concatenated(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _hard_labels(run: Run, folder: Path, progress: Progress) -> None:
-    start, end = read_labels(run.of("targets"))
-    _train(run, folder, _asked(run, _questions(run), (start.hardest(), end.hardest())), progress)
+    parts = (replace(part, start=part.start.hardest(), end=part.end.hardest()) for part in generated(run))
+    _train(run, folder, parts, progress)
+
+
+def _two_stage(run: Run, folder: Path, progress: Progress) -> None:
+    """Learns what the teacher answers to questions that were written in two stages."""
+    config, passages = run.config, Texts(run).passages
+    questions = two_stage(run, part_of(progress, 0.0, 0.4))
+    reader, texts = load_reader(str(run.of("teacher"))), [passages[one.passage] for one in questions]
+    asked, hear = [one.question for one in questions], part_of(progress, 0.4, 0.6)
+    labels = relabelled(reader, asked, texts, config.teacher, Places(config), hear)
+    _train(run, folder, [_asked(passages, questions, labels)], part_of(progress, 0.6, 1.0))
 
 
 def _cross_encoder(run: Run, folder: Path, progress: Progress) -> None:
@@ -149,4 +179,5 @@ VARIANTS: dict[str, Callable[[Run, Path, Progress], None]] = {
     SENTENCES_NOISY: _unsupervised,
     "concatenated passages": _concatenated,
     "hard labels": _hard_labels,
+    "two-stage beam": _two_stage,
 }

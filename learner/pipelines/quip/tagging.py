@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from seqeval.metrics import f1_score
+from seqeval.metrics.sequence_labeling import get_entities
 from torch import Tensor, nn
 
 from db.domain import Progress, no_progress
@@ -15,8 +17,8 @@ from learner.backbones.token_encoder import MANY, TokenEncoder
 from learner.catalog.backbones import Training
 from learner.catalog.quip import Entities
 from learner.device import fast_training, seeded
-from learner.entity_metrics import OUTSIDE, entities_of, entity_f1
 
+OUTSIDE = "O"
 IGNORED = -100  # the label of tokens that are not a word's first
 SPREAD = 0.02  # of a last layer that is drawn
 
@@ -41,7 +43,7 @@ def few_sentences(sentences: Sentences, shots: int, seed: int) -> list[int]:
 
     They are drawn from the seed, the rarest kind first; where there are fewer with a kind, all of them.
     """
-    kinds = [{kind for *_, kind in entities_of(tags)} for tags in sentences.tags]
+    kinds = [{kind for kind, *_ in get_entities(tags)} for tags in sentences.tags]
     count = {kind: sum(kind in some for some in kinds) for kind in sorted(set().union(*kinds))}
     order, chosen = np.random.default_rng(seed).permutation(len(sentences)).tolist(), set[int]()
     for kind in sorted(count, key=lambda kind: count[kind]):
@@ -99,6 +101,11 @@ def few_shot_f1(
     with seeded(seed, encoder.device):
         descend(model, lengths, weights, loss, training, lambda stage, done: progress(stage, 0.7 * done))
     return entity_f1(_tagged(model, encoder, test, tags), test.tags)
+
+
+def entity_f1(found: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> float:
+    """F1 over the entities of all sentences; an I of a kind that has not begun begins one, as in CoNLL's evaluation."""
+    return float(f1_score(right, found, zero_division=0))
 
 
 class _Tagger(nn.Module):

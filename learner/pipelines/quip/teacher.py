@@ -1,6 +1,6 @@
 """The stages of the teacher: it learns to read, and labels every question anew (paper 003, section 2.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,12 +64,18 @@ def label_questions(run: Run, folder: Path, progress: Progress) -> None:
 
 def read_labels(folder: Path) -> tuple[Sparse, Sparse]:
     """What `label_questions` has left, for first and for last tokens, of all questions in their order."""
-    shards = [shard for shard in read_shards(folder) if shard["questions"]]
+    shards = [labels_of(shard) for shard in read_shards(folder) if shard["questions"]]
     first, last = (
-        Sparse(
-            np.concatenate([np.array(shard[side]["at"], dtype=np.int64) for shard in shards]),
-            np.concatenate([np.array(shard[side]["mass"], dtype=np.float32) for shard in shards]),
-        )
+        Sparse(np.concatenate([one.at for one in side]), np.concatenate([one.mass for one in side]))
+        for side in zip(*shards, strict=True)
+    )
+    return first, last
+
+
+def labels_of(shard: Mapping[str, Any]) -> tuple[Sparse, Sparse]:
+    """The same of one shard's file."""
+    first, last = (
+        Sparse(np.array(shard[side]["at"], dtype=np.int64), np.array(shard[side]["mass"], dtype=np.float32))
         for side in SIDES
     )
     return first, last

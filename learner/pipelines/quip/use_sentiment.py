@@ -6,22 +6,18 @@ from typing import Any
 import numpy as np
 
 from db.domain import Progress
+from learner.backbones.opinions import Opinions, product_scores, questions_of
 from learner.backbones.span_biencoder import load_biencoder
 from learner.backbones.span_reader import load_reader
 from learner.backbones.token_encoder import load_token_encoder
 from learner.pipelines.pipeline import Run
-from learner.pipelines.quip.sentiment import (
-    Opinions,
-    first_vectors,
-    mean_scores,
-    product_scores,
-    questions_of,
-    rationales,
-    read_scores,
-)
+from learner.pipelines.quip.masked import TEMPLATE, load_masked_reader
+from learner.pipelines.quip.sentiment import first_vectors, mean_scores, rationales, read_scores
 from learner.pipelines.quip.student import Model
 from learner.pipelines.quip.use_rows import Rows, by_dataset, some
 
+ANSWERS = "answers"  # to both questions of a prompt
+MASKED = "masked word"  # how a model is used that has a head for masked words
 SHOWN = 5  # opinions of each label whose rationales are kept
 Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # of questions and texts: (texts, questions)
 
@@ -29,6 +25,7 @@ Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # of questions an
 def measure_sentiment(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
     """The accuracy of each data set and prompt, calibrated and not; rationales of the best prompt of a bi-encoder."""
     settings, parts = run.config.sentiment, by_dataset(rows)
+    yield from _masked(run, model, parts)
     todo = [(name, way, score) for name in parts for way, score in _ways(run, model).items()]
     for at, (name, way, score) in enumerate(todo):
         mine = some(parts[name], settings.most, run.config.seed)
@@ -41,15 +38,31 @@ def measure_sentiment(run: Run, model: Model, rows: Rows, progress: Progress) ->
             two = slice(2 * number, 2 * number + 2)
             opinions = Opinions(scores[:, two], calibration[two])
             found.append((prompt, opinions))
-            yield {
-                "dataset": name, "use": way, "prompt": prompt, "texts": len(texts),
-                "accuracy": float((opinions.predicted() == labels).mean()),
-                "uncalibrated": float((opinions.predicted(calibrated=False) == labels).mean()),
-            }  # fmt: skip
+            yield {"dataset": name, "use": way, "prompt": prompt, **_accuracy(opinions, labels)}
         if model.kind == "bi-encoder":
             best = max(found, key=lambda one: float((one[1].predicted() == labels).mean()))
             yield {"dataset": name, "use": "rationales", "prompt": best[0],
                    "rows": _reasons(run, model, best[0], texts, labels, best[1])}  # fmt: skip
+
+
+def _masked(run: Run, model: Model, parts: dict[str, Rows]) -> Iterator[dict[str, Any]]:
+    """The same by the word in a gap, of an encoder that has a head for it and was not trained further."""
+    reader = load_masked_reader(model.source) if model.kind == "bare" else None
+    for name in parts if reader else ():
+        assert reader is not None
+        mine = some(parts[name], run.config.sentiment.most, run.config.seed)
+        scores = reader.scores([row["text"] for row in mine])
+        opinions = Opinions(scores, reader.scores(run.config.sentiment.words).mean(axis=0))
+        labels = np.array([row["label"] for row in mine])
+        yield {"dataset": name, "use": MASKED, "prompt": TEMPLATE.strip(), **_accuracy(opinions, labels)}
+
+
+def _accuracy(opinions: Opinions, labels: np.ndarray) -> dict[str, Any]:
+    return {
+        "texts": len(labels),
+        "accuracy": float((opinions.predicted() == labels).mean()),
+        "uncalibrated": float((opinions.predicted(calibrated=False) == labels).mean()),
+    }
 
 
 def _ways(run: Run, model: Model) -> dict[str, Scores]:
@@ -58,13 +71,13 @@ def _ways(run: Run, model: Model) -> dict[str, Scores]:
     if model.kind == "bi-encoder":
         biencoder = load_biencoder(model.source)
         length = config.student.question_length
-        return {"answers": lambda q, t: product_scores(biencoder.encoder, biencoder.asked_many(q, length), t)}
+        return {ANSWERS: lambda q, t: product_scores(biencoder.encoder, biencoder.asked_many(q, length), t)}
     if model.kind == "cross-encoder":
         reader = load_reader(model.source)
-        return {"answers": lambda q, t: read_scores(reader, q, t, config.teacher)}
+        return {ANSWERS: lambda q, t: read_scores(reader, q, t, config.teacher)}
     encoder = load_token_encoder(model.source)
     return {
-        "answers": lambda q, t: product_scores(encoder, first_vectors(encoder, q), t),
+        ANSWERS: lambda q, t: product_scores(encoder, first_vectors(encoder, q), t),
         "mean vectors": lambda q, t: mean_scores(encoder, q, t),
     }
 

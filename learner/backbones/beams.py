@@ -1,0 +1,92 @@
+"""The likeliest texts that a generator writes of a source, and the likeliest that begin in a given way, by beam search.
+
+Source: paper 003, appendix A.7 (answers first, then a question to each).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+
+from db.domain import InputError, Progress, no_progress
+from learner.backbones.generator import TextGenerator, decoding, padded, read_texts, tokens_of, writers
+from learner.catalog.backbones import GeneratorSettings
+
+
+def beginnings(
+    generator: TextGenerator,
+    sources: Sequence[str],
+    stop: str,
+    n: int,
+    settings: GeneratorSettings,
+    progress: Progress = no_progress,
+) -> list[list[str]]:
+    """What the n likeliest texts of each source have before this sign, each once, the likeliest first.
+
+    A text without the sign counts for nothing, so there may be fewer. Raises InputError where the sign is no token.
+    """
+    read, found = tokens_of(generator, sources, settings.source_length), [[""]] * len(sources)
+    config = decoding(generator, settings.model_copy(update={"decoding": "beam", "beams": max(n, settings.beams)}))
+    ends = config.eos_token_id if isinstance(config.eos_token_id, list) else [config.eos_token_id]
+    config.update(num_return_sequences=n, eos_token_id=[_token_of(generator, stop), *ends])
+    done = 0
+    with torch.inference_mode():
+        for rows in _batches(np.array([len(ids) for ids in read]), writers(generator, config.num_beams)):
+            inputs = padded(generator, [read[i] for i in rows])
+            ids = generator.model.generate(**inputs, generation_config=config)
+            texts = generator.tokenizer.batch_decode(ids, skip_special_tokens=True)
+            for at, row in enumerate(rows):
+                found[row] = _before(texts[at * n : (at + 1) * n], stop)
+            done += len(rows)
+            progress("write answers", done / len(sources))
+    return found
+
+
+def continued(
+    generator: TextGenerator,
+    sources: Sequence[str],
+    begun: Sequence[str],
+    settings: GeneratorSettings,
+    progress: Progress = no_progress,
+) -> list[str]:
+    """The likeliest text of each source that begins like this, its beginning included."""
+    if not len(sources):
+        return []
+    texts, written = read_texts(generator, sources, begun, settings), [""] * len(sources)
+    before = [[generator.start, *ids[:-1]] for ids in texts.targets]  # the last one would end the text
+    config, done = decoding(generator, settings.model_copy(update={"decoding": "beam"})), 0
+    with torch.inference_mode():
+        # What is given cannot be padded, so texts whose beginnings have as many tokens are written together.
+        for rows in _batches(np.array([len(ids) for ids in before]), writers(generator, config.num_beams), equal=True):
+            inputs = padded(generator, [texts.sources[i] for i in rows])
+            given = torch.tensor([before[i] for i in rows], device=generator.device)
+            ids = generator.model.generate(**inputs, decoder_input_ids=given, generation_config=config)
+            for row, text in zip(rows, generator.tokenizer.batch_decode(ids, skip_special_tokens=True), strict=True):
+                written[row] = text.strip()
+            done += len(rows)
+            progress("write questions", done / len(sources))
+    return written
+
+
+def _before(texts: Sequence[str], stop: str) -> list[str]:
+    """What stands before the sign; nothing twice."""
+    found: dict[str, str] = {}
+    for text in texts:
+        before, sign, _ = text.partition(stop)
+        if sign and before.strip():
+            found.setdefault(before.strip().lower(), before.strip())
+    return list(found.values())
+
+
+def _token_of(generator: TextGenerator, sign: str) -> int:
+    ids = generator.tokenizer(f" {sign}", add_special_tokens=False)["input_ids"]
+    if len(ids) != 1 or ids[0] == generator.tokenizer.unk_token_id:
+        raise InputError(f"the generator's tokenizer has no token for {sign!r}: name another generator.backbone")
+    return int(ids[0])
+
+
+def _batches(lengths: np.ndarray, size: int, equal: bool = False) -> list[list[int]]:
+    """Positions of like lengths, (n,), or of equal ones, so many at most together."""
+    order = np.argsort(lengths, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1) if equal else [order]
+    return [part[at : at + size].tolist() for part in parts for at in range(0, len(part), size)]

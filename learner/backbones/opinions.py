@@ -1,0 +1,80 @@
+"""Good or bad, by the question that a text answers better; and the words that answer it (paper 003, section 3.4)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from learner.backbones.span_biencoder import SpanBiencoder
+from learner.backbones.span_reader import best_spans
+from learner.backbones.token_encoder import TokenEncoder
+from learner.catalog.quip import QuipConfig, Student
+
+
+@dataclass(frozen=True)
+class Opinions:
+    """What a prompt's two questions score with each text, (n, 2), the negative one first; and the calibration, (2,)."""
+
+    scores: np.ndarray
+    calibration: np.ndarray
+
+    @property
+    def margins(self) -> np.ndarray:
+        """By how much the positive question scores higher when both are calibrated: (n,)."""
+        return np.asarray((self.scores - self.calibration) @ [-1, 1])
+
+    def predicted(self, calibrated: bool = True) -> np.ndarray:
+        """1 where the positive question scores higher, else 0: (n,) int64."""
+        return np.asarray((self.scores - calibrated * self.calibration).argmax(axis=1))
+
+
+def questions_of(prompt: str) -> tuple[str, str]:
+    """The question for a negative opinion, and the one for a positive."""
+    positive, negative = (question.strip() for question in prompt.split("|"))
+    return negative, positive
+
+
+def opinions_of(biencoder: SpanBiencoder, prompt: str, texts: Sequence[str], config: QuipConfig) -> Opinions:
+    """What the bi-encoder's answers to the prompt's two questions say about these texts."""
+    asked = biencoder.asked_many(questions_of(prompt), config.student.question_length)
+    calibration = product_scores(biencoder.encoder, asked, config.sentiment.words).mean(axis=0)
+    return Opinions(product_scores(biencoder.encoder, asked, texts), calibration)
+
+
+def best_sums(vectors: Tensor, mask: Tensor, start: Tensor, end: Tensor) -> Tensor:
+    """The best first token's product plus the best last token's, of each text and question: (n, q).
+
+    vectors (n, t, d); mask (n, t) bool, false for padding, which is never the best; start, end (q, d). Equation 4.
+    """
+    sides = [(vectors @ asked.T).masked_fill(~mask[:, :, None], -torch.inf) for asked in (start, end)]
+    return sides[0].max(dim=1).values + sides[1].max(dim=1).values
+
+
+def product_scores(encoder: TokenEncoder, asked: tuple[Tensor, Tensor], texts: Sequence[str]) -> np.ndarray:
+    """The scores (n, q) of these texts with questions of these vectors (q, d), for first and for last tokens."""
+    ids = encoder.tokens(texts)
+    scores = np.empty((len(texts), len(asked[0])), dtype=np.float32)
+    with torch.inference_mode():
+        for rows in encoder.blocks(ids):
+            padded, mask = encoder.padded([ids[i] for i in rows])
+            scores[rows] = best_sums(encoder.vectors(padded, mask), mask, *asked).cpu().numpy()
+    return scores
+
+
+def rationale_spans(
+    biencoder: SpanBiencoder, questions: Sequence[str], texts: Sequence[str], longest: int, settings: Student
+) -> list[tuple[int, int]]:
+    """Where they stand: the first of their characters, and the one after the last."""
+    found = []
+    asked = biencoder.asked_many(questions, settings.question_length)
+    for text, start, end in zip(texts, *asked, strict=True):
+        read = biencoder.tokenizer(text, return_offsets_mapping=True, truncation=True)
+        with torch.inference_mode():
+            vectors = biencoder.encoder.vectors(*biencoder.encoder.padded([read["input_ids"]]))[0]
+        own = torch.tensor([a < b for a, b in read["offset_mapping"]], device=vectors.device)
+        begins, ends = ((vectors @ one).masked_fill(~own, -torch.inf)[None].cpu() for one in (start, end))
+        first, last, _ = best_spans(begins, ends, longest)
+        found.append((int(read["offset_mapping"][int(first)][0]), int(read["offset_mapping"][int(last)][1])))
+    return found

@@ -1,0 +1,62 @@
+"""The job `opinions`: what a pre-trained encoder of a run answers about typed texts. Nothing of the project changes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from dbos import DBOS
+
+from db.domain import InputError
+from db.engine import reading
+from db.jobs import OPINIONS
+from db.models import Job
+from db.opinions import Opinion, Opinions, write_opinions
+from db.pipelines import pipeline_folder, read_artifacts, read_began
+from learner.backbones.opinions import opinions_of, questions_of, rationale_spans
+from learner.backbones.span_biencoder import load_biencoder
+from learner.catalog.quip import HEADS, QuipConfig
+from learner.jobs.progress import reporting
+from learner.jobs.state import database, job_state
+from learner.jobs.takeover import MOST_ATTEMPTS
+
+LOADED, SCORED = 0.3, 0.6  # of the job
+
+
+@DBOS.workflow(name=OPINIONS, max_recovery_attempts=MOST_ATTEMPTS)
+def opinions(project_id: int, run_id: str, number: int, texts: list[str], prompt: str) -> str:
+    """What was done, in words. number: the encoder's place among what the run made."""
+    job_id = str(DBOS.workflow_id)
+    with job_state(job_id):
+        return read(job_id, project_id, run_id, number, texts, prompt)
+
+
+@DBOS.step()
+def read(job_id: str, project_id: int, run_id: str, number: int, texts: Sequence[str], prompt: str) -> str:
+    """What was done, in words; what the texts say lies in the run's folder."""
+    with database() as engine:
+        with reading(engine) as session:
+            run = session.get(Job, run_id)
+        if run is None or run.project_id != project_id:
+            raise InputError(f"this project has no run {run_id}: it was deleted; choose another one")
+        folder, config = _encoder(run_id, number)
+        with reporting(engine, job_id, 0.0, 1.0) as progress:
+            progress("loading the encoder", 0.0)
+            biencoder = load_biencoder(str(folder))
+            progress("reading the texts", LOADED)
+            found = opinions_of(biencoder, prompt, texts, config)
+            progress("looking for reasons", SCORED)
+            negative, positive = questions_of(prompt)
+            margins = found.margins.tolist()
+            asked = [positive if margin > 0 else negative for margin in margins]
+            spans = rationale_spans(biencoder, asked, texts, config.sentiment.rationale, config.student)
+    rows = [Opinion(text, margin, *span) for text, margin, span in zip(texts, margins, spans, strict=True)]
+    write_opinions(run_id, job_id, Opinions(positive, negative, rows))
+    return f"{len(rows)} texts"
+
+
+def _encoder(run_id: str, number: int) -> tuple[Path, QuipConfig]:
+    """The encoder's folder, and what the run was asked for. Raises InputError where the run made no such thing."""
+    made, began = read_artifacts(run_id), read_began(run_id)
+    folder = pipeline_folder(run_id) / made[number]["path"] if 0 <= number < len(made) else None
+    if folder is None or began is None or not (folder / HEADS).is_file():
+        raise InputError(f"the run {run_id} has made no encoder of that number that answers, or its files are gone")
+    return folder, QuipConfig.model_validate(began.config)

@@ -1,0 +1,64 @@
+"""Good or bad by the word that a masked language model would put in a gap: what Table 5 compares questions with.
+
+Source: the template and the words of LM-BFF (Gao et al. 2021), as paper 003 uses them without any training.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoConfig, AutoModelForMaskedLM
+
+from learner.backbones.loading import load_tokenizer, loading, longest
+from learner.backbones.token_encoder import MANY, TokenEncoder
+from learner.device import default_device
+
+TEMPLATE, WORDS = " It was {mask} .", (" terrible", " great")  # after the text; the negative word first
+HEAD = "ForMaskedLM"
+
+
+@dataclass(frozen=True)
+class MaskedReader:
+    """A network with a head for masked words, its tokenizer, the tokens after a text, and those of both words."""
+
+    model: Any
+    tokenizer: Any
+    after: list[int]
+    words: list[int]
+
+    def scores(self, texts: Sequence[str]) -> np.ndarray:
+        """The log-probabilities of both words in the gap after each text, (n, 2); of a long text the end is cut."""
+        encoder = TokenEncoder(self.model, self.tokenizer)
+        before, end = self.tokenizer("")["input_ids"][:1], self.tokenizer("")["input_ids"][1:]
+        room = longest(self.model, self.tokenizer, MANY) - len(before) - len(self.after) - len(end)
+        read = self.tokenizer(list(texts), add_special_tokens=False, truncation=True, max_length=room)["input_ids"]
+        ids = [[*before, *own, *self.after, *end] for own in read]
+        found = np.empty((len(texts), 2), dtype=np.float32)
+        with torch.inference_mode():
+            for rows in encoder.blocks(ids):
+                padded, mask = encoder.padded([ids[i] for i in rows])
+                logits = self.model(input_ids=padded, attention_mask=mask.long()).logits.float()
+                gap = logits[padded == self.tokenizer.mask_token_id]  # each text has one
+                found[rows] = gap.log_softmax(dim=1)[:, self.words].cpu().numpy()
+        return found
+
+
+def load_masked_reader(name: str, device: str | None = None) -> MaskedReader | None:
+    """The reader of that hub name or folder; nothing where it has no such head, or does not know both words.
+
+    Raises InputError where it cannot be had.
+    """
+    with loading(name) as source:
+        kinds = AutoConfig.from_pretrained(source).architectures or []
+        if not any(str(kind).endswith(HEAD) for kind in kinds):
+            return None
+        tokenizer = load_tokenizer(source)
+        words = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in WORDS]
+        if tokenizer.mask_token is None or any(len(w) != 1 or w[0] == tokenizer.unk_token_id for w in words):
+            return None
+        after = tokenizer(TEMPLATE.format(mask=tokenizer.mask_token), add_special_tokens=False)["input_ids"]
+        model = AutoModelForMaskedLM.from_pretrained(source, dtype=torch.float32)
+        target = torch.device(device or default_device())
+        return MaskedReader(model.to(target).eval(), tokenizer, list(after), [word[0] for word in words])
