@@ -25,6 +25,7 @@ from db.domain import InputError, Settings
 from db.engine import artifacts
 from db.matchers import SCORES, matchers_of
 from db.models import Answer, Design, Item, Matcher, Project, Task
+from db.pipelines import require_reranker
 from db.projects import checked_name, numbered_name
 from db.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
 
@@ -139,11 +140,20 @@ class _Import:
             Settings.model_validate(known)
         except ValidationError as error:
             raise ValueError(f"settings: {error.errors()[0]['msg']}") from None
+        self._say_what_lacks(known)
         found = numbered_name(session, checked_name(name or row["name"]))
         if found != (name or row["name"]):
             self.notes.append(f"there is a project named {name or row['name']!r} already, so this one is {found!r}")
         arrival.begin({**row, "name": found, "settings": known})
         return found
+
+    def _say_what_lacks(self, settings: dict[str, Any]) -> None:
+        """Nothing; there is a note where the settings name a re-ranker, since an archive holds no runs of pipelines."""
+        try:
+            if settings.get("reranker"):
+                require_reranker(settings["reranker"])
+        except InputError as problem:
+            self.notes.append(f"settings: {problem}; until then batches have the strategy's own order")
 
     def _add(self, arrival: Arrival, name: str) -> int:
         def changed(rows: list[Row]) -> list[Row]:

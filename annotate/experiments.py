@@ -22,7 +22,8 @@ from db.projects import all_projects
 from learner.catalog import STRATEGIES
 
 REFERENCE, MATCHED = "uncertainty", "stratified-match"
-OF_PEOPLE = {"question", "guidelines", "auto_train"}  # settings that no simulation has a use for
+# Settings that no simulation has a use for.
+OF_PEOPLE = {"question", "guidelines", "auto_train", "reranker", "batch_order"}
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,15 @@ from typing import Any
 from annotate.figures import counted
 from annotate.model_implications import model_lines, training_lines
 from annotate.situation import Situation
-from db.domain import Settings, batch_size_of
+from db.domain import BatchOrder, Settings, batch_size_of
 from learner.catalog import STRATEGIES
 
 BATCHES = 3  # coming ones, whose sizes are told
 AT_ONCE = {"question", "guidelines", "second_look", "votes", "auto_train", "target_precision"}  # no job reads them
+ORDERS: dict[BatchOrder, str] = {
+    "likely first": "those that it calls likely matches",
+    "contested first": "those whose rank differs most from the model's",
+}
 CAPS = {"per_text": "one text", "per_neighbourhood": "one neighbourhood"}
 
 
@@ -66,6 +70,18 @@ def _batches(old: Settings, new: Settings, changed: dict[str, Any], now: Situati
     if "control_share" in changed:
         share = f"{new.control_share:.0%} of" if new.control_share else "Nothing of"
         yield f"{share} the next batch is drawn at random from the candidates, instead of {old.control_share:.0%}."
+    if "reranker" in changed or (new.reranker and "batch_order" in changed):
+        yield _order(new, now)
+
+
+def _order(new: Settings, now: Situation) -> str:
+    first = f"From batch {now.batch + 1} on"
+    if not new.reranker:
+        return f"{first}, pairs come in the strategy's own order again."
+    return (
+        f"{first}, a re-ranker reads the pairs that the strategy has chosen, some 100 a second on a processor: "
+        f"{ORDERS[new.batch_order]} come first. Audit tasks keep places by chance, and the reserve its own order."
+    )
 
 
 def _sizes(settings: Settings, batch: int) -> list[int]:

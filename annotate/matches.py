@@ -18,9 +18,8 @@ from db.jobs import MATCHES, last_job
 from db.matchers import matchers_of
 from db.matches import Matches, folder_of_matches, read_matches
 from db.models import Job
-from db.pipelines import runs_folder
+from db.pipelines import RERANKER, runs_folder
 
-RERANKER = "reranker"  # the kind of what a run made
 COLUMNS: dict[str, dict[str, type]] = {
     "pairs": {
         "id1": str,

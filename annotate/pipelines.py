@@ -168,19 +168,25 @@ def made(engine: Engine, project_id: int, run_id: str, number: int) -> Made:
 def delete(engine: Engine, project_id: int, run_id: str) -> None:
     """Nothing; the run's files and its job's row are gone; labels that came of it stay.
 
-    Raises InputError while it is at work, and while a project's encoder lies in its folder.
+    Raises InputError while it is at work, and while the encoder or the re-ranker of a project lies in its folder.
     """
     folder = pipeline_folder(run_id)
     with acting(engine, Right.CHANGE, project_id) as session:
         job = run_of(session, project_id, run_id)
         if job.state in OPEN:
             raise InputError("the run is at work: cancel it first")
-        users = [project.name for project in all_projects(session, archived=True) if _uses(project, folder)]
-        if users:
-            raise InputError(f"the encoder of {users[0]!r} lies in this run: choose another in its settings first")
+        for project in all_projects(session, archived=True):
+            if uses := _uses(project, folder):
+                raise InputError(
+                    f"the {uses} of {project.name!r} lies in this run: choose another in its settings first"
+                )
         session.delete(job)
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _uses(project: Project, folder: Path) -> bool:
-    return Path(str(project.settings["encoder"])).is_relative_to(folder.resolve())
+def _uses(project: Project, folder: Path) -> str:
+    """What the project uses of the run, in words; empty where it uses nothing."""
+    settings = {"encoder": "encoder", "reranker": "re-ranker"}
+    mine = (word for name, word in settings.items()
+            if Path(str(project.settings.get(name, ""))).is_relative_to(folder.resolve()))  # fmt: skip
+    return next(mine, "")

@@ -20,6 +20,7 @@ from db.domain import SIMULATED, AnswerKind, InputError, Kind, Progress, Setting
 from db.engine import artifacts, reading
 from db.items import add_corpus, gold_label_counts, item_counts
 from db.models import Project
+from db.pipelines import require_reranker
 from db.projects import (
     add_project,
     all_projects,
@@ -166,11 +167,14 @@ def project_summary(engine: Engine, name: str) -> Summary:
 def update_settings(engine: Engine, project_id: int, settings: Settings) -> None:
     """Nothing; the project has these settings from its next batch on.
 
-    Raises InputError for another share of evaluation items: the split is made once.
+    Raises InputError for another share of evaluation items: the split is made once; and where the re-ranker is another
+    one, and is not there.
     """
     settings = checked_settings(settings.model_dump())
     with acting(engine, Right.CHANGE, project_id) as session:
         project = project_of(session, project_id)
+        if settings.reranker and settings.reranker != project.settings.get("reranker"):
+            require_reranker(settings.reranker)
         share = project.settings["evaluation_share"]
         if settings.evaluation_share != share:
             raise InputError(f"the evaluation share stays {share}: the split is made once, with the project")

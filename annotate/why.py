@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 
 import numpy as np
 from sqlalchemy import Engine
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from annotate.exploring import probability
 from db.answers import own_answers
-from db.domain import AnswerKind, InputError, Purpose
+from db.domain import AnswerKind, BatchOrder, InputError, Purpose
 from db.engine import artifacts, reading
 from db.matchers import SCORES, matchers_of
 from db.models import Matcher, Round, Task
@@ -48,6 +49,8 @@ class Reasons:
     batch: int | None  # nothing: a sitting
     rank: int  # from 1, among all that were put up with it
     of: int
+    ordered: BatchOrder | None  # how a re-ranker put the batch in order, where one did
+    rerank: float | None  # its score of the pair
     put_up_at: datetime
     chosen_by: int | None  # number of the matcher that chose; 0: the pre-trained encoder
     alike: Sequence[Alike]
@@ -79,6 +82,8 @@ def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
             batch=batch.number,
             rank=task.position + 1,
             of=batch.size,
+            ordered=None if task.rerank is None else cast(BatchOrder | None, batch.ordered),
+            rerank=task.rerank,
             put_up_at=batch.created_at,
             chosen_by=chosen_by.number if chosen_by else None,
             alike=() if audited else _alike(session, task),

@@ -13,6 +13,7 @@ SPREAD_STRATEGY = "spread"  # in its place where all answers so far are positive
 
 GrowthKind = Literal["exponential", "linear", "constant"]
 Distance = Literal["cosine", "dot", "l2"]
+BatchOrder = Literal["likely first", "contested first"]
 
 # (stage, share of the stage that is done, 0 to 1); may raise Cancelled to stop the work.
 Progress = Callable[[str, float], None]
@@ -125,6 +126,16 @@ class Settings(BaseModel):
     )
     control_share: float = Field(
         0.0, ge=0, le=1, description="Share of a batch that is drawn at random from the candidates."
+    )
+    reranker: str = Field(
+        "",
+        description="Folder of a re-ranker that puts each batch in order; empty: the strategy's own order. Which pairs "
+        "are in the batch stays the strategy's to say.",
+    )
+    batch_order: BatchOrder = Field(
+        "likely first",
+        description="With a re-ranker: the pairs that it calls likely matches come first, or those whose place it "
+        "disputes most with the model that chose them.",
     )
     epochs: int = Field(2, ge=1, le=100, description="Passes over the labels in each training.")
     learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate of the encoder.")

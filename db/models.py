@@ -161,6 +161,7 @@ class Round(Base):
     size: Mapped[int]
     matcher_id: Mapped[int | None] = mapped_column(ForeignKey("matchers.id"))
     note: Mapped[str] = mapped_column(Text, default="")  # what a person should know about this batch
+    ordered: Mapped[str | None] = mapped_column(String(32))  # how a re-ranker put the batch in order, where one did
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
@@ -187,6 +188,7 @@ class Task(Base):
         ForeignKey("designs.id", ondelete="CASCADE", name="fk_tasks_design_id"), index=True
     )
     purpose: Mapped[Purpose] = mapped_column(default=Purpose.TRAIN)
+    rerank: Mapped[float | None]  # the re-ranker's score, where one put the batch in order
     # Characters of the right text, where it is a passage: the sentence that is most like the left text.
     likely_start: Mapped[int | None]
     likely_end: Mapped[int | None]

@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from db.domain import InputError
 from db.engine import artifacts
 
 FOLDER = "pipelines"
 # In a run's folder: what it is a run of, and what of the project it began with.
 RUN, BEGAN = "run.json", "began.json"
+RERANKER, RERANKER_FILE = "reranker", "reranker.json"  # a kind of what runs make; a file that tells its folder
 RESULTS, ARTIFACTS, REPORT, TABLES, FIGURES = "results", "artifacts.json", "report.md", "tables", "figures"
 
 
@@ -53,3 +55,11 @@ def read_artifacts(run_id: str) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     return found
+
+
+def require_reranker(folder: str) -> None:
+    """Nothing. Raises InputError where the folder is no re-ranker's."""
+    if not (Path(folder).expanduser() / RERANKER_FILE).is_file():
+        raise InputError(
+            f"there is no re-ranker in {folder}: choose one on the page “Pipelines”, or leave the field empty"
+        )

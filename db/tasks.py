@@ -198,8 +198,8 @@ def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 
     The audit tasks of a batch go in with its others: ids ascend with positions, so that they do not tell them apart.
     """
-    empty: dict[str, Any] = {"p": None, "inclusion": None, "stratum": None, "design_id": None, "alike": None}
-    empty |= {"purpose": Purpose.TRAIN, "votes": 1}
+    empty: dict[str, Any] = {"p": None, "inclusion": None, "stratum": None, "design_id": None, "rerank": None}
+    empty |= {"alike": None, "purpose": Purpose.TRAIN, "votes": 1}
     tasks = [empty | row for row in sorted(rows, key=lambda row: row["position"])]
     if tasks:
         session.execute(insert(Task), tasks)

@@ -1,6 +1,6 @@
 """One round: the same few functions serve the browser's rounds and the simulator's."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,10 +24,14 @@ NO_BACKGROUND = Background()
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs to label, the first the most wanted: rows of the dataset, and the strategy that chose them."""
+    """Pairs to label, the first the most wanted: rows of the dataset, and the strategy that chose them.
+
+    rerank: the scores (k,) of the first k pairs by the re-ranker that put them in order, where one did.
+    """
 
     pairs: Pairs
     strategy: str
+    rerank: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 def choose(

@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast
 
 from db.domain import InputError
 from learner.backbones import reranker as module
-from learner.backbones.generator import TextGenerator, generate, load_generator, logits_of, token_losses
+from learner.backbones.generator import TextGenerator, generate, load_generator, losses_of, token_losses
 from learner.backbones.reranker import (
     Reading,
     Reranker,
@@ -123,11 +123,13 @@ def test_a_ranking_row_is_the_first_token_and_no_mean_over_two(tmp_path: Path, a
     assert generator.tokenizer.decode(texts.targets[1], skip_special_tokens=True) == QUERIES[0]
     assert texts.targets[1][-1] == generator.model.generation_config.eos_token_id
     with torch.inference_mode():
-        logits, labels = logits_of(generator, texts, np.array([0]))
+        together = losses_of(generator, texts, np.array([0, 1]))
         whole = generator.tokenizer(source_of("rank", QUERIES[0], PASSAGES[0]), return_tensors="pt").input_ids
         said = torch.tensor([prefix_of(generator)])
         wanted = generator.model(input_ids=whole, decoder_input_ids=said).logits[0, -1].log_softmax(-1)[true]
-    assert -float(token_losses(logits, labels)[0, -1]) == pytest.approx(float(wanted), abs=1e-5)
+    first = len(texts.targets[0])
+    assert -float(together[0, first - 1]) == pytest.approx(float(wanted), abs=1e-5)
+    assert not together[0, first:].any() and together[1].all()  # what is padded beside a longer text has no loss
 
 
 @pytest.mark.parametrize("architecture", WRITERS)
@@ -187,5 +189,5 @@ def test_a_tokenizer_that_cannot_tell_true_from_false_is_refused(tmp_path: Path)
     generator = load_generator(str(tiny_backbone(tmp_path, "t5", PASSAGES)), device="cpu")
     with pytest.raises(InputError, match="begins 'true' and 'false' alike"):
         truth_tokens(generator.tokenizer)
-    with pytest.raises(InputError, match="is no re-ranker's folder"):
+    with pytest.raises(InputError, match="there is no re-ranker in"):
         load_reranker(str(tmp_path))

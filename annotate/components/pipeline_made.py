@@ -3,6 +3,7 @@
 import streamlit as st
 
 from annotate.app_state import engine
+from annotate.components.batch_order import batch_order
 from annotate.components.mined import mined_acts, mined_pairs
 from annotate.components.pipeline_opinions import tell_opinions
 from annotate.components.pipeline_suggest import suggestions
@@ -16,6 +17,7 @@ from annotate.studies import ASKED
 from annotate.suggesting import GENERATOR
 from annotate.wording import literal
 from db.domain import InputError
+from db.pipelines import RERANKER
 
 
 def made(project_id: int, run_id: str) -> None:
@@ -38,6 +40,8 @@ def _thing(project_id: int, run_id: str, one: Made) -> None:
         st.link_button(what, made_address(project_id, run_id, one.number), icon=":material/download:")
         if one.kind == BIENCODER:
             _encoder(project_id, run_id, one)
+        if one.kind == RERANKER:
+            batch_order(project_id, run_id, one.number)
         if one.kind == PAIRS:
             mined_acts(project_id, run_id, one)
         if one.kind == ASKED:

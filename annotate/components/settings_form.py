@@ -31,6 +31,8 @@ GROUPS: dict[str, dict[str, str]] = {
         "per_text": "Most pairs of one text",
         "per_neighbourhood": "Most pairs of one neighbourhood",
         "control_share": "Share drawn at random",
+        "reranker": "Re-ranker that orders batches",
+        "batch_order": "Its order",
     },
     "Measuring": {
         "evaluation_share": "Share kept for measuring",

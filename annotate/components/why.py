@@ -10,6 +10,7 @@ from annotate.charts import Plot, tooltips
 from annotate.colours import MATCHER
 from annotate.components.explore_pair import ANSWERS
 from annotate.components.figure import figure
+from annotate.implications import ORDERS
 from annotate.why import Alike, Reasons, Scored
 from annotate.wording import beginning, literal
 from db.domain import DesignKind, Purpose
@@ -41,7 +42,18 @@ def _sentence(found: Reasons) -> str:
         place = f"Number {found.rank - found.of:,} of the reserve of {where}"
     chosen = f"chosen by **{literal(found.strategy)}** with {model}"
     sentence = f"{place}, {chosen} on {found.put_up_at:%Y-%m-%d}."
-    return f"{sentence} {entry.description}" if entry else sentence
+    parts = [sentence, entry.description if entry else "", _order(found)]
+    return " ".join(part for part in parts if part)
+
+
+def _order(found: Reasons) -> str:
+    """What a re-ranker had to do with the pair's place; empty where it had nothing."""
+    if found.ordered is None or found.rerank is None:
+        return ""
+    return (
+        f"A re-ranker put the batch in order: {ORDERS[found.ordered]} came first. It gave this pair the score "
+        f"**{found.rerank:.2f}**; above 0 it says match."
+    )
 
 
 def _history(scores: Sequence[Scored]) -> None:

@@ -1,18 +1,21 @@
 """What can be changed about a project, and its end."""
 
+from typing import Any
+
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from annotate.app_state import current_project, engine
-from annotate.components.settings_form import problems, settings_form
+from annotate.components.settings_form import LABELS, problems, settings_form
 from annotate.components.strategy_preview import strategy_preview
 from annotate.implications import implications
 from annotate.lifecycle import KEPT, bin_project
 from annotate.projects import update_settings
 from annotate.situation import situation_of
 from annotate.wording import literal
-from db.domain import Settings
+from db.domain import InputError, Settings
 from db.models import Project
+from db.pipelines import require_reranker
 
 FIXED = ("evaluation_share",)  # the items are split once, when the project is made
 
@@ -31,12 +34,23 @@ def main() -> None:
     )
     places: dict[str, DeltaGenerator] = {}
     entered = settings_form(project.settings, key=f"settings_{project.id}", fixed=FIXED, places=places)
-    wrong = problems(entered)
+    wrong = [*problems(entered), *missing(project, entered)]
     with places["Batches"]:
         strategy_preview(project.id, entered, possible=not wrong)
     implied(project, entered, wrong)
     save(project, entered, wrong)
     danger(project)
+
+
+def missing(project: Project, entered: dict[str, Any]) -> list[str]:
+    """A line where another re-ranker is entered, and is not there."""
+    if entered["reranker"] in ("", project.settings.get("reranker")):
+        return []
+    try:
+        require_reranker(entered["reranker"])
+    except InputError as problem:
+        return [f"{LABELS['reranker']}: {problem}."]
+    return []
 
 
 def implied(project: Project, entered: dict[str, object], wrong: list[str]) -> None:

@@ -109,8 +109,7 @@ def train_generator(
 
     def loss(rows: np.ndarray) -> Tensor:
         with fast_training(generator.device):
-            logits, labels = logits_of(generator, texts, rows)
-        return token_losses(logits, labels).sum()
+            return losses_of(generator, texts, rows).sum()
 
     faster = {"decoder.": settings.decoder_rate} if generator.model.config.model_type == "encoder-decoder" else {}
     written = np.array([len(target) for target in texts.targets])
@@ -137,7 +136,7 @@ def nll(
     done = 0
     with torch.inference_mode():
         for rows in blocks(texts.lengths, BUDGETS.get(generator.device.type, SMALL_BUDGET)):
-            losses = token_losses(*logits_of(generator, texts, rows)).sum(dim=1).cpu().numpy()
+            losses = losses_of(generator, texts, rows).sum(dim=1).cpu().numpy()
             found[rows] = losses / [len(texts.targets[i]) for i in rows]
             done += len(rows)
             progress("read", done / len(found))
@@ -145,8 +144,11 @@ def nll(
 
 
 def token_losses(logits: Tensor, labels: Tensor) -> Tensor:
-    """The negative log-likelihood of each label, (n, t) float32, 0 for padding; logits (n, t, words)."""
-    return nn.functional.cross_entropy(logits.float().transpose(1, 2), labels, ignore_index=IGNORED, reduction="none")
+    """The negative log-likelihood of each label (…), float32, 0 for padding; logits (…, words)."""
+    each = nn.functional.cross_entropy(
+        logits.float().flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="none"
+    )
+    return each.view(labels.shape)
 
 
 def generate(
@@ -220,12 +222,29 @@ def padded(generator: TextGenerator, tokens: list[list[int]]) -> dict[str, Tenso
     return {name: inputs[name] for name in ("input_ids", "attention_mask")}
 
 
+def losses_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> Tensor:
+    """The negative log-likelihood of each target token of these rows, after those before it, (n, t); 0 for padding."""
+    logits, labels = logits_of(generator, texts, rows)
+    written = labels != IGNORED
+    return torch.zeros(labels.shape, device=labels.device).masked_scatter(
+        written, token_losses(logits, labels[written])
+    )
+
+
 def logits_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple[Tensor, Tensor]:
-    """Logits (n, t, words) of the target's tokens, each after those before it, and the labels (n, t)."""
+    """Logits (m, words) of the m target tokens of these rows, one row after the other, and the labels (n, t).
+
+    Where a word stands beside a whole text, most of (n, t) is padding: the output layer, which knows all words, is not
+    asked about it.
+    """
     written = [torch.tensor(texts.targets[i]) for i in rows]
     labels = nn.utils.rnn.pad_sequence(written, batch_first=True, padding_value=IGNORED).to(generator.device)
     before = torch.nn.functional.pad(labels[:, :-1], (1, 0), value=generator.start)
     before = before.masked_fill(before == IGNORED, generator.tokenizer.pad_token_id)
-    inputs = padded(generator, [texts.sources[i] for i in rows])
-    logits = generator.model(**inputs, decoder_input_ids=before, use_cache=False).logits
+    inputs, real = padded(generator, [texts.sources[i] for i in rows]), labels != IGNORED
+    hook = generator.model.get_output_embeddings().register_forward_pre_hook(lambda _, states: (states[0][real],))
+    try:
+        logits = generator.model(**inputs, decoder_input_ids=before, use_cache=False).logits
+    finally:
+        hook.remove()
     return logits, labels

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.func import functional_call
 
 from db.domain import InputError, Progress, no_progress
 from learner.backbones.generator import TextGenerator, load_generator
@@ -26,11 +27,15 @@ CHUNK = 8_192  # pairs that are sorted by length together, between two reports o
 
 @dataclass(frozen=True)
 class Reading:
-    """How a re-ranker reads: its view, the view that was learned beside it, and the tokens of what is read."""
+    """How a re-ranker reads: its view, the view that was learned beside it, and the tokens of what is read.
+
+    compiled: whether its encoder is compiled where there is an NVIDIA GPU.
+    """
 
     view: str = "rank"
     second: str | None = None
     source_length: int = 128
+    compiled: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,11 +65,13 @@ def is_reranker(name: str) -> bool:
 def load_reranker(name: str, device: str | None = None) -> Reranker:
     """The re-ranker of that folder. Raises InputError where it cannot be had."""
     folder = Path(name).expanduser()
+    if not is_reranker(name):
+        raise InputError(f"there is no re-ranker in {name}: name a folder that a pipeline made")
     try:
         about = json.loads((folder / FILE).read_text())
-        reading = Reading(about["view"], about["second"], about["source_length"])
+        reading = Reading(about["view"], about["second"], about["source_length"], about.get("compiled", False))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{name} is no re-ranker's folder ({error}): name one that a pipeline made") from None
+        raise InputError(f"{name}: {FILE} cannot be read ({error}): name another folder that a pipeline made") from None
     return Reranker(load_generator(str(folder.resolve()), device=device), reading)
 
 
@@ -103,7 +110,7 @@ def truth_logits(
         part = pairs[start : start + CHUNK]
         sources = _sources(reranker, [queries[row] for row in part[:, 0]], [passages[row] for row in part[:, 1]])
         done = 0
-        for rows, logits in _read(reranker.generator, sources):
+        for rows, logits in _read(reranker, sources):
             found[start + rows] = logits
             done += len(rows)
             progress("score", (start + done) / len(pairs))
@@ -122,27 +129,39 @@ def _sources(reranker: Reranker, queries: Sequence[str], passages: Sequence[str]
     return [template.tokens(asked[query], read[passage]) for query, passage in zip(queries, passages, strict=True)]
 
 
-def _read(generator: TextGenerator, sources: list[Tokens]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Positions of sources of like length, and their logits (k, 2)."""
-    device = generator.device
+    generator, device = reranker.generator, reranker.generator.device
     lengths = np.array([len(source) for source in sources], dtype=np.int64)
-    truth = list(truth_tokens(generator.tokenizer))
+    alone = _rows_of(generator.model, truth_tokens(generator.tokenizer))
     prefix = torch.tensor([prefix_of(generator)], device=device)
     fast = device.type == "cuda" and multiplies_bfloat16(device)
-    encoder = generator.model.get_encoder()
+    encoder = compiled_on_gpu(generator.model.get_encoder(), reranker.reading.compiled, device)
     with torch.inference_mode():
         for rows in blocks(lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
             ids, mask = _padded([sources[row] for row in rows], generator.tokenizer.pad_token_id, device)
             with torch.autocast(device.type, torch.bfloat16) if fast else nullcontext():
                 read = encoder(input_ids=ids, attention_mask=mask)
             read.last_hidden_state = read.last_hidden_state.float()
-            logits = generator.model(
-                encoder_outputs=read,
-                attention_mask=mask,
-                decoder_input_ids=prefix.expand(len(rows), -1),
-                use_cache=False,
-            ).logits
-            yield rows, logits[:, -1, truth].float().cpu().numpy()
+            inputs = {"encoder_outputs": read, "attention_mask": mask, "use_cache": False,
+                      "decoder_input_ids": prefix.expand(len(rows), -1)}  # fmt: skip
+            logits = functional_call(generator.model, alone, kwargs=inputs, tie_weights=False).logits
+            yield rows, logits[:, -1].float().cpu().numpy()
+
+
+def compiled_on_gpu(module: Any, wanted: bool, device: torch.device) -> Any:
+    """The module, compiled for inputs of any shape where that is wanted and the device is an NVIDIA GPU."""
+    return torch.compile(module, dynamic=True) if wanted and device.type == "cuda" else module
+
+
+def _rows_of(model: Any, words: Sequence[int]) -> dict[str, torch.Tensor]:
+    """The output layer's parameters, by their names in the model, for these words alone: no other is asked for."""
+    output = model.get_output_embeddings()
+    name = next(name for name, module in model.named_modules() if module is output)
+    found = {f"{name}.{part}": values[list(words)] for part, values in output.named_parameters(recurse=False)}
+    if (bias := getattr(model, "final_logits_bias", None)) is not None:  # BART's, which is no part of the layer
+        found["final_logits_bias"] = bias[:, list(words)]
+    return found
 
 
 def _padded(sources: list[Tokens], pad: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:

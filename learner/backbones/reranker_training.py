@@ -14,7 +14,7 @@ from torch import nn
 
 from db.domain import Progress, no_progress
 from learner.backbones.descent import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
-from learner.backbones.generator import TextGenerator, Texts, logits_of, token_losses
+from learner.backbones.generator import TextGenerator, Texts, losses_of
 from learner.backbones.reranker import Reading, Reranker, prefix_of, truth_tokens
 from learner.backbones.views import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
 from learner.catalog.multiview import RerankerSettings
@@ -56,8 +56,8 @@ def train_reranker(
             written = sum(map(len, texts.targets))
             for part in blocks(texts.lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
                 with fast_training(device):
-                    logits, labels = logits_of(generator, texts, part)
-                (token_losses(logits, labels).sum() / written).backward()  # type: ignore[no-untyped-call]
+                    loss = losses_of(generator, texts, part).sum() / written
+                loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             schedule.step()

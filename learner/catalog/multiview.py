@@ -39,12 +39,18 @@ class MultiViewInputs(Section):
     )  # fmt: skip
     rest_qrels: str | None = Field(None, description="Their right passages.")
     rest_run: str | None = Field(None, description="What a first stage found for them.")
+    matcher: str | None = Field(None, description="The file matcher.json in a trained matcher's folder, for the first "
+                                "stage of that name; a project gives its newest one.")  # fmt: skip
 
 
 class FirstStage(Section):
     """What finds the candidates that are put in a new order."""
 
-    kind: Literal["bm25", "dense"] = Field("bm25", description="Words, or an encoder's cosine.")
+    kind: Literal["bm25", "dense", "matcher"] = Field(
+        "bm25",
+        description="Words, an encoder's cosine, or a trained matcher's score, with spelling and crowds as matches are "
+        "found: in a run on a project its newest one.",
+    )
     encoder: str = Field(
         "all-MiniLM-L6-v2", min_length=1, description="Of the dense one: a name, or a folder (a project's encoder)."
     )
@@ -79,6 +85,10 @@ class RerankerSettings(Training):
         96, ge=16, le=8192, description="Tokens of what is read (the paper's code: 512); only the passage is cut."
     )
     target_length: int = Field(64, ge=4, le=8192, description="Tokens of what is written.")
+    compiled: bool = Field(
+        False, title="Compile on a GPU", description="Compile the encoder that reads candidates, where there is an "
+        "NVIDIA GPU; elsewhere nothing changes.",
+    )  # fmt: skip
 
 
 Share = Annotated[float, Field(gt=0, lt=1)]

@@ -28,6 +28,7 @@ from learner.jobs.audit_designs import FOLDER
 from learner.jobs.audit_draws import draw_pairs
 from learner.jobs.auditing import is_audited, measure_models
 from learner.jobs.background import background_of
+from learner.jobs.batch_order import in_order
 from learner.jobs.batches import add_batch, alike_of, audits_in, keep_scores
 from learner.jobs.evaluation_items import BASE, blend_of, has_model, rows_of
 from learner.jobs.passages import mark_passages
@@ -46,6 +47,7 @@ from learner.training import train
 
 NAME = "next_round"
 MOST_RESERVE = 500  # tasks beyond the batch, for people who go on while the next one is made
+SEARCH = 0.5  # of the work on a batch, where a re-ranker reads its pairs
 Plan = dict[str, Any]
 
 
@@ -187,14 +189,18 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         layer = _layer(plan)
         background = background_of(engine, project_id, data, settings, progress)
         vectors = np.load(_vectors(project_id, job_id))
+        search = SEARCH if settings.reranker else 1.0
         batch = choose(
             data.dataset, vectors, layer, known, size + min(size, MOST_RESERVE), settings,
-            np.random.default_rng([settings.seed, number]), progress, background, BLENDED,
+            np.random.default_rng([settings.seed, number]), lambda s, d: progress(s, search * d), background, BLENDED,
         )  # fmt: skip
+        size = min(size, len(batch.pairs))
+        batch, order_note = in_order(
+            batch, size, data.dataset.texts, settings, lambda s, d: progress(s, search + (1 - search) * d)
+        )
         alike = alike_of(batch, data, vectors, background.labelled)
         if plan["trains"]:
             keep_scores(_folder(project_id, job_id), data, vectors, known)
-        size = min(size, len(batch.pairs))
         audits = audits_in(size, data.settings.audit_every) if is_audited(data) else 0
         with reading(engine) as session:
             audit = draw_pairs(session, project_id, data, audits) if audits else None
@@ -203,7 +209,8 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
             if newest is None or newest.number is None or newest.number < number:
                 row = Round(
                     project_id=project_id, number=number, strategy=batch.strategy, size=size,
-                    matcher_id=matcher_id, note=_note(plan, batch.strategy, size),
+                    matcher_id=matcher_id, note=f"{_note(plan, batch.strategy, size)} {order_note}".strip(),
+                    ordered=settings.batch_order if len(batch.rerank) else None,
                 )  # fmt: skip
                 p = layer.probability(batch.pairs.score) if layer else None
                 rng = np.random.default_rng([data.settings.seed, number, 1])

@@ -10,12 +10,15 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from db.domain import AnswerKind, InputError, Kind, Side, Split
+from db.engine import artifacts
 from db.items import item_texts
+from db.matchers import newest_matcher
 from db.models import Gold, Item, Project
 from db.projects import project_named
 from db.seeds import known_pairs, labelled_pairs, labelled_positives, measuring_positives
 from learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs, SourcePairs
 from learner.jobs.experiment_data import write_parquet
+from learner.matcher import FILE as MATCHER
 
 Pairs = list[tuple[int, int]]
 
@@ -119,12 +122,20 @@ def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder
                 for one, two in ((left, right), *([] if two_lists else [(right, left)]))]  # fmt: skip
         if rows:
             files[name] = write_parquet(folder / f"{name}.parquet", ("id1", "id2", "label"), rows)
+    files |= _matcher(session, project_id)
     right = sum(judged.values())
     measured = f"{len(test):,} known pairs of other texts measure" if test else "A share of their queries measures"
     words = (
         f"{right:,} right and {len(judged) - right:,} wrong pairs to learn from, {len(tables['passages']):,} passages."
     )
     return Begun({name: str(path) for name, path in files.items()}, f"{words} {measured}.")
+
+
+def _matcher(session: Session, project_id: int) -> dict[str, Path]:
+    """The file of the project's newest matcher; none while no round has trained one."""
+    newest = newest_matcher(session, project_id)
+    path = artifacts() / newest.folder / MATCHER if newest is not None and newest.folder else None
+    return {"matcher": path.resolve()} if path is not None and path.is_file() else {}
 
 
 def _seeds(session: Session, project_id: int, chosen: SeedPairs, rng: np.random.Generator) -> tuple[Pairs, str]:

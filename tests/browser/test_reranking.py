@@ -1,4 +1,4 @@
-"""A re-ranker that a pipeline made, as a person meets it: its form, what it made, and the order of the matches."""
+"""A re-ranker that a pipeline made, as a person meets it: what it made, the order of matches and of batches."""
 
 import json
 import re
@@ -12,8 +12,8 @@ from sqlalchemy import Engine, select
 from annotate.projects import delete_project
 from db.engine import reading
 from db.jobs import MATCHES, PIPELINE
-from db.models import Job
-from db.pipelines import pipeline_folder, results_folder
+from db.models import Job, Project
+from db.pipelines import RERANKER_FILE, pipeline_folder, results_folder
 from tests.browser.conftest import App
 from tests.measured import add_job, make_measured_project
 
@@ -32,6 +32,7 @@ def project(app: App, database: Engine, monkeypatch: pytest.MonkeyPatch) -> Iter
     project_id = make_measured_project(database, NAME)
     add_job(database, project_id, "run-reranked", kind=PIPELINE, state="done")
     (pipeline_folder("run-reranked") / "model").mkdir(parents=True)
+    (pipeline_folder("run-reranked") / "model" / RERANKER_FILE).write_text("{}")
     results_folder("run-reranked").mkdir()
     (results_folder("run-reranked") / "artifacts.json").write_text(json.dumps([MADE]))
     yield project_id
@@ -64,3 +65,20 @@ def test_matches_are_asked_for_in_a_rerankers_order(page: Page, app: App, databa
         assert session.scalars(select(Job.kind).where(Job.project_id == project, Job.kind == MATCHES)).all() == [
             MATCHES
         ]
+
+
+def test_batches_are_put_in_a_rerankers_order(page: Page, app: App, database: Engine, project: int) -> None:
+    opened(page, app, "pipelines")
+    page.get_by_role("button", name="Order batches").click()
+    expect(page.get_by_text("From batch 5 on, a re-ranker reads the pairs")).to_be_visible(timeout=30_000)
+    page.get_by_text("Contested first", exact=True).click()
+    differs = page.get_by_text("those whose rank differs most from the model's come first")
+    expect(differs).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Use it").click()
+    expect(page.get_by_text("The project has this order.")).to_be_visible(timeout=30_000)
+    with reading(database) as session:
+        settings = session.get_one(Project, project).settings
+    assert settings["reranker"].endswith("/run-reranked/model") and settings["batch_order"] == "contested first"
+    opened(page, app, "settings")
+    field = page.get_by_role("textbox", name="Re-ranker that orders batches")
+    expect(field).to_have_value(re.compile("/run-reranked/model$"), timeout=30_000)

@@ -1,4 +1,7 @@
-"""The stage that finds candidates: BM25 or an encoder, for test queries and for the wrong passages of training."""
+"""The stage that finds candidates for test queries, and for the wrong passages of training.
+
+By BM25, an encoder or a trained matcher.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,11 +16,12 @@ from learner.encoder import load_encoder
 from learner.pipelines.multiview.formats import read_run
 from learner.pipelines.multiview.inputs import REST, TEST, Texts, texts_of
 from learner.pipelines.multiview.lists import TextTable
+from learner.pipelines.multiview.matched import matcher_search
 from learner.pipelines.pipeline import Run
 from learner.search import Neighbours, neighbours
 
 TRAIN = "train"
-BM25, DENSE, RUN = "bm25", "dense", "run"
+BM25, DENSE, MATCHER, RUN = "bm25", "dense", "matcher", "run"
 VECTORS = "vectors-{}.npy"  # of a list of passages, by the name of its file
 QUERIES = 512  # searched for at once
 Search = Callable[[list[str], int], Neighbours]
@@ -31,9 +35,13 @@ def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
         def part(words: str, done: float, number: int = number, kind: str = kind) -> None:
             progress(f"{kind}, {words}", (number + done) / len(wanted))
 
-        search = _searcher(kind, table, run.config.first_stage, folder / VECTORS.format(table.path.stem), part)
-        for name in names:
-            queries, most = _asked(run, texts, name)
+        asked = {name: _asked(run, texts, name) for name in names}
+        if kind == MATCHER:
+            everything = [query for queries, _ in asked.values() for query in queries]
+            search = matcher_search(Path(run.inputs.matcher).parent, everything, table.all(), part)
+        else:
+            search = _searcher(kind, table, run.config.first_stage, folder / VECTORS.format(table.path.stem), part)
+        for name, (queries, most) in asked.items():
             np.save(folder / f"{name}-{kind}.npy", candidates(search, queries, table, most, part))
     for name in (TEST, REST):
         path = getattr(run.inputs, f"{name}_run")
@@ -79,7 +87,7 @@ def _wanted(run: Run) -> Iterator[tuple[str, TextTable, list[str]]]:
     texts = texts_of(run)
     asked = [(TRAIN, texts.passages)] if texts.triples is None and run.config.from_best else []
     asked += [(test.name, test.passages) for test in texts.tests]
-    for kind in (BM25, DENSE):
+    for kind in (BM25, DENSE, MATCHER):
         for table in dict.fromkeys((texts.passages, texts.test_passages)):
             names = [name for name, mine in asked if mine is table and kind in kinds_of(run, name)]
             if names:

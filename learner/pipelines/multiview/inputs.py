@@ -109,6 +109,10 @@ def check_inputs(run: Run) -> None:
     for one, needs in (("rest_queries", "test_queries"), ("test_run", "test_queries"), ("rest_run", "rest_queries")):
         if getattr(inputs, one) is not None and getattr(inputs, needs) is None:
             raise InputError(f"inputs.{one} needs inputs.{needs}: name it, too")
+    if config.first_stage.kind == "matcher" and inputs.matcher is None:
+        raise InputError(
+            "first_stage.kind is matcher, and there is none: train a round in the project, or name inputs.matcher"
+        )
     for backbone in (config.model.backbone, config.first_stage.encoder, *config.sizes):
         require_folder(backbone)
     for path in (inputs.passages, inputs.queries, inputs.test_passages, inputs.test_queries, inputs.rest_queries):

@@ -16,7 +16,7 @@ from learner.pipelines.multiview.variants import Variant, variants_of
 from learner.pipelines.pipeline import Run
 from learner.pipelines.report import Report
 
-STAGES = {"bm25": "BM25", "dense": "dense", "run": "first stage (run)"}
+STAGES = {"bm25": "BM25", "dense": "dense", "matcher": "the project's matcher", "run": "first stage (run)"}
 PRINTED = {"average_precision": "AP", "precision_at_recall_20": "P@R20"}
 LEVEL = 0.05  # of p, below which the paper prints a figure in bold
 Rows = list[dict[str, Any]]

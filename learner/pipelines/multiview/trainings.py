@@ -76,7 +76,7 @@ def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, prog
     second = None if variant.second is None else right_rows(texts, variant.second)
     rows = mixed(ranking, second, variant.rate, [seed, 3])
     steps = settings.steps or settings.epochs * -(-ranking[0] // settings.batch_size)
-    reading = Reading(variant.first, variant.second, settings.source_length)
+    reading = Reading(variant.first, variant.second, settings.source_length, settings.compiled)
     reranker = train_reranker(generator, reading, rows, steps, settings, seed, lambda s, d: progress(s, LEARN * d))
     reranker.save(folder / MODEL)
     share = (1 - LEARN) / len(texts.tests)

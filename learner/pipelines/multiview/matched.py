@@ -1,0 +1,47 @@
+"""A first stage that finds passages as a project finds its matches: by a trained matcher's whole score."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from db.corpus.corpus import identity
+from db.domain import Progress, Side, Split
+from learner.blend import blended
+from learner.dataset import Dataset, make_dataset
+from learner.matcher import load_matcher
+from learner.search import Neighbours, neighbours
+from learner.space import Space, as_left, as_right
+
+
+def matcher_search(
+    folder: Path, queries: list[str], passages: list[str], progress: Progress
+) -> Callable[[list[str], int], Neighbours]:
+    """What searches the passages for some of the queries: the cosine, spelling as far as it counts, less the crowds.
+
+    Crowds are those of these two lists; queries that are all passages themselves make one list with them, in which no
+    text is its own neighbour. Raises InputError where the folder cannot be loaded.
+    """
+    matcher = load_matcher(str(folder))
+    dataset, rows = _lists(queries, passages)
+    distance = matcher.encoder.distance
+    encoded = matcher.encoder.encode(dataset.texts, lambda words, done: progress(words, 0.9 * done))
+    space = Space(distance, offset=True)
+    vectors = blended(dataset, encoded, matcher.blend, distance)
+    left, right = as_left(vectors, space), as_right(vectors[dataset.evaluation_right], space)
+    return lambda some, k: neighbours(left[[rows[identity(query)] for query in some]], right, k, False)
+
+
+def _lists(queries: list[str], passages: list[str]) -> tuple[Dataset, dict[str, int]]:
+    """Passages and distinct queries as a data set to measure, the passages in their order; and each query's row."""
+    known = {identity(passage): row for row, passage in reversed(list(enumerate(passages)))}
+    symmetric = all(identity(query) in known for query in queries)
+    if symmetric:
+        return make_dataset(passages, [Side.LEFT] * len(passages), [Split.EVALUATION] * len(passages), True,
+                            np.empty((0, 2))), known  # fmt: skip
+    distinct = list(dict.fromkeys(map(identity, queries)))
+    texts = {identity(query): query for query in queries}
+    sides = [Side.RIGHT] * len(passages) + [Side.LEFT] * len(distinct)
+    dataset = make_dataset([*passages, *(texts[one] for one in distinct)], sides, [Split.EVALUATION] * len(sides),
+                           False, np.empty((0, 2)))  # fmt: skip
+    return dataset, {one: len(passages) + row for row, one in enumerate(distinct)}
