@@ -1,6 +1,7 @@
 """Fixtures shared by all tests: a temporary home, a migrated database, the real data where there is some."""
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,10 +24,19 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "home"
 
 
+@pytest.fixture(scope="session")
+def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty, migrated SQLite file: copying it is much faster than migrating one for each test."""
+    path = tmp_path_factory.mktemp("migrated") / "allpairs.db"
+    migrate(f"sqlite:///{path}")
+    return path
+
+
 @pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
+def engine(home: Path, migrated: Path) -> Iterator[Engine]:
     """An engine on an empty, migrated SQLite file."""
-    migrate()
+    home.mkdir(parents=True, exist_ok=True)
+    shutil.copy(migrated, home / "allpairs.db")
     engine = make_engine()
     yield engine
     engine.dispose()

@@ -12,6 +12,9 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Engine, delete, select, text
 
+from annotate.access import invitations, logins
+from annotate.access.acts import rights
+from annotate.access.roles import Right
 from annotate.history import history
 from annotate.labelling import record, serve
 from annotate.mined import take_back, use_as_training
@@ -23,11 +26,14 @@ from annotate.why import last_answered, reasons
 from db.answers import current_labels, label_counts
 from db.backup import backup, restore
 from db.check import problems
-from db.domain import AnswerKind
-from db.engine import make_engine, migrate, reading, writing
+from db.domain import AnswerKind, InputError, Role
+from db.engine import as_person, make_engine, migrate, reading, writing
+from db.logins import ROTATED
 from db.models import Base, Item, Project
+from db.projects import all_projects
 from tests.backups import contents, label_some
 from tests.factories import make_project, make_round
+from tests.people import PASSWORD, START, cheap_hashes, token_of
 from tests.pipelines import finished_run
 from tests.postgres import missing, running_postgres
 
@@ -147,3 +153,34 @@ def test_rows_move_from_sqlite_to_postgres_and_back(postgres: Engine, engine: En
     backup(postgres, tmp_path / "back.db")
     restore(tmp_path / "back.db", engine, replace=True)
     assert contents(engine) == before
+
+
+def test_people_log_in_see_their_projects_and_guess_slowly(
+    postgres: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cheap_hashes(monkeypatch)
+    make_project(postgres, ["a", "b"], name="Other")
+    link = invitations.invite(postgres, project, Role.ANNOTATOR, 1, START)
+    token = invitations.accept_as_new(postgres, token_of(link), "Zoë", PASSWORD, START)
+    guest = logins.guest_of(postgres, token, START)
+    assert guest is not None and logins.still(postgres, guest, START)
+    mine = as_person(postgres, guest.person_id)
+    with reading(mine) as session:
+        assert [found.id for found in all_projects(session)] == [project]
+    assert record(mine, project, "Zoë", []).refused == {} and rights(mine, project) == {Right.LABEL}
+    assert logins.log_in(postgres, "ZOË\0", PASSWORD, "1.1.1.1", START)
+
+    def guess(number: int) -> str:
+        try:
+            return logins.log_in(postgres, "zoë", f"guess {number}", f"2.2.2.{number}", START)
+        except InputError as error:
+            return type(error).__name__
+
+    with ThreadPoolExecutor(8) as pool:  # all at once
+        said = list(pool.map(guess, range(16)))
+    assert said.count("InputError") <= logins.PER_NAME and said.count("TooMany") >= 16 - logins.PER_NAME
+    later = logins.guest_of(postgres, token, START + ROTATED)
+    assert later is not None and later.rotate
+    with ThreadPoolExecutor(4) as pool:
+        new = [one for one in pool.map(lambda _: logins.rotated(postgres, later, START + ROTATED), range(4)) if one]
+    assert len(new) == 1 and logins.guest_of(postgres, new[0], START + ROTATED) is not None

@@ -1,5 +1,7 @@
 """Who is in the project, and what each may do; for administrators of the installation, everybody with an account."""
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from annotate.access import invitations, people
@@ -129,29 +131,28 @@ def _person(project: Project | None, person: PersonRow) -> None:
             st.caption(f"{_standing(person)}{of_all}{roles}", width="content")
         with st.container(horizontal=True, width="content"):
             if project is not None and project.name not in person.roles and not person.disabled:
-                _button("Add to the project", f"enter_{person.id}", person, project)
+                _button("Add to the project", f"enter_{person.id}", _adding(person.id, project.id))
             if person.browsers:
-                _button("End logins", f"end_{person.id}", person)
-            _button("Enable" if person.disabled else "Disable", f"able_{person.id}", person)
+                _button("End logins", f"end_{person.id}", lambda: people.end_all_logins(engine(), person.id, now()))
+            if person.disabled:
+                _button("Enable", f"able_{person.id}", lambda: people.enable(engine(), person.id, now()))
+            else:
+                _button("Disable", f"able_{person.id}", lambda: people.disable(engine(), person.id, now()))
 
 
-def _button(title: str, key: str, person: PersonRow, project: Project | None = None) -> None:
-    """Nothing; draws a button that does to the person what it says."""
-    acts = {
-        "Add to the project": lambda: (
-            people.set_role(engine(), person.id, project.id, Role.VIEWER, now()) if project is not None else None
-        ),
-        "End logins": lambda: people.end_all_logins(engine(), person.id, now()),
-        "Enable": lambda: people.enable(engine(), person.id, now()),
-        "Disable": lambda: people.disable(engine(), person.id, now()),
-    }
-    st.button(title, key=key, type="tertiary", on_click=_try, args=(acts[title],))
+def _adding(person_id: int, project_id: int) -> Callable[[], None]:
+    """What lets the person into the project, at first to look."""
+    return lambda: people.set_role(engine(), person_id, project_id, Role.VIEWER, now())
 
 
-def _try(act: object) -> None:
+def _button(title: str, key: str, act: Callable[[], object]) -> None:
+    st.button(title, key=key, type="tertiary", on_click=_try, args=(act,))
+
+
+def _try(act: Callable[[], object]) -> None:
     """Nothing; the act is done, or it is said why not."""
     try:
-        act()  # type: ignore[operator]
+        act()
     except InputError as error:
         st.toast(literal(f"{str(error)[0].upper()}{str(error)[1:]}."), icon=":material/error:")
 

@@ -133,7 +133,7 @@ def test_a_link_lets_somebody_in_and_a_role_that_changes_reaches_the_open_page(
     root.reload()
     root.get_by_role("combobox", name=re.compile("Role of Nora")).click(timeout=30_000)
     root.get_by_role("option", name="viewer").click()
-    expect(nora.get_by_role("heading", name="Monitor")).to_be_visible(timeout=30_000)
+    expect(nora.get_by_text("Your role does not include this page")).to_be_visible(timeout=30_000)
     assert "Label" not in links(nora)
 
 
