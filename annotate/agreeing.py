@@ -1,7 +1,7 @@
 """How far annotators agree on pairs that several of them have labelled."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -102,5 +102,5 @@ def _two(said: list[dict[str, AnswerKind]], one: str, other: str, rng: np.random
     for first, second in both:
         table[ANSWERS.index(first), ANSWERS.index(second)] += 1
     counts = np.array([_counts(pair) for pair in both])
-    measured: Callable[[int], Estimate | None] = lambda place: estimate(specific_agreement(place), counts, rng=rng)  # noqa: E731
-    return Two(one, other, len(both), measured(0), measured(1), cohen_estimate(table, rng))
+    positive, negative = (estimate(specific_agreement(place), counts, rng=rng) for place in range(len(ANSWERS)))
+    return Two(one, other, len(both), positive, negative, cohen_estimate(table, rng))

@@ -1,5 +1,6 @@
 """How often each annotator is right, by the consensus of all."""
 
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,49 +27,33 @@ def people(votes: Votes, seed: int = 0, resamples: int = 200) -> list[Person]:
     said = [answers for answers in opinions_by_pair(votes) if len(answers) > 1]
     if not said:
         return []
-    names = sorted({who for answers in said for who in answers})
-    rows = [
-        (at, names.index(who), answer == ANSWERS[0])
-        for at, answers in enumerate(said)
-        for who, answer in answers.items()
-    ]
+    # Few kinds of pairs differ in who said what, so that the consensus of very many is that of a few.
+    kinds = Counter(frozenset(answers.items()) for answers in said)
+    names = {name: at for at, name in enumerate(sorted({who for answers in said for who in answers}))}
+    rows = [(at, names[who], answer == ANSWERS[0]) for at, kind in enumerate(kinds) for who, answer in sorted(kind)]
     pair, annotator, yes = np.array(rows, dtype=np.int64).T
+    times = np.array(list(kinds.values()))
     rng = np.random.default_rng(seed)
-    point = _against(pair, annotator, yes, len(names))
-    drawn = np.array(
-        [_against(*_resampled(pair, annotator, yes, len(said), rng), len(names)) for _ in range(resamples)]
-    )
-    given = np.bincount(annotator, minlength=len(names))
-    people = []
-    for at, name in enumerate(names):
-        answers = int(given[at])
-        found = [_interval(point[what, at], drawn[:, what, at], answers) for what in range(len(point))]
-        people.append(Person(name, answers, *found))
-    return people
+    drawn = rng.multinomial(len(said), times / len(said), size=resamples)
+    point = _against(pair, annotator, yes, times)
+    values = np.array([_against(pair, annotator, yes, each) for each in drawn])
+    given = np.bincount(annotator, times[pair])
+    return [
+        Person(name, int(given[at]), *(_interval(point[i, at], values[:, i, at], int(given[at])) for i in range(3)))
+        for name, at in names.items()
+    ]
 
 
-def _against(pair: np.ndarray, annotator: np.ndarray, yes: np.ndarray, names: int) -> np.ndarray:
-    """(3, annotators) Sensitivity, specificity, and the share of answers that are the consensus'."""
-    found = dawid_skene(pair, annotator, yes)
+def _against(pair: np.ndarray, annotator: np.ndarray, yes: np.ndarray, times: np.ndarray) -> np.ndarray:
+    """(3, annotators) Sensitivity, specificity, and the share of answers that are the consensus'; nan: no answer."""
+    found = dawid_skene(pair, annotator, yes, times)
     right = (found.positive[pair] > 0.5) == (yes > 0)
-    given = np.bincount(annotator, minlength=names)
-    rows = np.full((3, names), np.nan)
-    rows[0, : len(found.sensitivity)], rows[1, : len(found.specificity)] = found.sensitivity, found.specificity
+    given = np.bincount(annotator, times[pair])
     with np.errstate(invalid="ignore"):
-        rows[2] = np.bincount(annotator, right, minlength=names) / given
+        agrees = np.bincount(annotator, right * times[pair]) / given
+    rows = np.array([found.sensitivity, found.specificity, agrees])
     rows[:, given == 0] = np.nan
     return rows
-
-
-def _resampled(
-    pair: np.ndarray, annotator: np.ndarray, yes: np.ndarray, pairs: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The answers on as many pairs, drawn with replacement, each draw a pair of its own."""
-    starts = np.searchsorted(pair, np.arange(pairs + 1))
-    chosen = rng.integers(pairs, size=pairs)
-    sizes = np.diff(starts)[chosen]
-    rows = np.repeat(starts[chosen], sizes) + np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return np.repeat(np.arange(pairs), sizes), annotator[rows], yes[rows]
 
 
 def _interval(value: float, drawn: np.ndarray, answers: int) -> Estimate | None:

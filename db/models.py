@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import JSON, ForeignKey, Index, String, Text, TypeDecorator, UniqueConstraint, false
+from sqlalchemy import JSON, ForeignKey, Index, String, Text, TypeDecorator, UniqueConstraint, false, text
 from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
@@ -172,6 +172,9 @@ class Task(Base):
     __table_args__ = (
         UniqueConstraint("round_id", "left_id", "right_id"),
         Index("ix_tasks_round_position", "round_id", "position"),
+        Index(
+            "ix_tasks_several", "project_id", sqlite_where=text("votes > 1"), postgresql_where=text("votes > 1")
+        ),  # of very many tasks few are for several annotators
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, Subquery, and_, distinct, func, or_, select
+from sqlalchemy import ColumnElement, Select, Subquery, and_, distinct, func, or_, select
 from sqlalchemy.orm import Session
 
 from db.domain import LABELS, AnswerKind
@@ -17,13 +17,10 @@ from db.models import Answer, PairLabel, Task
 class Vote:
     """What one annotator says about a pair, as it stands."""
 
-    left_id: int
-    right_id: int
     annotator: str
     answer: AnswerKind
     note: str
     at: datetime
-    settles: bool
 
 
 @dataclass(frozen=True)
@@ -54,23 +51,24 @@ def open_pairs(session: Session, project_id: int) -> list[Open]:
 
 def _disputed(project_id: int) -> Subquery:
     """The pairs on which annotators' votes differ."""
-    votes = _votes(project_id).subquery()
+    votes = _votes(project_id, Answer.answer != AnswerKind.SKIP).subquery()
     pair = (votes.c.left_id, votes.c.right_id)
     return select(*pair).group_by(*pair).having(func.count(distinct(votes.c.answer)) > 1).subquery()
 
 
-def _votes(project_id: int) -> Select[*tuple[Any, ...]]:
-    """The standing answers on pairs that several annotators have answered: left_id, right_id, id, annotator, answer."""
+def _votes(project_id: int, acts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """Of these acts the standing answers on pairs of several annotators: left_id, right_id, id, annotator, answer."""
     mine = Answer.project_id == project_id
     pair = (Answer.left_id, Answer.right_id)
     # Read from an index alone, so that the few pairs of several annotators are found among very many.
     counted = select(*pair).where(mine).group_by(*pair)
     several = counted.having(func.min(Answer.annotator) != func.max(Answer.annotator)).subquery()
     both = and_(Answer.left_id == several.c.left_id, Answer.right_id == several.c.right_id)
-    last = select(func.max(Answer.id)).join(several, both).where(mine, Answer.answer != AnswerKind.SKIP)
+    last = select(func.max(Answer.id)).join(several, both).where(mine, acts)
     last = last.group_by(*pair, Answer.annotator)
-    columns = (*pair, Answer.id, Answer.annotator, Answer.answer, Answer.note, Answer.created_at, Answer.settles)
-    return select(*columns).where(Answer.id.in_(last), Answer.answer.in_(LABELS))
+    return select(*pair, Answer.id, Answer.annotator, Answer.answer).where(
+        Answer.id.in_(last), Answer.answer.in_(LABELS)
+    )
 
 
 def votes_on(session: Session, project_id: int, left_id: int, right_id: int) -> list[Vote]:
@@ -78,27 +76,17 @@ def votes_on(session: Session, project_id: int, left_id: int, right_id: int) -> 
     mine = (Answer.project_id == project_id, Answer.left_id == left_id, Answer.right_id == right_id)
     last = select(func.max(Answer.id)).where(*mine, Answer.answer != AnswerKind.SKIP).group_by(Answer.annotator)
     rows = session.scalars(select(Answer).where(Answer.id.in_(last), Answer.answer.in_(LABELS)).order_by(Answer.id))
-    return [
-        Vote(
-            row.left_id,
-            row.right_id,
-            row.annotator,
-            AnswerKind(row.answer),
-            row.note or "",
-            row.created_at,
-            row.settles,
-        )
-        for row in rows
-    ]
+    return [Vote(row.annotator, AnswerKind(row.answer), row.note or "", row.created_at) for row in rows]
 
 
 def shared_votes(session: Session, project_id: int, drawn: bool) -> Sequence[tuple[int, int, str, AnswerKind]]:
     """(left_id, right_id, annotator, answer) of every vote on a pair with votes of several; those of reviews are none.
 
     drawn: only pairs that were drawn at random for several annotators, so that what they agree on holds for all pairs.
+    What an annotator said before they settled the pair themselves is their vote still.
     """
-    votes = _votes(project_id).subquery()
-    wanted = select(votes.c.left_id, votes.c.right_id, votes.c.annotator, votes.c.answer).where(~votes.c.settles)
+    votes = _votes(project_id, and_(Answer.answer != AnswerKind.SKIP, ~Answer.settles)).subquery()
+    wanted = select(votes.c.left_id, votes.c.right_id, votes.c.annotator, votes.c.answer)
     if drawn:
         tasks = select(Task.id).where(
             Task.project_id == project_id, Task.votes > 1,

@@ -17,6 +17,7 @@ from sqlalchemy import (
     insert,
     or_,
     select,
+    text,
     update,
 )
 from sqlalchemy.orm import Session
@@ -122,7 +123,8 @@ def free_tasks(
     in_batch = Task.position < batch.size
     parts = [own & in_batch, own & ~in_batch]
     if not sitting:
-        parts.append((Task.project_id == project_id) & ~own & labelled())
+        earlier = (Task.project_id == project_id) & ~own & labelled()
+        parts.append(earlier if looks > 1 else earlier & (Task.votes > text("1")))  # as its index has it
     for part in parts:
         if tasks := _free_in(session, batch, part, looks, annotator, n, now, grouped):
             return tasks

@@ -48,6 +48,17 @@ def test_it_agrees_with_crowd_kit() -> None:
     assert ours.specificity == pytest.approx(errors[0, 0].to_numpy(), abs=1e-3)
 
 
+def test_alike_pairs_may_be_given_once() -> None:
+    pair, annotator = np.array([0, 0, 1, 1, 2, 2, 2]), np.array([0, 1, 0, 1, 0, 1, 2])
+    yes, times = np.array([1, 1, 0, 1, 0, 0, 1]), np.array([3, 2, 4])
+    rows = [at for at in range(3) for _ in range(times[at])]
+    parts = [np.flatnonzero(pair == at) for at in rows]
+    every, order = np.repeat(np.arange(len(rows)), [len(part) for part in parts]), np.concatenate(parts)
+    once, each = dawid_skene(pair, annotator, yes, times), dawid_skene(every, annotator[order], yes[order])
+    assert np.repeat(once.positive, times) == pytest.approx(each.positive, abs=1e-6)
+    assert once.sensitivity == pytest.approx(each.sensitivity, abs=1e-6)
+
+
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.booleans()), min_size=1, max_size=40))
 def test_any_answers_have_a_consensus(rows: list[tuple[int, int, bool]]) -> None:
     pair, annotator, yes = np.array(rows).T

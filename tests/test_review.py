@@ -137,6 +137,16 @@ def test_the_page_shows_others_answers_only_after_ones_own(engine: Engine, proje
     assert (label.answer, label.annotator) == (NO, "me")
 
 
+def test_an_annotator_who_settles_a_pair_still_disagreed_on_it(engine: Engine, project: int) -> None:
+    with reading(engine) as session:
+        before = shared_votes(session, project, drawn=True)
+    case = disputed(engine, project)
+    said = {vote.annotator: vote.answer for vote in opinions(engine, project, case)}
+    settle(engine, project, "ann", case, said["ben"])
+    with reading(engine) as session:
+        assert shared_votes(session, project, drawn=True) == before
+
+
 @pytest.mark.parametrize("votes", [1, 2])
 def test_the_page_shows_agreement(engine: Engine, project: int, votes: int) -> None:
     want(engine, votes)

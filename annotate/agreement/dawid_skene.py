@@ -23,22 +23,26 @@ class Consensus:
     prevalence: float
 
 
-def dawid_skene(pair: np.ndarray, annotator: np.ndarray, said: np.ndarray, prior: float = PRIOR) -> Consensus:
+def dawid_skene(
+    pair: np.ndarray, annotator: np.ndarray, said: np.ndarray, times: np.ndarray | None = None, prior: float = PRIOR
+) -> Consensus:
     """The consensus by expectation-maximisation, which begins with each pair's share of yes (Dawid and Skene 1979).
 
-    pair, annotator, said: (answers,) ints from 0, and whether it was a yes. prior: what is added to the counts of right
+    pair, annotator, said: (answers,) ints from 0, and whether it was a yes. times: (pairs,) how many pairs are answered
+    like each, where those that are alike are given once. prior: what is added to the counts of right
     and of wrong answers; 0 is the paper's maximum likelihood. Raises ValueError where there is no answer.
     """
     if not len(pair):
         raise ValueError("there is no answer to make a consensus of")
     yes = said.astype(float)
     positive = np.bincount(pair, yes) / np.bincount(pair)
+    often = np.ones(len(positive)) if times is None else times.astype(float)
     before = -np.inf
     for _ in range(MOST_STEPS):
-        weight = positive[pair]
-        sensitivity = _rate(annotator, weight, yes, prior)
-        specificity = _rate(annotator, 1 - weight, 1 - yes, prior)
-        prevalence = float(positive.mean())
+        match, other = (positive * often)[pair], ((1 - positive) * often)[pair]
+        sensitivity = _rate(annotator, match, yes, prior)
+        specificity = _rate(annotator, other, 1 - yes, prior)
+        prevalence = float(np.average(positive, weights=often))
         ends = (
             _chance(prevalence, sensitivity, pair, annotator, yes),
             _chance(1 - prevalence, 1 - specificity, pair, annotator, yes),
@@ -46,7 +50,7 @@ def dawid_skene(pair: np.ndarray, annotator: np.ndarray, said: np.ndarray, prior
         top = np.maximum(*ends)
         likely = top + np.log(np.exp(ends[0] - top) + np.exp(ends[1] - top))
         positive = np.exp(ends[0] - likely)
-        now = float(likely.mean())
+        now = float(np.average(likely, weights=often))
         if now - before < TOLERANCE:
             break
         before = now
