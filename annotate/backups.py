@@ -5,8 +5,8 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db.backup import Progress, Rows, backup, restore
-from db.domain import InputError
+from db.backup import Rows, backup, restore
+from db.domain import InputError, Progress
 from db.engine import artifacts
 from db.models import now
 

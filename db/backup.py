@@ -7,7 +7,7 @@ can be made before an upgrade too.
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 from sqlalchemy import JSON, DateTime, Engine, Integer, MetaData, delete, func, insert, select, text, update
 from sqlalchemy.orm import Session
 
-from db.domain import InputError
+from db.domain import InputError, Progress, no_progress
 from db.engine import make_engine, migrate, revision, snapshot, writing
 from db.jobs import OPEN
 from db.models import Job, Lease, Login, LoginAttempt, Worker, now
@@ -24,11 +24,10 @@ from db.models import Job, Lease, Login, LoginAttempt, Worker, now
 REVISIONS = "alembic_version"
 CHUNK = 5_000  # rows in one statement
 
-Progress = Callable[[str, float], None]
 Rows = dict[str, int]
 
 
-def backup(engine: Engine, file: Path, progress: Progress = lambda stage, done: None) -> Rows:
+def backup(engine: Engine, file: Path, progress: Progress = no_progress) -> Rows:
     """The number of rows of each table; all of them, as they were at one moment, are in the new SQLite file.
 
     People may go on labelling meanwhile. Raises InputError where the file exists or the database has no tables.
@@ -54,7 +53,7 @@ def backup(engine: Engine, file: Path, progress: Progress = lambda stage, done: 
     return rows
 
 
-def restore(file: Path, engine: Engine, replace: bool, progress: Progress = lambda stage, done: None) -> Rows:
+def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_progress) -> Rows:
     """The number of rows of each table; the database has those of the back-up, and no others.
 
     The back-up may be of an earlier version. All rows come in one transaction, or none. Jobs that were waiting or

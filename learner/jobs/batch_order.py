@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from scipy.stats import rankdata
 
 from db.domain import BatchOrder, InputError, Progress, Settings
 from learner.rounds import Batch
@@ -37,11 +38,5 @@ def ordering(rerank: np.ndarray, score: np.ndarray, how: BatchOrder) -> np.ndarr
     """
     if how == "likely first":
         return np.argsort(-rerank, kind="stable")
-    return np.argsort(-np.abs(_ranks(rerank) - _ranks(score)), kind="stable")
-
-
-def _ranks(scores: np.ndarray) -> np.ndarray:
-    """The rank of each score, (n,) from 0, the highest first; of equal ones the first."""
-    ranks = np.empty(len(scores), dtype=np.int64)
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
-    return ranks
+    ranks = [rankdata(-scores, method="ordinal") for scores in (rerank, score)]
+    return np.argsort(-np.abs(ranks[0] - ranks[1]), kind="stable")
