@@ -23,6 +23,11 @@ def no_progress(stage: str, done: float) -> None:
     """Nothing: the progress of callers who do not want to know."""
 
 
+def part_of(progress: Progress, start: float, end: float) -> Progress:
+    """The progress function of a part of the work, which reaches from start to end."""
+    return lambda words, done: progress(words, start + (end - start) * done)
+
+
 class InputError(Exception):
     """Bad input from a person or a file; the message is one line that says what, where and what next."""
 

@@ -8,9 +8,12 @@ from typing import Any
 import bm25s
 import numpy as np
 
+from db.domain import Progress, no_progress
+from learner.engine.engine import Engine, Work, default_engine, slices
 from learner.search import Neighbours
 
 K1, B = 0.82, 0.68  # tuned on MS MARCO passages (paper 002, section 3)
+QUERIES = 512  # searched for at once
 WORD = r"(?u)\b\w+\b"
 
 
@@ -27,14 +30,32 @@ class Bm25:
         self.size = len(texts)
         self.index.index(words, show_progress=False)
 
-    def search(self, queries: Sequence[str], k: int) -> Neighbours:
+    def search(
+        self, queries: Sequence[str], k: int, progress: Progress = no_progress, engine: Engine | None = None
+    ) -> Neighbours:
         """The k best texts of each query; ids (n, k) int64, scores (n, k) float32; k is at most the number of texts."""
-        found, scores = self.index.retrieve(_words(queries), k=min(k, self.size), show_progress=False)
-        return Neighbours(found.astype(np.int64), scores.astype(np.float32))
+        engine = engine or default_engine()
+        parts = [queries[part] for part in slices(len(queries), QUERIES)]
+        found = list(engine.map(_searching, (self, k), parts, "search", progress, on_device=False))
+        return Neighbours(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
     def save(self, folder: Path) -> None:
         """Nothing; `load_bm25(folder)` has the index."""
         self.index.save(folder)
+
+
+def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
+    """Work on some of the queries: `Bm25.search` for them."""
+    most = min(k, index.size)
+
+    def work(queries: Sequence[str], progress: Progress) -> Neighbours:
+        if not len(queries):
+            return Neighbours(np.empty((0, most), dtype=np.int64), np.empty((0, most), dtype=np.float32))
+        found, scores = index.index.retrieve(_words(queries), k=most, show_progress=False)
+        progress("search", 1.0)
+        return Neighbours(found.astype(np.int64), scores.astype(np.float32))
+
+    return work
 
 
 def load_bm25(folder: Path) -> Bm25:

@@ -1,7 +1,9 @@
 """Where tensors live, and how training multiplies them."""
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -10,6 +12,20 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 def default_device() -> str:
     """`cuda` where there is a GPU, else `cpu`."""
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+class Portable:
+    """Something with a `model`, which travels to other processes on the processor, and arrives on their device."""
+
+    model: Any
+
+    def __getstate__(self) -> dict[str, Any]:
+        on_processor = self.model if str(self.model.device) == "cpu" else copy.deepcopy(self.model).cpu()
+        return {**self.__dict__, "model": on_processor}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.model.to(default_device())
 
 
 @contextmanager

@@ -14,12 +14,14 @@ from sentence_transformers.models import Normalize, Pooling, Transformer
 from torch import Tensor
 
 from db.domain import DEFAULT_ENCODER, Distance, InputError, Progress, no_progress
-from learner.device import default_device
+from learner.device import Portable, default_device
+from learner.engine.engine import Engine, Work, default_engine
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 Tokens = list[list[int]]
 
+LEAST = 1_000  # texts for which it pays to move a model
 CHUNK = 50_000  # texts whose tokens are in memory at once
 SIMILARITY: dict[Distance, str] = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}  # the library's names
 
@@ -60,7 +62,7 @@ def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Enc
     return Encoder(model, name)
 
 
-class Encoder:
+class Encoder(Portable):
     """A sentence-transformers model with mean pooling or its own; never any dropout (paper 004, appendix A.1).
 
     Its vectors have length 1 where texts are compared by their cosine, and the length the model gives them otherwise.
@@ -122,21 +124,21 @@ class Encoder:
         inverse[torch.tensor(order)] = torch.arange(len(order))
         return torch.cat(parts)[inverse.to(self.device)]
 
-    def encode(self, texts: Sequence[str], progress: Progress = no_progress) -> np.ndarray:
+    def encode(
+        self, texts: Sequence[str], progress: Progress = no_progress, engine: Engine | None = None
+    ) -> np.ndarray:
         """Vectors of shape (len(texts), dimension), float32, in the order of the texts."""
+        engine = engine or default_engine()
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        for start in range(0, len(texts), CHUNK):
-            chunk = texts[start : start + CHUNK]
-
-            def part(stage: str, done: float, start: int = start, size: int = len(chunk)) -> None:
-                progress(stage, (start + done * size) / len(texts))
-
-            self._encode_chunk(chunk, vectors[start : start + CHUNK], part)
+        parts = engine.parts(len(texts), LEAST, CHUNK)
+        found = engine.map(_encoding, [self], [texts[part] for part in parts], "encode", progress)
+        for part, some in zip(parts, found, strict=True):
+            vectors[part] = some
         return vectors
 
-    def _encode_chunk(self, texts: Sequence[str], vectors: np.ndarray, progress: Progress) -> None:
-        """Nothing; the rows of `vectors` are those of the texts."""
-        tokens = self.tokenize(texts)
+    def encode_part(self, texts: Sequence[str], progress: Progress) -> np.ndarray:
+        """`encode` of few texts, whose tokens are in memory at once, in this process."""
+        vectors, tokens = np.empty((len(texts), self.dimension), dtype=np.float32), self.tokenize(texts)
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
         total, done = sum(map(len, tokens)), 0
         with torch.inference_mode():
@@ -144,6 +146,7 @@ class Encoder:
                 vectors[block] = self._forward([tokens[i] for i in block]).cpu().numpy()
                 done += sum(len(tokens[i]) for i in block)
                 progress("encode", done / total)
+        return vectors
 
     def save(self, folder: Path) -> None:
         """Nothing; afterwards `SentenceTransformer(folder)` loads this encoder, with its distance as similarity."""
@@ -165,3 +168,7 @@ class Encoder:
         padded = self.model.tokenizer.pad({"input_ids": list(tokens)}, return_tensors="pt").to(self.device)
         vectors = self.model(dict(padded))["sentence_embedding"].float()
         return torch.nn.functional.normalize(vectors, dim=-1) if self.distance == "cosine" else vectors
+
+
+def _encoding(encoder: Encoder) -> Work[Sequence[str], np.ndarray]:
+    return encoder.encode_part

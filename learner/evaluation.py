@@ -1,6 +1,8 @@
 """Exact evaluation over all pairs: every pair is scored once, block by block, and none is kept."""
 
-from dataclasses import dataclass
+import operator
+from dataclasses import dataclass, fields
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -9,9 +11,10 @@ from torch import Tensor
 
 from db.domain import Estimate, Progress, no_progress
 from learner.calibration import BINS, Reliability, cuts, reliability
+from learner.engine.engine import Engine, Work, default_engine
 from learner.metrics import Confusion, Curve, curve_from_counts, figures
 from learner.output_layer import OutputLayer
-from learner.search import as_tensor, blocks, count_pairs, without
+from learner.search import as_tensor, blocks, count_pairs, parts_of, without
 
 BARS = 60  # of the histogram
 TIE = 1e-6  # float32 products of the same two texts differ by less than this, with their place in a block
@@ -39,6 +42,7 @@ def evaluate_exact(
     progress: Progress = no_progress,
     layer: OutputLayer | None = None,
     tie: float = TIE,
+    engine: Engine | None = None,
 ) -> AllPairs | None:
     """Exact figures over all pairs of `left` and `right`; nothing (None) where there is no positive.
 
@@ -50,58 +54,116 @@ def evaluate_exact(
     """
     if not len(positives):
         return None
+    layer = None if layer is None or layer.threshold is None else layer
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
     scores = torch.sort((queries[positives[:, 0]] * corpus[positives[:, 1]]).sum(1)).values
-    layer = None if layer is None or layer.threshold is None else layer
-    counts = _Negatives(scores, tie, layer)
-    for block in without(blocks(queries, corpus, symmetric), positives):
-        counts.count(block.scores)
-        progress("evaluate", min(1.0, block.end / len(left)))
-    return _measured(scores.cpu().numpy(), counts, count_pairs(len(left), len(right), symmetric), layer)
+    scale = _Scale.of(scores.cpu().numpy(), tie, layer)
+    given = (left, right, positives, symmetric, device, scale)
+    found = (engine or default_engine()).map(_counting, given, parts_of(len(left)), "evaluate", progress)
+    return _measured(scale, reduce(operator.add, found), count_pairs(len(left), len(right), symmetric))
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Where negatives are counted: the positives' ascending scores, and the cuts, edges and floor that they make."""
+
+    scores: np.ndarray  # (positives,) float32
+    cuts: np.ndarray  # ascending, float32: just below each positive, and the layer's threshold
+    edges: np.ndarray  # of the histogram's bars
+    floor: float  # only from here up are pairs looked at one by one
+    layer: OutputLayer | None
+
+    @classmethod
+    def of(cls, scores: np.ndarray, tie: float, layer: OutputLayer | None) -> "_Scale":
+        """The scale of these ascending scores; a negative less than `tie` below a positive counts against it."""
+        thresholds = scores - np.float32(tie)
+        cut = [] if layer is None else [np.float32(layer.threshold)]
+        low = float(thresholds[0])
+        edges = bar_edges(low, max(HIGH, float(scores[-1])))
+        return cls(
+            scores, np.sort(np.r_[thresholds, cut]).astype(np.float32), edges, float(np.min([low, *cuts(layer)])), layer
+        )
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What a pass over pairs counts of the negatives: arrays of one number for each bucket, bar and bin."""
+
+    buckets: np.ndarray  # (cuts + 1,) int64
+    bars: np.ndarray  # (BARS,) float64
+    bins: np.ndarray  # (BINS,) float64, and the sum of p in each; the lowest counts only what was looked at
+    p: np.ndarray
+    total: float  # the sum of every p
+
+    def __add__(self, other: "_Counts") -> "_Counts":
+        both = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return _Counts(*(one + another for one, another in both))
+
+    def at_cuts(self) -> np.ndarray:
+        """False positives at each ascending cut."""
+        return np.cumsum(self.buckets[::-1])[-2::-1]
+
+    def reliability(self, negatives: int) -> Reliability:
+        """The bins of all negatives; the lowest, nearly all of them, is what the others leave."""
+        bins, p = self.bins.copy(), self.p.copy()
+        bins[0], p[0] = negatives - bins[1:].sum(), max(0.0, self.total - p[1:].sum())
+        return Reliability(bins, p, np.zeros(BINS))
+
+
+def _counting(
+    left: np.ndarray,
+    right: np.ndarray,
+    positives: np.ndarray,
+    symmetric: bool,
+    device: str | torch.device | None,
+    scale: _Scale,
+) -> Work[slice, _Counts]:
+    """Work on a part of the left rows: what their pairs have of negatives."""
+    queries, corpus = as_tensor(left, device), as_tensor(right, device)
+
+    def work(part: slice, progress: Progress) -> _Counts:
+        negatives = _Negatives(scale, queries.device)
+        for block in without(blocks(queries, corpus, symmetric, part), positives):
+            negatives.count(block.scores)
+            progress("evaluate", min(1.0, (block.end - part.start) / (part.stop - part.start)))
+        return negatives.counts()
+
+    return work
 
 
 class _Negatives:
-    """What one pass counts of the negatives; pairs at minus infinity are none.
+    """What one pass over blocks counts of the negatives; pairs at minus infinity are none.
 
     Positives are struck out of each block, so that rounding can never count one as its own false positive.
     """
 
-    def __init__(self, scores: Tensor, tie: float, layer: OutputLayer | None) -> None:
-        self.layer = layer
-        thresholds = scores - tie  # a negative that ties with a positive counts against it
-        cut = [] if layer is None else [layer.threshold]
-        self.cuts = torch.cat([thresholds, thresholds.new_tensor(cut)]).sort().values
-        self.low = float(thresholds[0])
-        self.edges = bar_edges(self.low, max(HIGH, float(scores[-1])))
-        self.floor = float(np.min([self.low, *cuts(layer)]))  # only from here up are pairs looked at one by one
-        self.buckets = torch.zeros(len(self.cuts) + 1, dtype=torch.long, device=thresholds.device)
-        self.bars = torch.zeros(BARS, dtype=torch.float64, device=thresholds.device)
-        self.bins = torch.zeros(BINS, dtype=torch.float64, device=thresholds.device)
-        self.p = torch.zeros(BINS, dtype=torch.float64, device=thresholds.device)
-        self.total = torch.zeros((), dtype=torch.float64, device=thresholds.device)  # the sum of every p
+    def __init__(self, scale: _Scale, device: torch.device) -> None:
+        self.scale = scale
+        self.cuts = torch.from_numpy(scale.cuts).to(device)
+        self.buckets = torch.zeros(len(scale.cuts) + 1, dtype=torch.long, device=device)
+        self.bars = torch.zeros(BARS, dtype=torch.float64, device=device)
+        self.bins = torch.zeros(BINS, dtype=torch.float64, device=device)
+        self.p = torch.zeros(BINS, dtype=torch.float64, device=device)
+        self.total = torch.zeros((), dtype=torch.float64, device=device)  # the sum of every p
 
     def count(self, scores: Tensor) -> None:
         """Nothing; the block is counted, and used up."""
-        above = scores[scores >= self.floor]
+        edges, layer = self.scale.edges, self.scale.layer
+        above = scores[scores >= self.scale.floor]
         self.buckets += torch.bincount(torch.bucketize(above, self.cuts, right=True), minlength=len(self.buckets))
-        in_range = above.clamp(max=float(self.edges[-1]))  # the last bar holds what lies above it, too
-        self.bars += torch.histc(in_range, BARS, self.edges[0], self.edges[-1])
-        if self.layer is not None:
-            p = _probability(above, self.layer)
+        in_range = above.clamp(max=float(edges[-1]))  # the last bar holds what lies above it, too
+        self.bars += torch.histc(in_range, BARS, edges[0], edges[-1])
+        if layer is not None:
+            p = _probability(above, layer)
             at = (p * BINS).long().clamp_(max=BINS - 1)
             self.bins += torch.bincount(at, minlength=BINS)
             self.p += torch.bincount(at, p, BINS)
-            self.total += _probability(scores, self.layer).sum()
+            self.total += _probability(scores, layer).sum()
 
-    def at_cuts(self) -> np.ndarray:
-        """False positives at each ascending cut."""
-        return np.cumsum(self.buckets.cpu().numpy()[::-1])[-2::-1]
-
-    def reliability(self, negatives: int) -> Reliability:
-        """The bins of all negatives; the lowest, nearly all of them, is what the others leave."""
-        bins, p = self.bins.cpu().numpy(), self.p.cpu().numpy()
-        bins[0], p[0] = negatives - bins[1:].sum(), max(0.0, float(self.total) - p[1:].sum())
-        return Reliability(bins, p, np.zeros(BINS))
+    def counts(self) -> _Counts:
+        """What was counted."""
+        arrays = (values.cpu().numpy() for values in (self.buckets, self.bars, self.bins, self.p))
+        return _Counts(*arrays, float(self.total))
 
 
 def _probability(scores: Tensor, layer: OutputLayer) -> Tensor:
@@ -109,17 +171,17 @@ def _probability(scores: Tensor, layer: OutputLayer) -> Tensor:
     return torch.add(scores.new_tensor(layer.b), scores, alpha=layer.w, out=scores).sigmoid_()
 
 
-def _measured(scores: np.ndarray, negatives: _Negatives, pairs: int, layer: OutputLayer | None) -> AllPairs:
-    """The figures from ascending scores of the positives and what was counted of the negatives."""
+def _measured(scale: _Scale, counts: _Counts, pairs: int) -> AllPairs:
+    """The figures from what was counted of the negatives of all pairs."""
+    scores, thresholds, false, layer = scale.scores, scale.cuts, counts.at_cuts(), scale.layer
     positives = len(scores)
-    thresholds, false = negatives.cuts.cpu().numpy(), negatives.at_cuts()
     at, values = None, {}
     if layer is not None:
         place = int(np.searchsorted(thresholds, np.float32(layer.threshold)))
         at = Confusion(float((scores >= thresholds[place]).sum()), float(false[place]), positives)
         thresholds, false = np.delete(thresholds, place), np.delete(false, place)
         known = reliability(layer.probability(scores), True)
-        values["calibration_error"] = (known + negatives.reliability(pairs - positives)).error
+        values["calibration_error"] = (known + counts.reliability(pairs - positives)).error
     curve = _curve(scores, thresholds, false)
     values = {**figures(curve, at), "positives": float(positives), **values}
     return AllPairs(
@@ -127,7 +189,7 @@ def _measured(scores: np.ndarray, negatives: _Negatives, pairs: int, layer: Outp
         positives,
         {name: Estimate(value, value, value, "exact") for name, value in values.items()},
         curve,
-        histogram(scores, negatives.edges, negatives.bars.cpu().numpy(), pairs),
+        histogram(scores, scale.edges, counts.bars, pairs),
         [{"name": "all pairs", "size": pairs, "sampled": pairs, "positives": positives, "weight": 1.0}],
     )
 

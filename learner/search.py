@@ -10,12 +10,15 @@ from torch import Tensor
 
 from db.domain import InputError, Progress, no_progress
 from learner.device import default_device
+from learner.engine.engine import Engine, Work, default_engine, slices
 
 ROWS, COLUMNS = 1024, 8192
 WIDE = 32_768  # columns of a block in which the best of each row are looked for: fewer blocks, fewer merges
+PARTS = 16  # blocks of rows in each part of a search or an evaluation
 GPU_ROWS, GPU_WIDE = 2048, 131_072  # 2,048 × 8,192 is 2²⁴ pairs: float32 still counts a block's pairs exactly
 MOST_PAIRS = 20_000_000
 SPARE_PAIRS = 1_000_000  # kept beyond the best before they are sorted and cut
+EVERY = slice(None)
 LOWEST = float(np.finfo(np.float32).min)  # below every score, above the minus infinity of pairs that do not exist
 
 
@@ -60,13 +63,19 @@ class Block:
         return self.row + len(self.scores)
 
 
-def blocks(left: Tensor, right: Tensor, symmetric: bool) -> Iterator[Block]:
-    """All scores, block by block; in a symmetric corpus (left is right) only pairs with row < column."""
+def parts_of(n: int) -> list[slice]:
+    """Slices of n rows, each some blocks high: the parts of what is computed over all pairs."""
+    return slices(n, PARTS * ROWS)
+
+
+def blocks(left: Tensor, right: Tensor, symmetric: bool, part: slice = EVERY) -> Iterator[Block]:
+    """All scores of these rows, block by block; in a symmetric corpus (left is right) only pairs with row < column."""
     rows = _rows(left)
-    for row in range(0, len(left), rows):
+    start, end, _ = part.indices(len(left))
+    for row in range(start, end, rows):
         first = row if symmetric else 0
         for column in range(first, len(right), COLUMNS):
-            scores = left[row : row + rows] @ right[column : column + COLUMNS].T
+            scores = left[row : min(row + rows, end)] @ right[column : column + COLUMNS].T
             if symmetric and column < row + rows:
                 # keep strictly above the diagonal of the whole matrix
                 mirrored = torch.ones_like(scores, dtype=torch.bool).tril_(row - column)
@@ -116,12 +125,13 @@ def nearest(
     symmetric: bool,
     device: str | torch.device | None = None,
     progress: Progress = no_progress,
+    engine: Engine | None = None,
 ) -> Pairs:
     """Each left row with its k nearest right rows, itself left out; in a symmetric corpus each pair once, left < right.
 
     left: (n, d) and right: (m, d) unit vectors; in a symmetric corpus both are the same array.
     """
-    return _pairs_of(*_nearest(left, right, k + symmetric, device, progress), symmetric)
+    return _pairs_of(*_nearest(left, right, k + symmetric, device, progress, engine), symmetric)
 
 
 def neighbours(
@@ -131,12 +141,13 @@ def neighbours(
     symmetric: bool,
     device: str | torch.device | None = None,
     progress: Progress = no_progress,
+    engine: Engine | None = None,
 ) -> Neighbours:
     """The k right rows nearest to each left row, itself left out where symmetric; ties in the order of the rows.
 
     Fewer columns where there are fewer right rows.
     """
-    ids, scores = _nearest(left, right, k + symmetric, device, progress)
+    ids, scores = _nearest(left, right, k + symmetric, device, progress, engine)
     if symmetric:
         own = ids == torch.arange(len(ids), device=ids.device)[:, None]
         scores = scores.masked_fill(own, -torch.inf)
@@ -159,18 +170,40 @@ def nearest_scores(
 
 
 def _nearest(
-    left: np.ndarray, right: np.ndarray, k: int, device: str | torch.device | None, progress: Progress
+    left: np.ndarray,
+    right: np.ndarray,
+    k: int,
+    device: str | torch.device | None,
+    progress: Progress,
+    engine: Engine | None,
 ) -> tuple[Tensor, Tensor]:
     """Row numbers and scores, each (n, k), of the k right rows nearest to each left row."""
-    queries, corpus = as_tensor(left, device), as_tensor(right, device)
-    wanted, rows = min(k, len(corpus)), _rows(queries)
-    scores = queries.new_empty((len(queries), wanted))
+    wanted, parts = min(k, len(right)), parts_of(len(left))
+    scores = torch.empty((len(left), wanted), device=device or default_device())
     ids = torch.empty_like(scores, dtype=torch.long)
-    for row in range(0, len(queries), rows):
-        best = _best_of_rows(queries[row : row + rows], corpus, wanted)
-        scores[row : row + rows], ids[row : row + rows] = best
-        progress("search", min(1.0, (row + rows) / len(queries)))
+    found = (engine or default_engine()).map(_searching, (left, right, wanted, device), parts, "search", progress)
+    for part, (near, score) in zip(parts, found, strict=True):
+        ids[part], scores[part] = near, score
     return ids, scores
+
+
+def _searching(
+    left: np.ndarray, right: np.ndarray, k: int, device: str | torch.device | None
+) -> Work[slice, tuple[Tensor, Tensor]]:
+    """Work on a part of the left rows: `_nearest` of them."""
+    queries, corpus = as_tensor(left, device), as_tensor(right, device)
+    rows = _rows(queries)
+
+    def work(part: slice, progress: Progress) -> tuple[Tensor, Tensor]:
+        here = queries[part]
+        scores = here.new_empty((len(here), k))
+        ids = torch.empty_like(scores, dtype=torch.long)
+        for row in range(0, len(here), rows):
+            scores[row : row + rows], ids[row : row + rows] = _best_of_rows(here[row : row + rows], corpus, k)
+            progress("search", min(1.0, (row + rows) / len(here)))
+        return ids, scores
+
+    return work
 
 
 def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:

@@ -24,6 +24,9 @@ COMMAND = "make reference"
 TYPES = {"str": "text", "Path": "file", "int": "whole number", "float": "number"}
 BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 ENVIRONMENT = {
+    "ALLPAIRS_ENGINE": "Where large computations are worked at: `local` (default) in the worker, `ray` on a "
+    "[cluster](cluster.md).",
+    "ALLPAIRS_RAY_ADDRESS": "The Ray cluster, as `host:6379`; without it Ray starts one on this machine.",
     "ALLPAIRS_HOME": "Folder of the database, the job queue, models and vectors. Default: `.allpairs` in the working "
     "folder. Several machines share one folder, as they share one database.",
     "ALLPAIRS_DATABASE_URL": "A PostgreSQL database instead of the SQLite file, for the job queue too: "

@@ -21,6 +21,7 @@ BINS = ("edges", "positives", "negatives", "below")
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "ROWS", 3)
+    monkeypatch.setattr(search, "PARTS", 2)
     monkeypatch.setattr(search, "COLUMNS", 5)
 
 
@@ -175,7 +176,7 @@ def test_it_can_be_stopped_after_any_block() -> None:
 
     with pytest.raises(Cancelled):
         evaluate_exact(vectors, vectors, np.array([(0, 1)]), symmetric=True, progress=stop)
-    assert seen == [pytest.approx(3 / 14)] * 2  # two blocks of the first rows
+    assert seen == [pytest.approx(1 / 6)] * 2  # two blocks of the first rows: half of the first of three parts
 
 
 def test_without_a_positive_there_is_nothing_to_measure() -> None:

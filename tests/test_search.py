@@ -15,6 +15,7 @@ from learner.search import Pairs, best_pairs, count_pairs, most_uncertain, neare
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "ROWS", 3)
+    monkeypatch.setattr(search, "PARTS", 2)
     monkeypatch.setattr(search, "COLUMNS", 5)
     monkeypatch.setattr(search, "WIDE", 5)
 

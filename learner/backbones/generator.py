@@ -20,16 +20,18 @@ from learner.backbones.descent import Watch, descend
 from learner.backbones.encoder_decoder import load_pair, with_new_decoder
 from learner.backbones.loading import load_tokenizer, loading, longest
 from learner.catalog.backbones import GeneratorSettings
-from learner.device import default_device, fast_training, seeded
+from learner.device import Portable, default_device, fast_training, seeded
+from learner.engine.engine import Engine, Work, default_engine, slices
 from learner.pair_reader import BUDGETS, SMALL_BUDGET, blocks
 
 IGNORED = -100  # the label of padding: no loss
 WRITERS = {"cuda": 512}  # texts that are written at once, beams counted; few on a CPU
 FEW_WRITERS = 40
+WRITTEN = 512  # texts of a part, which draws from a seed of its own
 
 
 @dataclass(frozen=True)
-class TextGenerator:
+class TextGenerator(Portable):
     """A network with an encoder and a decoder, and their tokenizer."""
 
     model: Any
@@ -157,8 +159,22 @@ def generate(
     settings: GeneratorSettings,
     progress: Progress = no_progress,
     seed: int = 0,
+    engine: Engine | None = None,
 ) -> list[str]:
     """What is written from each source, in their order: the likeliest text of a beam, or one drawn from the seed."""
+    parts = [(list(sources[part]), seed + part.start) for part in slices(len(sources), WRITTEN)]
+    found = (engine or default_engine()).map(_writing, (generator, settings), parts, "write", progress)
+    return [text for some in found for text in some]
+
+
+def _writing(generator: TextGenerator, settings: GeneratorSettings) -> Work[tuple[list[str], int], list[str]]:
+    """Work on some of the sources and a seed: `generate` from them."""
+    return lambda part, progress: _write(generator, part[0], settings, progress, part[1])
+
+
+def _write(
+    generator: TextGenerator, sources: Sequence[str], settings: GeneratorSettings, progress: Progress, seed: int
+) -> list[str]:
     read = tokens_of(generator, sources, settings.source_length)
     written = [""] * len(sources)
     config, done = decoding(generator, settings), 0

@@ -19,9 +19,11 @@ from db.domain import InputError, Progress, no_progress
 from learner.backbones.generator import TextGenerator, load_generator
 from learner.backbones.views import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
 from learner.device import multiplies_bfloat16
+from learner.engine.engine import Engine, Work, default_engine
 from learner.pair_reader import BUDGETS, SMALL_BUDGET, blocks
 
 FILE = "reranker.json"
+LEAST = 256  # pairs for which it pays to move a model
 CHUNK = 8_192  # pairs that are sorted by length together, between two reports of progress
 
 
@@ -97,6 +99,7 @@ def truth_logits(
     passages: Sequence[str],
     pairs: np.ndarray,
     progress: Progress = no_progress,
+    engine: Engine | None = None,
 ) -> np.ndarray:
     """The logits of `true` and `false` as the first written token, (n, 2) float32, of each pair (n, 2) of rows.
 
@@ -104,17 +107,26 @@ def truth_logits(
     the others. On a GPU the encoder multiplies in bfloat16; the one step of the decoder is float32 everywhere, since
     close scores must not become ties.
     """
-    found = np.empty((len(pairs), 2), dtype=np.float32)
-    reranker.generator.model.eval()
-    for start in range(0, len(pairs), CHUNK):
-        part = pairs[start : start + CHUNK]
-        sources = _sources(reranker, [queries[row] for row in part[:, 0]], [passages[row] for row in part[:, 1]])
-        done = 0
+    engine = engine or default_engine()
+    rows = [pairs[part] for part in engine.parts(len(pairs), LEAST, CHUNK)]
+    parts = [([queries[row] for row in part[:, 0]], [passages[row] for row in part[:, 1]]) for part in rows]
+    return np.concatenate(list(engine.map(_judging, [reranker], parts, "score", progress)))
+
+
+def _judging(reranker: Reranker) -> Work[tuple[list[str], list[str]], np.ndarray]:
+    """Work on queries and their passages: `truth_logits` of these pairs."""
+
+    def work(part: tuple[list[str], list[str]], progress: Progress) -> np.ndarray:
+        sources = _sources(reranker, *part)
+        found, done = np.empty((len(sources), 2), dtype=np.float32), 0
+        reranker.generator.model.eval()
         for rows, logits in _read(reranker, sources):
-            found[start + rows] = logits
+            found[rows] = logits
             done += len(rows)
-            progress("score", (start + done) / len(pairs))
-    return found
+            progress("score", done / len(sources))
+        return found
+
+    return work
 
 
 def scores_of(logits: np.ndarray) -> np.ndarray:

@@ -127,11 +127,6 @@ def run_pipeline(name: str, run: Run, progress: Progress = no_progress) -> None:
         run_stage(run, stage, part)
 
 
-def part_of(progress: Progress, start: float, end: float) -> Progress:
-    """The progress function of a part of the work, which reaches from start to end."""
-    return lambda words, done: progress(words, start + (end - start) * done)
-
-
 def write_artifacts(results: Path, artifacts: Sequence[Artifact]) -> None:
     """Nothing; the folder of the results names what the run made."""
     (results / ARTIFACTS).write_text(json.dumps([asdict(artifact) for artifact in artifacts], indent=1))

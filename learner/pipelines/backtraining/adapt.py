@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Progress
+from db.domain import Progress, part_of
 from learner.catalog.backtraining import SUPERVISED
 from learner.pipelines.backtraining.cell import DONE, Cell, best_of, better, keep_best, lists_of, most_iterations
 from learner.pipelines.backtraining.files import Asked
@@ -46,7 +46,7 @@ from learner.pipelines.backtraining.training import (
     teach_generator,
     teach_retriever,
 )
-from learner.pipelines.pipeline import Run, finish, part_of
+from learner.pipelines.pipeline import Run, finish
 from learner.retriever import Lesson
 
 LEARNED = "pairs.tsv"

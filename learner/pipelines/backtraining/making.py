@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import Progress
+from db.domain import Progress, part_of
 from learner import search
 from learner.backbones.generator import TextGenerator, generate
 from learner.catalog.backtraining import BackTrainingConfig
@@ -21,7 +21,7 @@ from learner.pipelines.backtraining.lists import Judged
 from learner.pipelines.backtraining.measure import likelihoods
 from learner.pipelines.backtraining.negatives import near_by_words
 from learner.pipelines.backtraining.texts import Data
-from learner.pipelines.pipeline import finish, part_of
+from learner.pipelines.pipeline import finish
 from learner.retriever import Retriever
 
 RETRIEVED, GENERATED = "retrieved", "generated"

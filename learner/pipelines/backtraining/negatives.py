@@ -9,17 +9,11 @@ from learner.bm25 import Bm25
 from learner.text_metrics import squad_form
 
 SPARE = 30  # further passages that are looked at, where some are right or hold the answer
-QUERIES = 500  # questions that are searched for at once
 
 
 def near_by_words(questions: Sequence[str], passages: Sequence[str], k: int, progress: Progress = no_progress) -> np.ndarray:  # fmt: skip  # noqa: E501
     """Rows (n, k) int64 of each question's best passages by BM25; fewer columns where there are fewer passages."""
-    index = Bm25(passages)
-    found = [np.empty((0, min(k, len(passages))), dtype=np.int64)]
-    for start in range(0, len(questions), QUERIES):
-        found.append(index.search([text.rstrip(" ?") or text for text in questions[start : start + QUERIES]], k).ids)
-        progress("search", min(1.0, (start + QUERIES) / len(questions)))
-    return np.concatenate(found)
+    return Bm25(passages).search([text.rstrip(" ?") or text for text in questions], k, progress).ids
 
 
 def wrong_rows(

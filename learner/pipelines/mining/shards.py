@@ -7,6 +7,7 @@ import numpy as np
 from db.domain import Progress, no_progress
 from learner import search
 from learner.encoder import Encoder
+from learner.engine.engine import LOCAL, Engine, Work, default_engine, slices
 from learner.pipelines.mining.texts import TextList
 from learner.search import Neighbours
 
@@ -30,14 +31,19 @@ def encode_list(encoder: Encoder, texts: TextList, path: Path, progress: Progres
 
 
 def neighbours(
-    queries: np.ndarray, vectors: np.ndarray, k: int, own: bool = False, progress: Progress = no_progress
+    queries: np.ndarray,
+    vectors: np.ndarray,
+    k: int,
+    own: bool = False,
+    progress: Progress = no_progress,
+    engine: Engine | None = None,
 ) -> Neighbours:
     """Each query's nearest vectors, the nearest first, ties by row: `learner.search.neighbours` for vectors on disk.
 
     queries (n, d) and vectors (m, d) may lie on disk: a shard of them is in memory at a time. own: they are the same
     list, and no row is its own neighbour. Fewer columns where there are fewer vectors.
     """
-    wanted = min(k + own, len(vectors))
+    wanted, engine = min(k + own, len(vectors)), engine or default_engine()
     found = Neighbours(np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32))
     starts = range(0, len(vectors), SHARD)
     for number, start in enumerate(starts):
@@ -46,16 +52,21 @@ def neighbours(
         def part(stage: str, done: float, number: int = number) -> None:
             progress(stage, (number + done) / len(starts))
 
-        found = _merged(found, start, _of_shard(queries, shard, wanted, part), wanted)
+        found = _merged(found, start, _of_shard(queries, shard, wanted, part, engine), wanted)
     return _without_self(found, min(k, len(vectors) - 1)) if own else found
 
 
-def _of_shard(queries: np.ndarray, shard: np.ndarray, k: int, progress: Progress) -> Neighbours:
-    parts = [search.neighbours(queries[:0], shard, k, False)]
-    for start in range(0, len(queries), QUERIES):
-        parts.append(search.neighbours(queries[start : start + QUERIES].astype(np.float32), shard, k, False))
-        progress("search", min(1.0, (start + QUERIES) / len(queries)))
-    return Neighbours(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+def _of_shard(queries: np.ndarray, shard: np.ndarray, k: int, progress: Progress, engine: Engine) -> Neighbours:
+    parts = [queries[part] for part in slices(len(queries), QUERIES)]
+    found = list(engine.map(_searching, (shard, k), parts, "search", progress))
+    return Neighbours(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+
+
+def _searching(shard: np.ndarray, k: int) -> Work[np.ndarray, Neighbours]:
+    """Work on some of the queries: their nearest vectors of the shard."""
+    return lambda some, progress: search.neighbours(
+        some.astype(np.float32), shard, k, False, progress=progress, engine=LOCAL
+    )
 
 
 def _merged(found: Neighbours, start: int, more: Neighbours, k: int) -> Neighbours:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from db.corpus.corpus import identity
-from db.domain import InputError, Progress
+from db.domain import InputError, Progress, part_of
 from learner.bm25 import Bm25
 from learner.catalog.multiview import FirstStage
 from learner.encoder import load_encoder
@@ -23,8 +23,8 @@ from learner.search import Neighbours, neighbours
 TRAIN = "train"
 BM25, DENSE, MATCHER, RUN = "bm25", "dense", "matcher", "run"
 VECTORS = "vectors-{}.npy"  # of a list of passages, by the name of its file
-QUERIES = 512  # searched for at once
-Search = Callable[[list[str], int], Neighbours]
+QUERIES = 16_384  # searched for at once
+Search = Callable[[list[str], int, Progress], Neighbours]
 
 
 def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
@@ -73,12 +73,12 @@ def candidates(search: Search, queries: list[str], passages: TextTable, k: int, 
     rows = np.full((len(queries), k), -1, dtype=np.int64)
     for start in range(0, len(queries), QUERIES):
         asked = queries[start : start + QUERIES]
-        near = search(asked, k + most)
+        end = min(start + QUERIES, len(queries))
+        near = search(asked, k + most, part_of(progress, start / len(queries), end / len(queries)))
         for at, query in enumerate(asked):
             own = same[identity(query)]
             kept = near.ids[at][(near.scores[at] > -np.inf) & ~np.isin(near.ids[at], own)][:k]
             rows[start + at, : len(kept)] = kept
-        progress("search", min(1.0, (start + QUERIES) / len(queries)))
     return rows
 
 
@@ -109,15 +109,15 @@ def _searcher(kind: str, passages: TextTable, settings: FirstStage, kept: Path, 
         except ValueError:
             raise InputError("no passage has a word that BM25 could find: choose the dense first stage") from None
 
-        def by_words(queries: list[str], k: int) -> Neighbours:
-            near = index.search(queries, k)
+        def by_words(queries: list[str], k: int, hear: Progress) -> Neighbours:
+            near = index.search(queries, k, hear)
             return Neighbours(near.ids, np.where(near.scores > 0, near.scores, -np.inf))  # no word in common: not found
 
         return by_words
     encoder = load_encoder(settings.encoder)
     vectors = encoder.encode(passages.all(), lambda words, done: progress(words, 0.9 * done))
     np.save(kept, vectors)
-    return lambda queries, k: neighbours(encoder.encode(queries), vectors, k, False)
+    return lambda queries, k, hear: neighbours(encoder.encode(queries), vectors, k, False, progress=hear)
 
 
 def _of_run(path: Path, run: Run, texts: Texts, name: str) -> np.ndarray:

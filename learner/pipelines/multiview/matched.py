@@ -16,7 +16,7 @@ from learner.space import Space, as_left, as_right
 
 def matcher_search(
     folder: Path, queries: list[str], passages: list[str], progress: Progress
-) -> Callable[[list[str], int], Neighbours]:
+) -> Callable[[list[str], int, Progress], Neighbours]:
     """What searches the passages for some of the queries: the cosine, spelling as far as it counts, less the crowds.
 
     Crowds are those of these two lists; queries that are all passages themselves make one list with them, in which no
@@ -29,7 +29,11 @@ def matcher_search(
     space = Space(distance, offset=True)
     vectors = blended(dataset, encoded, matcher.blend, distance)
     left, right = as_left(vectors, space), as_right(vectors[dataset.evaluation_right], space)
-    return lambda some, k: neighbours(left[[rows[identity(query)] for query in some]], right, k, False)
+
+    def search(some: list[str], k: int, hear: Progress) -> Neighbours:
+        return neighbours(left[[rows[identity(query)] for query in some]], right, k, False, progress=hear)
+
+    return search
 
 
 def _lists(queries: list[str], passages: list[str]) -> tuple[Dataset, dict[str, int]]:

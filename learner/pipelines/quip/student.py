@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 
-from db.domain import Progress
+from db.domain import Progress, part_of
 from learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
 from learner.backbones.span_biencoder import load_biencoder
 from learner.backbones.span_reader import Example, load_reader, train_reader
 from learner.catalog.quip import QuipConfig
-from learner.pipelines.pipeline import Run, finish, part_of
+from learner.pipelines.pipeline import Run, finish
 from learner.pipelines.quip.inputs import Texts
 from learner.pipelines.quip.questions import Question, questions_of, read_written, unsupervised
 from learner.pipelines.quip.shards import read_shard, read_speed, write_speed

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from db.domain import InputError, Progress
+from db.domain import InputError, Progress, part_of
 from learner.backbones.beams import beginnings, continued
 from learner.backbones.generator import load_generator
-from learner.pipelines.pipeline import Run, part_of
+from learner.pipelines.pipeline import Run
 from learner.pipelines.quip.inputs import Texts
 from learner.pipelines.quip.questions import SEPARATOR, Question, parsed, question_of
 from learner.text_metrics import token_f1

@@ -1,0 +1,258 @@
+"""One contract for every engine: the same answers from every stage, whatever dies meanwhile."""
+
+import os
+import pickle
+import signal
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from db.domain import Cancelled, InputError, Progress, no_progress
+from learner import encoder as encoder_module
+from learner import search
+from learner.backbones import generator as generator_module
+from learner.backbones import reranker as reranker_module
+from learner.backbones.generator import generate, load_generator
+from learner.backbones.reranker import Reading, Reranker, truth_logits
+from learner.bm25 import QUERIES, Bm25
+from learner.catalog.backbones import GeneratorSettings
+from learner.encoder import load_encoder
+from learner.engine.engine import ADDRESS, ENGINE, LOCAL, Engine, Work, default_engine, slices
+from learner.evaluation import evaluate_exact
+from learner.output_layer import OutputLayer
+from learner.pipelines.mining import shards
+from tests.tiny import tiny_encoder
+from tests.tiny_backbones import tiny_backbone
+
+TEXTS = [f"where are {thing} sold in town number {n}" for n in range(12) for thing in ("apples", "boats", "cats")]
+WORDS = [*TEXTS, "Query: Document: Relevant: Translate to true false nothing about here"]
+Stage = Callable[[Engine, Path], Any]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A Ray cluster of two nodes on this machine, and our engine on it."""
+    pytest.importorskip("ray", reason="Ray is not installed: pip install -r requirements-cluster.txt")
+    import ray
+    from ray.cluster_utils import Cluster
+
+    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 200 * 2**20})
+    found.add_node(num_cpus=1, object_store_memory=200 * 2**20)
+    yield found
+    ray.shutdown()
+    found.shutdown()
+
+
+@pytest.fixture
+def on_ray(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    monkeypatch.setenv(ENGINE, "ray")
+    monkeypatch.setenv(ADDRESS, cluster.address)
+    return default_engine()
+
+
+def unit(n: int, seed: int) -> np.ndarray:
+    vectors = np.random.default_rng(seed).normal(size=(n, 16)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def encode(engine: Engine, folder: Path) -> np.ndarray:
+    return load_encoder(str(tiny_encoder(folder, TEXTS))).encode(TEXTS, engine=engine)
+
+
+def nearest(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
+    vectors = unit(2_500, 1)
+    found = search.nearest(vectors, vectors, 5, True, engine=engine)
+    return found.left, found.right, found.score
+
+
+def neighbours(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
+    return tuple(search.neighbours(unit(2_500, 1), unit(900, 2), 5, False, engine=engine))
+
+
+def tiles(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
+    folder.mkdir()
+    np.save(folder / "vectors.npy", unit(900, 2))
+    on_disk = np.load(folder / "vectors.npy", mmap_mode="r")
+    return tuple(shards.neighbours(unit(400, 1), on_disk, 5, engine=engine))
+
+
+def evaluate(engine: Engine, folder: Path) -> tuple[Any, ...]:
+    vectors = unit(2_500, 3)
+    positives = np.column_stack([np.arange(0, 600, 3), np.arange(1, 601, 3)])
+    found = evaluate_exact(vectors, vectors, positives, True, layer=OutputLayer(4.0, -2.0), engine=engine)
+    assert found is not None
+    return found.estimates, found.histogram, found.curve.score, found.curve.precision
+
+
+def bm25(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
+    return tuple(Bm25(TEXTS).search([f"boats sold {n}" for n in range(2 * QUERIES + 1)], 4, engine=engine))
+
+
+def rerank(engine: Engine, folder: Path) -> np.ndarray:
+    model = Reranker(load_generator(str(tiny_backbone(folder, "t5", WORDS)), 1), Reading("rank", "", 48))
+    pairs = np.array([(row, (7 * row) % len(TEXTS)) for row in range(len(TEXTS))])
+    return truth_logits(model, TEXTS, TEXTS, pairs, engine=engine)
+
+
+def write(decoding: str) -> Stage:
+    def stage(engine: Engine, folder: Path) -> list[str]:
+        model = load_generator(str(tiny_backbone(folder, "bart", WORDS)), 1)
+        settings = GeneratorSettings(decoding=decoding, beams=2, source_length=32, target_length=6)
+        return generate(model, TEXTS, settings, seed=5, engine=engine)
+
+    return stage
+
+
+STAGES: dict[str, Stage] = {
+    "encode": encode, "nearest": nearest, "neighbours": neighbours, "tiles": tiles, "evaluate": evaluate,
+    "bm25": bm25, "rerank": rerank, "write": write("beam"), "sample": write("sample"),
+}  # fmt: skip
+ROUNDED = {"encode": 1e-6, "rerank": 1e-5}  # other parts, so other blocks: the last bits of a product may differ
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "PARTS", 1)
+    monkeypatch.setattr(shards, "QUERIES", 100)
+    monkeypatch.setattr(shards, "SHARD", 500)
+    monkeypatch.setattr(generator_module, "WRITTEN", 10)
+    for module in (encoder_module, reranker_module):
+        monkeypatch.setattr(module, "LEAST", 10)
+
+
+@pytest.mark.parametrize("name", STAGES)
+def test_every_stage_gives_the_same_on_a_cluster(name: str, small_parts: None, on_ray: Engine, tmp_path: Path) -> None:
+    here, there = (STAGES[name](engine, tmp_path / str(at)) for at, engine in enumerate((LOCAL, on_ray)))
+    if name in ROUNDED:
+        assert there == pytest.approx(here, abs=ROUNDED[name])
+    else:
+        np.testing.assert_equal(there, here)
+
+
+def test_the_environment_chooses_the_engine(on_ray: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert type(on_ray).__name__ == "OnRay"
+    monkeypatch.delenv(ENGINE)
+    assert default_engine() is LOCAL
+    monkeypatch.setenv(ENGINE, "spark")
+    with pytest.raises(InputError, match="set it to local or ray"):
+        default_engine()
+
+
+def test_slices_cover_all_rows_and_there_is_always_one() -> None:
+    assert slices(5, 2) == [slice(0, 2), slice(2, 4), slice(4, 5)]
+    assert slices(0, 2) == [slice(0, 0)]
+
+
+def test_the_local_progress_goes_through_the_parts() -> None:
+    heard: list[float] = []
+    found = list(LOCAL.map(doubling, [], [1, 2], "double", lambda _, done: heard.append(done)))
+    assert (found, heard) == ([2, 4], [0.25, 0.75])
+
+
+def doubling() -> Work[int, int]:
+    def work(part: int, progress: Progress) -> int:
+        progress("double", 0.5)
+        return 2 * part
+
+    return work
+
+
+def dying(folder: Path, deaths: int) -> Work[int, tuple[int, int]]:
+    """Work that kills its process at the third part, so many times."""
+
+    def work(part: int, progress: Progress) -> tuple[int, int]:
+        died = len(list(folder.iterdir()))
+        if part == 2 and died < deaths:
+            (folder / str(died)).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return part, part * part
+
+    return work
+
+
+def test_a_part_whose_process_is_killed_is_worked_at_again(on_ray: Engine, tmp_path: Path) -> None:
+    found = list(on_ray.map(dying, (tmp_path, 2), range(6), "square"))
+    assert found == [(part, part * part) for part in range(6)]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def slow(seconds: float) -> Work[int, int]:
+    def work(part: int, progress: Progress) -> int:
+        time.sleep(seconds)
+        return part
+
+    return work
+
+
+def test_a_node_that_goes_away_takes_no_part_with_it(cluster: Any, on_ray: Engine) -> None:
+    node = cluster.add_node(num_cpus=2, object_store_memory=100 * 2**20)
+    found = on_ray.map(slow, [0.3], range(12), "sleep")
+    first = next(found)
+    cluster.remove_node(node, allow_graceful=False)
+    assert [first, *found] == list(range(12))
+
+
+def large() -> Work[int, np.ndarray]:
+    return lambda part, progress: np.full(30 * 2**20, part, dtype=np.uint8)
+
+
+def test_what_does_not_fit_the_store_is_moved_to_disk(on_ray: Engine) -> None:
+    found = on_ray.map(large, [], range(20), "fill")  # 600 MiB where two nodes have 200 each
+    assert [int(array[0]) for array in found] == list(range(20))
+
+
+def test_no_room_at_all_is_said_with_advice(on_ray: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    import ray
+    from ray.exceptions import OutOfDiskError
+
+    def full(value: Any) -> None:
+        raise OutOfDiskError("no space left on device")
+
+    monkeypatch.setattr(ray, "put", full)
+    with pytest.raises(InputError, match="no room to double: give its nodes more memory or disk"):
+        list(on_ray.map(dying, [Path("x"), 0], [1, 2], "double"))
+
+
+def failing() -> Work[int, int]:
+    def work(part: int, progress: Progress) -> int:
+        raise InputError(f"part {part} has no texts: give it some")
+
+    return work
+
+
+def test_an_error_in_a_part_is_the_stage_s_own(on_ray: Engine) -> None:
+    with pytest.raises(InputError, match=r"^part 0 has no texts: give it some$"):
+        list(on_ray.map(failing, [], [0, 1, 2], "fail"))
+
+
+def test_a_stage_can_be_stopped(on_ray: Engine) -> None:
+    def stop(stage: str, done: float) -> None:
+        if done > 0:
+            raise Cancelled
+
+    began = time.monotonic()
+    with pytest.raises(Cancelled):
+        list(on_ray.map(slow, [0.2], range(500), "sleep", stop))
+    assert time.monotonic() - began < 20  # all parts would take 50 seconds and more
+
+
+def test_nothing_answers_at_an_address_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    import ray
+
+    from learner.engine.on_ray import OnRay
+
+    if ray.is_initialized():
+        ray.shutdown()
+    with pytest.raises(InputError, match=r"no Ray cluster answers at 127.0.0.1:1: .*check ALLPAIRS_RAY_ADDRESS"):
+        OnRay("127.0.0.1:1")
+
+
+def test_an_encoder_travels(tmp_path: Path) -> None:
+    encoder = load_encoder(str(tiny_encoder(tmp_path, TEXTS)))
+    other = pickle.loads(pickle.dumps(encoder))
+    assert other.encode_part(TEXTS, no_progress) == pytest.approx(encoder.encode_part(TEXTS, no_progress))
