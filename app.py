@@ -10,6 +10,7 @@ from starlette.routing import Route
 from annotate import downloads, takeaway
 from annotate.access import routes
 from annotate.access.gate import Gate
+from annotate.api.server import api
 from annotate.app_state import is_forced
 from annotate.serve import lifespan
 from annotate.shell.door import providers
@@ -19,6 +20,6 @@ HEALTH = Route("/healthz", lambda request: PlainTextResponse("ok"))
 app = st.App(
     SCRIPT,
     lifespan=lifespan(is_forced),
-    routes=[HEALTH, takeaway.route(), *downloads.routes(), *routes.routes(providers)],
+    routes=[HEALTH, takeaway.route(), *downloads.routes(), *routes.routes(providers), api()],
     middleware=[Middleware(Gate, is_forced=is_forced)],
 )

@@ -10,13 +10,13 @@ from sqlalchemy import Engine
 from annotate.access import cookies, logins, mode
 from annotate.access.acts import allowed
 from annotate.access.logins import Guest
+from annotate.access.mode import ANNOTATOR
 from annotate.access.roles import Right
 from db.engine import as_person, database_url, make_engine, reading
 from db.models import Project, now
 from db.projects import all_projects
 from db.upgrade import upgrade
 
-ANNOTATOR = "me"
 MAX_ANNOTATOR = 200
 KEPT = 1.0  # seconds for which it is remembered who asks
 ASKED = "who_asks"  # in the session

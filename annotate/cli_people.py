@@ -1,4 +1,4 @@
-"""The commands `people add|list|password|role|disable|enable|invite|logout`."""
+"""The commands `people add|list|password|role|disable|enable|invite|logout|token|tokens|withdraw`."""
 
 import sys
 from collections.abc import Callable
@@ -8,11 +8,13 @@ import typer
 from sqlalchemy import Engine
 
 from annotate.access import people as services
+from annotate.access import tokens
 from annotate.access.invitations import invite as make_invitation
+from annotate.access.tokens import LONGEST_LIFE
 from annotate.cli_output import Json, database, group, print_columns, print_json, remark
 from db.domain import InputError, Role
 from db.engine import reading
-from db.models import now
+from db.models import ApiToken, now
 from db.people import checked_person_name
 from db.projects import project_named
 
@@ -138,6 +140,53 @@ def invite(
         print_json({"link": link, "role": role.value, "days": days})
     else:
         print(link)
+
+
+@people.command()
+def token(
+    name: Name,
+    purpose: Annotated[str, typer.Option("--for", help="What the token is for; it is listed under this.")],
+    days: Annotated[
+        int | None,
+        typer.Option(help="For how many days it is good. [default: until it is withdrawn]", min=1, max=LONGEST_LIFE),
+    ] = None,
+) -> None:
+    """Print a new token, with which a program uses the REST API in somebody's name. It cannot be shown again.
+
+    Example: python -m annotate people token Ben --for "nightly import" --days 90
+    """
+    _for(name, lambda engine, person: print(tokens.make(engine, person, purpose, now(), days)))
+
+
+@people.command("tokens")
+def list_tokens(name: Name, as_json: Json = False) -> None:
+    """List somebody's tokens: number, purpose, when each was made, runs out and was last used.
+
+    Example: python -m annotate people tokens Ben
+    """
+    engine = database()
+    found = [_token_row(one) for one in tokens.list_tokens(engine, services.id_of(engine, name))]
+    if as_json:
+        print_json(found)
+    elif found:
+        print_columns(tuple(found[0]), [["–" if cell is None else cell for cell in row.values()] for row in found])
+    else:
+        remark(f"{name} has no token")
+
+
+@people.command()
+def withdraw(name: Name, number: Annotated[int, typer.Argument(help="The token's number; `people tokens`.")]) -> None:
+    """Withdraw a token of somebody: the program that has it gets no answer any more.
+
+    Example: python -m annotate people withdraw Ben 3
+    """
+    _for(name, lambda engine, person: tokens.withdraw(engine, person, number))
+
+
+def _token_row(row: ApiToken) -> dict[str, object]:
+    times = {"made": row.created_at, "until": row.expires_at, "used": row.used_at}
+    shown = {name: time and time.isoformat(timespec="minutes") for name, time in times.items()}
+    return {"number": row.id, "for": row.purpose, **shown}
 
 
 def _for(name: str, act: Callable[[Engine, int], None]) -> None:

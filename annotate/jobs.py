@@ -223,10 +223,17 @@ def newest_job(engine: Engine, project_id: int) -> Job | None:
         return jobs.newest_job(session, project_id)
 
 
-def list_jobs(engine: Engine, project_id: int) -> list[Job]:
-    """The project's jobs, the newest first."""
+def list_jobs(engine: Engine, project_id: int, limit: int | None = None) -> list[Job]:
+    """The project's jobs, the newest first; all of them, or so many."""
     with reading(engine) as session:
-        return jobs.list_jobs(session, project_id)
+        return jobs.list_jobs(session, project_id, limit)
+
+
+def find_job(engine: Engine, project_id: int, job_id: str) -> Job | None:
+    """The project's job of this id."""
+    with reading(engine) as session:
+        found = session.get(Job, job_id)
+    return found if found is not None and found.project_id == project_id else None
 
 
 def workers(engine: Engine) -> list[Worker]:

@@ -234,7 +234,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
             end_leases(session, annotator, [task.id for task in labelled])
     for key in valid.keys() - known:
         if valid[key].task_id not in tasks:
-            refused[key] = f"task {valid[key].task_id} is not one of this project: reload the page"
+            refused[key] = f"task {valid[key].task_id} is not one of this project: get new tasks (reload the page)"
     for key, why in refused.items():
         log.warning("answer %s of %s in project %s refused: %s", key, annotator, project_id, why)
     if labelled:

@@ -3,6 +3,7 @@
 import shutil
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
@@ -10,12 +11,13 @@ from sqlalchemy.orm import Session
 from annotate.dataset_card import CONFIGS, SPLITS, dataset_card
 from annotate.label_forms import COLUMNS, Form, Labels, table
 from annotate.tables import write_table, writer_for
-from db.audits import audit_labels, designs_of
+from db.audits import AuditLabel, audit_labels, designs_of
 from db.domain import DesignKind, InputError, Kind, Settings
 from db.engine import reading
 from db.items import first_identifiers, item_texts
-from db.labels import history_rows, label_rows
-from db.projects import project_named
+from db.labels import LabelRow, history_rows, label_rows
+from db.models import Design, Project
+from db.projects import project_named, project_of
 
 
 def export_labels(engine: Engine, project: str, path: Path, form: Form = Form.LABELS, noted: bool = False) -> int:
@@ -56,6 +58,16 @@ def export_dataset(engine: Engine, project: str, folder: Path) -> dict[str, int]
     return {split: counts[Form.LABELS, split] for split in SPLITS}
 
 
+def page_of_labels(engine: Engine, project_id: int, after: int, limit: int) -> tuple[list[dict[str, Any]], int]:
+    """The first labels after the answer `after`, each by the columns of an export, and the answer after which the next
+    ones stand: those that are given or changed later, too."""
+    with reading(engine) as session:
+        rows = label_rows(session, project_id, after, limit)
+        found = _described(session, project_of(session, project_id), rows, [], [])
+    described = [dict(zip(COLUMNS[Form.LABELS], row, strict=True)) for row in table(found, Form.LABELS)]
+    return described, rows[-1].answer_id if rows else after
+
+
 def _write_split(labels: Labels, folder: Path, form: Form, split: str) -> int:
     part, path = labels.of(SPLITS[split]), folder / form / f"{split}.parquet"
     if not any(True for _ in table(part, form)):
@@ -68,12 +80,13 @@ def _read(session: Session, project: str, form: Form, noted: bool = False) -> La
     found = project_named(session, project)
     rows = list(history_rows(session, found.id)) if form == Form.HISTORY else label_rows(session, found.id)
     rows = [row for row in rows if row.note] if noted else rows
+    audits = audit_labels(session, found.id, DesignKind.AUDIT)
+    return _described(session, found, rows, audits, designs_of(session, found.id, DesignKind.AUDIT))
+
+
+def _described(
+    session: Session, project: Project, rows: list[LabelRow], audits: list[AuditLabel], designs: list[Design]
+) -> Labels:
     items = set(chain.from_iterable((row.left_id, row.right_id) for row in rows))
-    return Labels(
-        Kind(found.kind),
-        rows,
-        audit_labels(session, found.id, DesignKind.AUDIT),
-        designs_of(session, found.id, DesignKind.AUDIT),
-        first_identifiers(session, items),
-        item_texts(session, items),
-    )
+    ids, texts = first_identifiers(session, items), item_texts(session, items)
+    return Labels(Kind(project.kind), rows, audits, designs, ids, texts)

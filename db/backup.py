@@ -19,7 +19,7 @@ from sqlalchemy.orm import Session
 from db.domain import InputError, Progress, no_progress
 from db.engine import make_engine, migrate, revision, snapshot, writing
 from db.jobs import OPEN
-from db.models import Job, Lease, Login, LoginAttempt, Worker, now
+from db.models import ApiToken, Job, Lease, Login, LoginAttempt, Worker, now
 
 REVISIONS = "alembic_version"
 CHUNK = 5_000  # rows in one statement
@@ -75,7 +75,8 @@ def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_p
             for table in reversed(tables.sorted_tables):
                 target.execute(delete(table))
             rows = _copy(source, target, progress)
-            for model in (Lease, Worker, Login, LoginAttempt):  # whoever was logged in then logs in again
+            # What was withdrawn since must not come back: people log in again, and make new tokens.
+            for model in (Lease, Worker, Login, ApiToken, LoginAttempt):
                 target.execute(delete(model))
             over = {"state": "cancelled", "cancel": True, "updated_at": now()}
             target.execute(update(Job).where(Job.state.in_(OPEN)).values(over))

@@ -42,9 +42,10 @@ def stop_jobs(session: Session, project_id: int) -> None:
     session.execute(open_jobs.values(cancel=True, state="cancelled", updated_at=now()))
 
 
-def list_jobs(session: Session, project_id: int) -> list[Job]:
-    """The project's jobs, the newest first."""
-    return list(session.scalars(select(Job).where(Job.project_id == project_id).order_by(Job.created_at.desc())))
+def list_jobs(session: Session, project_id: int, limit: int | None = None) -> list[Job]:
+    """The project's jobs, the newest first; all of them, or so many."""
+    mine = select(Job).where(Job.project_id == project_id).order_by(Job.created_at.desc())
+    return list(session.scalars(mine.limit(limit)))
 
 
 def jobs_of_kind(session: Session, kind: str) -> list[Job]:

@@ -34,12 +34,13 @@ class LabelRow:
     score: float | None
     purpose: Purpose
     counts: bool
+    answer_id: int
 
 
-def label_rows(session: Session, project_id: int) -> list[LabelRow]:
-    """The current label of each pair of the project, in the order they were given."""
-    counting = _answers(project_id, true()).where(Answer.id.in_(counting_ids(project_id)))
-    return list(_read(session, counting))
+def label_rows(session: Session, project_id: int, after: int = 0, limit: int | None = None) -> list[LabelRow]:
+    """The current label of each pair of the project, in the order they were given; `limit` of them after an answer."""
+    counting = _answers(project_id, true()).where(Answer.id.in_(counting_ids(project_id)), Answer.id > after)
+    return list(_read(session, counting.limit(limit)))
 
 
 def history_rows(session: Session, project_id: int) -> Iterator[LabelRow]:
@@ -57,7 +58,7 @@ def _answers(project_id: int, counts: ColumnElement[bool]) -> Select[*tuple[Any,
     """The columns of LabelRow in their order."""
     act = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.created_at, Answer.seconds)
     return (
-        select(*act, Answer.note, Round.number, Task.strategy, Task.score, _audited(project_id), counts)
+        select(*act, Answer.note, Round.number, Task.strategy, Task.score, _audited(project_id), counts, Answer.id)
         .outerjoin(Task, Task.id == Answer.task_id)
         .outerjoin(Round, Round.id == Task.round_id)
         .order_by(Answer.id)
@@ -66,9 +67,9 @@ def _answers(project_id: int, counts: ColumnElement[bool]) -> Select[*tuple[Any,
 
 def _read(session: Session, answers: Select[*tuple[Any, ...]]) -> Iterator[LabelRow]:
     for row in session.execute(answers.execution_options(yield_per=10_000)):
-        left, right, answer, who, time, seconds, note, number, strategy, score, audited, counts = row
+        left, right, answer, who, time, seconds, note, number, strategy, score, audited, counts, id_ = row
         asked = number, strategy, score, Purpose.AUDIT if audited else Purpose.TRAIN
-        yield LabelRow(left, right, AnswerKind(answer), who, time, seconds, note, *asked, bool(counts))
+        yield LabelRow(left, right, AnswerKind(answer), who, time, seconds, note, *asked, bool(counts), id_)
 
 
 def _audited(project_id: int) -> ColumnElement[bool]:

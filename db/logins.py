@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from db.domain import Role
-from db.models import Invitation, Login, LoginAttempt
+from db.models import ApiToken, Invitation, Login, LoginAttempt
 
 LASTS = timedelta(days=14)  # a login, however much it is used
 ROTATED = timedelta(hours=12)  # age at which a token is replaced at the next page that is opened
@@ -89,7 +89,11 @@ def end_login(session: Session, login_id: int, at: datetime) -> None:
 
 
 def end_logins(session: Session, person_id: int, at: datetime, but: int | None = None) -> int:
-    """The number of logins of this person that were ended: all of them, or all `but` one."""
+    """The number of logins of this person that were ended: all of them, or all `but` one.
+
+    The tokens of their programs are withdrawn as well: who got in by a login may have made one.
+    """
+    session.execute(delete(ApiToken).where(ApiToken.person_id == person_id))
     mine = update(Login).where(Login.person_id == person_id, _alive(at))
     if but is not None:
         mine = mine.where(Login.id != but)

@@ -358,6 +358,19 @@ class Login(Base):
     ended_at: Mapped[datetime | None]
 
 
+class ApiToken(Base):
+    """What a program shows in place of a login, on the REST API alone. Here is its SHA-256."""
+
+    __tablename__ = "api_tokens"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    person_id: Mapped[int] = mapped_column(ForeignKey("people.id", ondelete="CASCADE"), index=True)
+    token: Mapped[str] = mapped_column(String(64), unique=True)
+    purpose: Mapped[str] = mapped_column(String(80))  # what it is for, in the person's own words
+    created_at: Mapped[datetime]
+    expires_at: Mapped[datetime | None]
+    used_at: Mapped[datetime | None]
+
+
 class Invitation(Base):
     """A link that lets one person into a project, once. Here is the SHA-256 of its token."""
 

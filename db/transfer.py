@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from db.models import (
     Answer,
+    ApiToken,
     Base,
     Design,
     Evaluation,
@@ -50,7 +51,7 @@ LATER = frozenset({model.__tablename__ for model in (Study, StudyUnit, Rating)})
 # Of this installation alone (accounts among it: answers keep their annotator's name), and labels, which follow from the
 # answers.
 _LEFT: tuple[type[Base], ...] = (
-    Lease, Job, Worker, PairLabel, Person, Membership, Login, Invitation, LoginAttempt,
+    Lease, Job, Worker, PairLabel, Person, Membership, Login, ApiToken, Invitation, LoginAttempt,
 )  # fmt: skip
 LEFT_BEHIND = frozenset({model.__tablename__ for model in _LEFT})
 TABLES: dict[str, Table] = {model.__tablename__: Base.metadata.tables[model.__tablename__] for model in _MOVED}

@@ -80,9 +80,8 @@ class _Scale:
         cut = [] if layer is None else [np.float32(layer.threshold)]
         low = float(thresholds[0])
         edges = bar_edges(low, max(HIGH, float(scores[-1])))
-        return cls(
-            scores, np.sort(np.r_[thresholds, cut]).astype(np.float32), edges, float(np.min([low, *cuts(layer)])), layer
-        )
+        floor = float(np.min([low, *cuts(layer)]))
+        return cls(scores, np.sort(np.r_[thresholds, cut]).astype(np.float32), edges, floor, layer)
 
 
 @dataclass(frozen=True)
@@ -162,8 +161,8 @@ class _Negatives:
 
     def counts(self) -> _Counts:
         """What was counted."""
-        arrays = (values.cpu().numpy() for values in (self.buckets, self.bars, self.bins, self.p))
-        return _Counts(*arrays, float(self.total))
+        buckets, bars, bins, p = (values.cpu().numpy() for values in (self.buckets, self.bars, self.bins, self.p))
+        return _Counts(buckets, bars, bins, p, float(self.total))
 
 
 def _probability(scores: Tensor, layer: OutputLayer) -> Tensor:

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from annotate.__main__ import app
+from annotate.access import people, tokens
 from annotate.cli_output import run
 from db.answers import current_labels
 from db.backup import backup, restore
@@ -19,6 +20,7 @@ from db.engine import artifacts, make_engine, migrate, reading, revision, writin
 from db.models import Answer, Job, Project
 from db.upgrade import upgrade
 from tests.backups import contents, label_some
+from tests.people import START, cheap_hashes, make_person
 from tests.test_migrations import tables_of
 
 
@@ -61,6 +63,18 @@ def test_projects_are_lost_only_when_asked_for(engine: Engine, labelled: int, tm
     assert contents(engine) == before
     restore(tmp_path / "b.db", engine, replace=True)
     assert len(contents(engine)["projects"]) == 1
+
+
+def test_no_token_comes_back(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap_hashes(monkeypatch)
+    anna = make_person(engine, "Anna")
+    token = tokens.make(engine, anna, "withdrawn later", START)
+    backup(engine, tmp_path / "b.db")
+    tokens.withdraw(engine, anna, tokens.list_tokens(engine, anna)[0].id)
+    restore(tmp_path / "b.db", engine, replace=True)
+    assert people.id_of(engine, "Anna") == anna
+    with pytest.raises(InputError, match="not known"):
+        tokens.bearer_of(engine, token, "here", START)
 
 
 def test_what_is_no_backup_changes_nothing(engine: Engine, labelled: int, tmp_path: Path) -> None:

@@ -52,7 +52,19 @@ def labels_of(words: list[str]) -> Labels:
     time = datetime(2026, 1, 2, tzinfo=UTC)
     rows = [
         LabelRow(
-            0, at, (P, N, U)[(at - 1) % 3], words[at], time, 0.5, words[at], None, "random", -0.25, Purpose.TRAIN, True
+            0,
+            at,
+            (P, N, U)[(at - 1) % 3],
+            words[at],
+            time,
+            0.5,
+            words[at],
+            None,
+            "random",
+            -0.25,
+            Purpose.TRAIN,
+            True,
+            at,
         )
         for at in range(1, len(words))
     ]

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from annotate import app_state
-from annotate.access import invitations, logins, people
+from annotate.access import invitations, logins, people, tokens
 from annotate.access.acts import allowed
 from annotate.access.roles import Right
 from annotate.shell import door
@@ -163,6 +163,28 @@ def test_one_changes_ones_password_and_logs_out(enter: Callable[..., AppTest], e
     page.button(key="log_out_everywhere").click().run()
     assert "You are not logged in." in read(page)
     assert next(row.browsers for row in people.list_people(engine, now()) if row.name == "viewer") == 0
+
+
+def test_one_makes_and_withdraws_tokens_of_ones_own(enter: Callable[..., AppTest], engine: Engine) -> None:
+    page = enter(Role.VIEWER).switch_page("../pages/account.py").run()
+    page.text_input(key="token_purpose").input("nightly [import](x)")
+    press(page, "Make a token")
+    token = page.code[0].value
+    viewer = people.id_of(engine, "viewer")
+    (row,) = tokens.list_tokens(engine, viewer)
+    assert tokens.bearer_of(engine, token, "here", now()).name == "viewer" and row.expires_at is not None
+    assert "nightly" in read(page) and "never used" in read(page) and token not in read(page)
+    page.run()
+    assert not page.code and token not in str(page)  # it is shown once
+    assert "last used" in read(page)
+    page.button(key=f"withdraw_{row.id}").click().run()
+    assert not tokens.list_tokens(engine, viewer) and "nightly" not in read(page)
+    press(page, "Make a token")
+    assert "what the token is for" in read(page)
+
+
+def press(page: AppTest, label: str) -> None:
+    next(button for button in page.button if button.label == label).click().run()
 
 
 # Providers

@@ -31,6 +31,7 @@ from db.engine import as_person, make_engine, migrate, reading, writing
 from db.logins import ROTATED
 from db.models import Base, Item, Project
 from db.projects import all_projects
+from tests.api import answer, browser, member, site
 from tests.backups import contents, label_some
 from tests.factories import make_project, make_round
 from tests.people import PASSWORD, START, cheap_hashes, token_of
@@ -184,3 +185,22 @@ def test_people_log_in_see_their_projects_and_guess_slowly(
     with ThreadPoolExecutor(4) as pool:
         new = [one for one in pool.map(lambda _: logins.rotated(postgres, later, START + ROTATED), range(4)) if one]
     assert len(new) == 1 and logins.guest_of(postgres, new[0], START + ROTATED) is not None
+
+
+def test_programs_ask_it(server: str, postgres: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    cheap_hashes(monkeypatch)
+    monkeypatch.setenv("ALLPAIRS_DATABASE_URL", server)
+    project_id = make_project(postgres, ["a", "b", "c"], auto_train=False)
+    make_round(postgres, project_id, 3)
+    boss = member(postgres, project_id, Role.ADMINISTRATOR)
+    task = boss.post(f"/projects/{project_id}/tasks", json={}).json()["tasks"][0]["id"]
+    for number, status in ((task, 200), (2**31 - 1, 200), (2**31, 422)):  # the largest whole number, and one more
+        body = {"answers": [answer("a", number, note="ü")]}
+        assert boss.post(f"/projects/{project_id}/answers", json=body).status_code == status
+    for number in (2**31 - 1, 2**31):
+        assert boss.get(f"/projects/{number}").status_code == 404
+    largest = boss.get(f"/projects/{project_id}/labels", params={"cursor": 2**31 - 1})
+    assert largest.json() == {"labels": [], "cursor": 2**31 - 1, "more": False}
+    found = boss.get(f"/projects/{project_id}/labels").json()["labels"]
+    assert [(one["label"], one["note"], one["annotator"]) for one in found] == [(1, "ü", "administrator")]
+    assert browser(site(), "bad").get("/projects").status_code == 401

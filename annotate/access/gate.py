@@ -1,7 +1,8 @@
 """What every request and every message of an open page passes: who asks is settled here, before anything answers.
 
-Where everybody must log in, nothing but the log-in page, the app's empty frame and `/healthz` is answered without.
-Where somebody is alone, only their own machine is answered.
+Where everybody must log in, nothing but the log-in page, the app's empty frame, `/healthz` and the description of the
+REST API is answered without. That API takes tokens of programs and no cookie. Where somebody is alone, only their own
+machine is answered.
 """
 
 import asyncio
@@ -18,20 +19,26 @@ from starlette.requests import HTTPConnection
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from annotate.access import cookies, logins, mode
-from annotate.access.logins import Guest
+from annotate.access import cookies, logins, mode, tokens
+from annotate.access.logins import Guest, TooMany
+from annotate.api import DESCRIPTION, ROOT
+from annotate.api.problems import problem
+from db.domain import InputError
 from db.engine import as_person, database_url, make_engine
 from db.models import now
 
 LOGIN = "/login"
 # Streamlit's frame holds nothing of ours: the page in it is drawn by the script, which asks who is there.
-OPEN = frozenset({LOGIN, "/healthz", "/_stcore/health", "/_stcore/host-config", "/oauth2callback", "/favicon.png"})
+OPEN = frozenset(
+    {LOGIN, "/healthz", DESCRIPTION, "/_stcore/health", "/_stcore/host-config", "/oauth2callback", "/favicon.png"}
+)
 OPEN_BELOW = (f"{LOGIN}/", "/invitation/", "/auth/")
 FRAME = "/static/"
 LOG_IN = "log_in"  # `?log_in=NAME`: the page that sends somebody to their provider
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 LOOK_EVERY = 2.0  # seconds between two looks at whether an open page's login is still good
 NOT_LOGGED_IN = "You are not logged in: open the app and log in."
+NO_TOKEN = "show a token (Authorization: Bearer …): make one on the page Account, or ask an administrator for one"
 ALONE = (
     "This app is used without login, so it answers nobody but its own machine, at localhost. To let others in, make "
     "accounts: python -m annotate people add NAME --administrator"
@@ -49,9 +56,12 @@ class Gate:
         if scope["type"] not in ("http", "websocket") or scope["path"].startswith(FRAME):
             await self.app(scope, receive, send)
         elif await run_in_threadpool(self._login_needed):
-            await self._guarded(scope, receive, send)
+            await (self._by_token if _is_api(scope) else self._guarded)(scope, receive, send)
         elif not _is_alone(HTTPConnection(scope)):
-            await _refuse(PlainTextResponse(ALONE, status_code=403), scope, receive, send)
+            await _refuse(_not_alone(scope), scope, receive, send)
+        elif _is_api(scope):
+            scope.setdefault("state", {}).update(engine=self._engine(), annotator=mode.ANNOTATOR)
+            await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
             await self._watched(lambda: not self._login_needed(), scope, receive, send)
         else:
@@ -76,6 +86,27 @@ class Gate:
             await self.app(scope, receive, send)
         else:
             await _refuse(_to_login(asking), scope, receive, send)
+
+    async def _by_token(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets a program through that shows a good token; a cookie is no token, so no page of another site gets in."""
+        asking = HTTPConnection(scope)
+        if scope["path"] in OPEN:
+            await self.app(scope, receive, send)
+            return
+        kind, _, token = asking.headers.get("authorization", "").partition(" ")
+        try:
+            if kind.lower() != "bearer":
+                raise InputError(NO_TOKEN)
+            bearer = await run_in_threadpool(
+                tokens.bearer_of, self._engine(), token.strip(), address_of(asking), self.clock()
+            )
+        except InputError as error:
+            status = 429 if isinstance(error, TooMany) else 401
+            await _refuse(problem(status, str(error), {"WWW-Authenticate": "Bearer"}), scope, receive, send)
+            return
+        engine = as_person(self._engine(), bearer.person_id)
+        scope.setdefault("state", {}).update(engine=engine, annotator=bearer.name)
+        await self.app(scope, receive, send)
 
     async def _rotating(self, guest: Guest, asking: HTTPConnection, send: Send) -> Send:
         """A `send` that hands the browser a new token in place of the old one."""
@@ -155,6 +186,14 @@ def _is_alone(asking: HTTPConnection) -> bool:
     forwarded = any(header in asking.headers for header in FORWARDED)
     named = mode.is_loopback(mode.host_of(asking.headers.get("host", "")))
     return named and not forwarded and mode.is_loopback(address_of(asking))
+
+
+def _is_api(scope: Scope) -> bool:
+    return bool(scope["type"] == "http" and f"{scope['path']}/".startswith(f"{ROOT}/"))
+
+
+def _not_alone(scope: Scope) -> Response:
+    return problem(403, ALONE) if _is_api(scope) else PlainTextResponse(ALONE, status_code=403)
 
 
 def _is_open(asking: HTTPConnection) -> bool:

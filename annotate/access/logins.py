@@ -73,8 +73,13 @@ def _attempt(engine: Engine, name: str, address: str, at: datetime) -> int:
         if until is None:
             return attempt
         logins.forget_attempts(session, only=attempt)
-    minutes = max(1, math.ceil((until + WINDOW - at) / timedelta(minutes=1)))
-    raise TooMany(f"too many logins failed: try again in {minutes} minute{'s' if minutes > 1 else ''}")
+    raise TooMany(f"too many logins failed: try again in {minutes_until(until + WINDOW, at)}")
+
+
+def minutes_until(moment: datetime, at: datetime) -> str:
+    """How long it is until then, in whole minutes and in words."""
+    minutes = max(1, math.ceil((moment - at) / timedelta(minutes=1)))
+    return f"{minutes} minute{'s' if minutes > 1 else ''}"
 
 
 def guest_of(engine: Engine, token: str, at: datetime) -> Guest | None:

@@ -9,6 +9,7 @@ from db.engine import reading
 from db.people import anybody
 
 REQUIRED = "required"
+ANNOTATOR = "me"  # under which answers are stored where nobody logs in and no name is given
 NO_ACCOUNTS = (
     "a login is needed here, and there is no account yet: run python -m annotate people add NAME --administrator first"
 )

@@ -1,4 +1,4 @@
-"""One's own account: the password, and where one is logged in."""
+"""One's own account: the password, where one is logged in, and the tokens of one's programs."""
 
 import streamlit as st
 
@@ -7,6 +7,7 @@ from annotate.access.logins import Guest
 from annotate.access.passwords import SHORTEST
 from annotate.access.people import has_password, where_logged_in
 from annotate.app_state import forget_who_asks, system_engine, who_asks
+from annotate.components.tokens import api_tokens
 from annotate.figures import counted
 from annotate.wording import ago, literal
 from db.domain import InputError
@@ -25,6 +26,7 @@ def main() -> None:
         password(guest)
     else:
         st.caption("You have no password here: you log in with whom your organisation uses for that.")
+    api_tokens(guest)
 
 
 def browsers(guest: Guest) -> None:
@@ -40,7 +42,7 @@ def browsers(guest: Guest) -> None:
             if len(found) > 1:
                 title = f"Log out everywhere ({counted(len(found), 'browser')})"
                 st.button(title, key="log_out_everywhere", icon=":material/logout:", on_click=_log_out,
-                          args=(guest, True))  # fmt: skip
+                          args=(guest, True), help="Withdraws your tokens as well.")  # fmt: skip
 
 
 def _log_out(guest: Guest, everywhere: bool) -> None:
@@ -57,7 +59,7 @@ def password(guest: Guest) -> None:
         old = st.text_input("The password that you have", type="password", key="old_password")
         new = st.text_input("A new one", type="password", key="new_password", help=f"{SHORTEST} characters or more.")
         again = st.text_input("The new one again", type="password", key="new_password_again")
-        st.caption("Every other browser is logged out.")
+        st.caption("Every other browser is logged out, and every token below is withdrawn.")
         changed = st.form_submit_button("Change the password", icon=":material/key:", type="primary")
     if not changed:
         return

@@ -134,7 +134,7 @@ def _first(waiting: "deque[ray.ObjectRef]", stage: str, progress: Progress, done
         return found
 
 
-@ray.remote
+@ray.remote  # type: ignore[untyped-decorator]  # Ray has no types
 def _work_at(make: Callable[..., Work[Any, Any]], part: Any, *given: Any) -> Any:
     return _on_processor(make(*given)(part, no_progress))
 

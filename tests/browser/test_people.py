@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from sqlalchemy import select
 
-from annotate.access import invitations, people
+from annotate.access import invitations, people, tokens
 from db.domain import Role
 from db.engine import make_engine, migrate, reading, writing
 from db.models import Answer, Worker, now
@@ -32,6 +32,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     project_id = make_project(engine, texts, name="Team", auto_train=False)
     make_round(engine, project_id, 60)  # more than one person leases
     people.add(engine, "Root", PASSWORD, now(), administrator=True)
+    tokens.make(engine, people.id_of(engine, "Root"), "nightly import", now(), 90)
     for name, role in (("Anna", Role.ANNOTATOR), ("Vera", Role.VIEWER)):
         people.add(engine, name, PASSWORD, now())
         people.set_role_by_name(engine, name, "Team", role, now())
@@ -146,6 +147,8 @@ def test_pictures(team: App, open_context: Callable[..., BrowserContext], scheme
     log_in(page, team, "Root", "/people")
     expect(page.get_by_role("heading", name="People")).to_be_visible(timeout=30_000)
     shot(page, f"people-{size}-{scheme}")
+    page.set_viewport_size({**(page.viewport_size or DESKTOP), "height": 1_300})  # down to the tokens
     page.goto(f"{team.url}/account")
-    expect(page.get_by_role("heading", name="Account")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="Withdraw")).to_be_visible(timeout=30_000)
+    expect(page.get_by_label("What a new token is for")).to_be_visible(timeout=30_000)
     shot(page, f"account-{size}-{scheme}")

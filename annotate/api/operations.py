@@ -1,0 +1,188 @@
+"""What each address of the REST API does: it calls the service that the page calls, and puts the result into words."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from pydantic import BaseModel
+from sqlalchemy import Engine
+
+from annotate import jobs
+from annotate.access.roles import Right
+from annotate.api import models as m
+from annotate.api.problems import Wrong
+from annotate.figures import TITLES, estimate
+from annotate.labelling import record, serve
+from annotate.labels import page_of_labels
+from annotate.monitoring import read_report
+from annotate.projects import ProjectRow, list_projects, project_by_name
+from db.domain import InputError
+from db.models import Evaluation, Job, Matcher, Project
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that has been checked: who asks for what."""
+
+    engine: Engine  # for whoever asks
+    annotator: str
+    project: Project | None
+    job_id: str = ""
+    given: Any = None  # the body, or the query
+
+    @property
+    def here(self) -> Project:
+        """The project that the address names."""
+        assert self.project is not None
+        return self.project
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An address with its method, and all that its description says."""
+
+    method: str
+    path: str
+    answer: Callable[[Call], BaseModel]
+    result: type[BaseModel]
+    takes: type[BaseModel] | None = None  # the body of a POST, the query of a GET
+    right: Right | None = None  # in the project; without one: any role
+    status: int = 200
+    problems: dict[int, str] = field(default_factory=dict)  # beyond those of every address
+
+    @property
+    def name(self) -> str:
+        """Its name in the document."""
+        return self.answer.__name__
+
+
+def projects(call: Call) -> m.Projects:
+    """The projects that the token's person was let into, without archived ones."""
+    return m.Projects(projects=[_project(row) for row in list_projects(call.engine)])
+
+
+def project(call: Call) -> m.Project:
+    """One project, with what annotators are asked and told."""
+    return _project(project_by_name(call.engine, call.here.name))
+
+
+def _project(row: ProjectRow) -> m.Project:
+    return m.Project(
+        id=row.id, name=row.name, kind=row.kind, state="archived" if row.state == "archived" else "active",
+        question=row.settings.question, guidelines=row.settings.guidelines, created_at=row.created_at,
+        rounds=row.rounds, labels=sum(row.answers.values()),
+    )  # fmt: skip
+
+
+def next_tasks(call: Call) -> m.Tasks:
+    """Leases the next pairs to the token's person for ten minutes; those they hold already come first."""
+    if call.here.archived_at is not None:
+        raise InputError(f"the project {call.here.name!r} is archived: restore it on the page “Projects” first")
+    pairs, standing = serve(call.engine, call.here.id, call.annotator, call.given.n, call.given.sitting)
+    progress = standing.progress
+    return m.Tasks(
+        tasks=[m.Task(id=pair.task_id, left=pair.left, right=pair.right) for pair in pairs],
+        reason=standing.reason,
+        free_at=standing.free_at,
+        progress=m.Progress(number=progress.number, size=progress.size, answered=progress.answered),
+    )
+
+
+def answers(call: Call) -> m.Receipt:
+    """Stores acts of the token's person: answers, skips and retractions. What is stored already is not stored again.
+
+    An answer counts though its lease has run out, as in the app: no label is lost. It is the person's own, whoever
+    holds the pair. Starts the training that is due.
+    """
+    # The database knows one key once: another person's or project's must not stand in the way of this one.
+    keys = {_key(call, act.key): act.key for act in call.given.answers}
+    events = [act.model_dump() | {"key": _key(call, act.key)} for act in call.given.answers]
+    receipt = record(call.engine, call.here.id, call.annotator, events)
+    return m.Receipt(
+        stored=[keys[key] for key in receipt.stored],
+        refused=[
+            m.Refusal(key=key, reason=receipt.refused[own]) for own, key in keys.items() if own in receipt.refused
+        ],
+    )
+
+
+def _key(call: Call, key: str) -> str:
+    return f"api-{sha256(f'{call.here.id} {key} {call.annotator}'.encode()).hexdigest()}"
+
+
+def labels(call: Call) -> m.Labels:
+    """Labels as they count now, each pair's last one, in the order in which they were given."""
+    rows, cursor = page_of_labels(call.engine, call.here.id, call.given.cursor, call.given.limit)
+    return m.Labels(labels=[m.Label(**row) for row in rows], cursor=cursor, more=len(rows) == call.given.limit)
+
+
+def metrics(call: Call) -> m.Metrics:
+    """The figures over all pairs, round by round, with their intervals."""
+    report = read_report(call.engine, call.here.id, tally=())
+    return m.Metrics(evaluations=[_evaluation(*each) for each in report.measured])
+
+
+def _evaluation(matcher: Matcher, evaluation: Evaluation) -> m.Evaluation:
+    found = {measure: estimate(evaluation, measure) for measure in TITLES}
+    return m.Evaluation(
+        round=matcher.number, labels=matcher.labels, positives=matcher.positives, pairs=evaluation.pairs,
+        figures={measure: m.Figure(**one.as_dict()) for measure, one in found.items() if one is not None},
+    )  # fmt: skip
+
+
+def list_jobs(call: Call) -> m.Jobs:
+    """The newest jobs of the project."""
+    found = jobs.list_jobs(call.engine, call.here.id, call.given.limit)
+    return m.Jobs(jobs=[_job(one) for one in found])
+
+
+def job(call: Call) -> m.Job:
+    """One job of the project."""
+    return _job(_found_job(call))
+
+
+def start_job(call: Call) -> m.Job:
+    """Starts what trains and makes the next batch; where that is at work already, gives that job."""
+    return _job_of(call, jobs.request_round(call.engine, call.here.id))
+
+
+def cancel_job(call: Call) -> m.Job:
+    """Cancels a job: at once where it waits, within seconds where it runs; one that has ended stays as it is."""
+    found = _found_job(call)
+    jobs.cancel(call.engine, found.id)
+    return _job_of(call, found.id)
+
+
+def _found_job(call: Call) -> Job:
+    """The job that the address names. Raises Wrong where the project has none of this id."""
+    found = jobs.find_job(call.engine, call.here.id, call.job_id)
+    if found is None:
+        raise Wrong(404, f"project {call.here.id} has no job {call.job_id!r}")
+    return found
+
+
+def _job_of(call: Call, job_id: str) -> m.Job:
+    found = jobs.find_job(call.engine, call.here.id, job_id)
+    assert found is not None
+    return _job(found)
+
+
+def _job(row: Job) -> m.Job:
+    return m.Job.model_validate(row, from_attributes=True)
+
+
+ONE = "/projects/{project_id}"
+BUSY = {409: "The project is not in a state for it: what is in the way, and what to do."}
+OPERATIONS = (
+    Operation("GET", "/projects", projects, m.Projects),
+    Operation("GET", ONE, project, m.Project),
+    Operation("POST", f"{ONE}/tasks", next_tasks, m.Tasks, m.Lease, Right.LABEL, problems=BUSY),
+    Operation("POST", f"{ONE}/answers", answers, m.Receipt, m.Answers, Right.LABEL),
+    Operation("GET", f"{ONE}/labels", labels, m.Labels, m.LabelsAfter, Right.CHANGE),
+    Operation("GET", f"{ONE}/metrics", metrics, m.Metrics, None, Right.SEE),
+    Operation("GET", f"{ONE}/jobs", list_jobs, m.Jobs, m.JobsAsked, Right.SEE),
+    Operation("POST", f"{ONE}/jobs", start_job, m.Job, m.JobStart, Right.CHANGE, 202, BUSY),
+    Operation("GET", f"{ONE}/jobs/{{job_id}}", job, m.Job, None, Right.SEE),
+    Operation("DELETE", f"{ONE}/jobs/{{job_id}}", cancel_job, m.Job, None, Right.CHANGE),
+)
