@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import annotate.cli_lifecycle  # noqa: F401  (adds its commands to `project`)
-from annotate import cli_archive
+from annotate import cli_archive, cli_events
 from annotate.cli_db import db
 from annotate.cli_labels import labels
 from annotate.cli_output import group, run
@@ -16,6 +16,7 @@ from annotate.cli_projects import project
 app = group("Projects, labels and people, and the app in the browser.")
 project.command("export")(cli_archive.export_to)
 project.command("import")(cli_archive.import_from)
+project.command("history")(cli_events.history)
 app.add_typer(project, name="project")
 app.add_typer(labels, name="labels")
 app.add_typer(db, name="db")

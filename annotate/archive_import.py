@@ -21,8 +21,9 @@ from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.archive import COPIED, DESIGNS, FORMAT, MANIFEST, MODELS, OLD_SCORES, VECTORS, VERSION, table_file
 from db.answers import known_keys
-from db.domain import InputError, Settings
-from db.engine import artifacts
+from db.domain import EventKind, InputError, Settings
+from db.engine import artifacts, person_of
+from db.events import add_event
 from db.matchers import SCORES, matchers_of
 from db.models import Answer, Design, Item, Matcher, Project, Task
 from db.pipelines import require_reranker
@@ -98,6 +99,8 @@ class _Import:
                 }
                 arrival.set_cutoffs()
                 self._settle(session, arrival, place)
+                new = {"archive": self.path.name}
+                add_event(session, person_of(engine), EventKind.MADE, arrival.project_id, project, new=new)
                 home = artifacts() / f"project-{arrival.project_id}"
                 shutil.rmtree(home, ignore_errors=True)  # of an import that was killed before it was stored
                 place = place.replace(home)

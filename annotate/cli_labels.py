@@ -1,10 +1,11 @@
-"""The commands `labels export|import`."""
+"""The commands `labels export|import|verify`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from annotate import chain
 from annotate.cli_output import Json, database, group, print_json
 from annotate.label_forms import Form
 from annotate.label_import import Choices, import_labels
@@ -24,7 +25,8 @@ def export_to(
         typer.Option(
             "--format",
             help="The labels that count; every answer ever given (history); sentence-transformers pairs with 1 or 0, "
-            "positives or triplets of those that train; or those that measure (audit), for learner evaluate --audit.",
+            "positives or triplets of those that train; those that measure (audit), for learner evaluate --audit; or "
+            "pairs that nobody labelled and that follow from labels of one list (implied).",
         ),
     ] = Form.LABELS,
     dataset: Annotated[
@@ -73,3 +75,18 @@ def import_from(
         print(f"{count:,} rows not stored: {trouble}")
         for problem in report.first[trouble]:
             print(f"  row {problem.row}: {problem.what}")
+
+
+@labels.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="What labels export wrote with --format history.")], as_json: Json = False
+) -> None:
+    """Check the checksums of an exported history, and name the first row that was changed, removed, added or moved.
+
+    Example: python -m annotate labels verify history.csv
+    """
+    found = chain.verify(file)
+    if as_json:
+        print_json({"rows": found.rows, "checksum": found.checksum})
+    else:
+        print(f"{found.rows:,} rows, none changed; last checksum {found.checksum}")

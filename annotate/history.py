@@ -1,4 +1,4 @@
-"""What one annotator has answered: to be looked through and corrected."""
+"""What annotators have answered: one's own to be looked through and corrected, and all that was said of a pair."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from annotate.labelling import ask_if_due
 from db.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
 from db.domain import LONGEST_NOTE, AnswerKind, InputError
 from db.engine import reading
+from db.labels import LabelRow, pair_rows
 from db.models import now
 from db.tasks import texts_of
 
@@ -43,6 +44,14 @@ def history(
         total = count_own_answers(session, project_id, annotator, answer, words)
         texts = texts_of(session, [item for row in rows for item in (row.left_id, row.right_id)])
     return History([Past(row, texts[row.left_id], texts[row.right_id]) for row in rows], total)
+
+
+def pair_history(
+    engine: Engine, project_id: int, left_id: int, right_id: int, annotator: str | None = None
+) -> list[LabelRow]:
+    """Every answer on the pair, or only this annotator's, the oldest first: corrections, skips and undone ones too."""
+    with reading(engine) as session:
+        return pair_rows(session, project_id, left_id, right_id, annotator)
 
 
 def correct(

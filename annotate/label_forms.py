@@ -1,11 +1,12 @@
 """The forms in which labels leave a project: what each is for, its columns, and its rows."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import cycle, islice
 from typing import Any
 
+from annotate.chain import CHAIN, chained
 from db.audits import AuditLabel
 from db.domain import AnswerKind, Kind, Purpose
 from db.labels import LabelRow
@@ -23,16 +24,20 @@ class Form(StrEnum):
     POSITIVES = "positives"
     TRIPLETS = "triplets"
     AUDIT = "audit"
+    IMPLIED = "implied"
 
 
 ABOUT = {
     Form.LABELS: "Everything about the label that counts of each pair: ids, texts, label, who, when, why it was asked.",
-    Form.HISTORY: "Every answer ever given, corrections, skips and undone ones too; `counts` is 1 where it is a label.",
+    Form.HISTORY: "Every answer ever given, corrections, skips and undone ones too; `counts` is 1 where it is a label. "
+    "Each row has a checksum over itself and the rows before it: `labels verify` tells whether any was changed.",
     Form.PAIRS: "Training data for sentence-transformers: two texts and 1 or 0 (ContrastiveLoss, CoSENTLoss).",
     Form.POSITIVES: "Training data for sentence-transformers: anchor and positive (MultipleNegativesRankingLoss).",
     Form.TRIPLETS: "Training data for sentence-transformers: anchor, positive and negative, where labels share a text "
     "(TripletLoss, MultipleNegativesRankingLoss).",
     Form.AUDIT: "The labels that measure, with how each pair was drawn: what `learner evaluate --audit` reads.",
+    Form.IMPLIED: "Pairs that nobody labelled and that follow from labels by transitivity, as training draws them; "
+    "`implied` is 1 for a match. They are no labels of people, so no import takes them.",
 }
 _PROVENANCE = {
     "annotator": str,
@@ -42,15 +47,19 @@ _PROVENANCE = {
     "created_at": str,
     "purpose": str,
     "note": str,
+    "model": int,
+    "guidelines": str,
 }
-_PAIR = {"id1": str, "id2": str, "text1": str, "text2": str, "label": int, "answer": str}
+_TEXTS = {"id1": str, "id2": str, "text1": str, "text2": str}
+_PAIR = _TEXTS | {"label": int, "answer": str}
 COLUMNS: dict[Form, dict[str, type]] = {
     Form.LABELS: _PAIR | _PROVENANCE,
-    Form.HISTORY: _PAIR | _PROVENANCE | {"seconds": float, "counts": int},
+    Form.HISTORY: _PAIR | _PROVENANCE | {"seconds": float, "counts": int} | CHAIN,
     Form.PAIRS: {"sentence1": str, "sentence2": str, "label": int},
     Form.POSITIVES: {"anchor": str, "positive": str},
     Form.TRIPLETS: {"anchor": str, "positive": str, "negative": str},
     Form.AUDIT: {"id1": str, "id2": str, "label": int, "inclusion": float, "stratum": int, "size": int},
+    Form.IMPLIED: _TEXTS | {"implied": int},
 }
 
 
@@ -64,6 +73,7 @@ class Labels:
     designs: list[Design]
     ids: dict[int, str]
     texts: dict[int, str]
+    implied: Sequence[tuple[int, int, bool]] = ()  # where they are asked for: pairs that follow, and whether they match
 
     def of(self, purpose: Purpose) -> "Labels":
         """The labels of this purpose alone."""
@@ -82,15 +92,18 @@ def _labels(labels: Labels) -> Iterator[tuple[Any, ...]]:
 
 
 def _history(labels: Labels) -> Iterator[tuple[Any, ...]]:
-    for row in labels.rows:
-        yield *_described(labels, row), row.seconds, int(row.counts)
+    rows = [(*_described(labels, row), row.seconds, int(row.counts)) for row in labels.rows]
+    return chained(list(COLUMNS[Form.HISTORY]), rows)
 
 
 def _described(labels: Labels, row: LabelRow) -> tuple[Any, ...]:
-    ids = labels.ids[row.left_id], labels.ids[row.right_id]
-    texts = labels.texts[row.left_id], labels.texts[row.right_id]
-    why = row.annotator, row.round, row.strategy, row.score, row.created_at.isoformat(), row.purpose.value, row.note
-    return *ids, *texts, NUMBERS.get(row.answer), row.answer.value, *why
+    who = row.annotator, row.round, row.strategy, row.score, row.created_at.isoformat(), row.purpose.value, row.note
+    answer = NUMBERS.get(row.answer), row.answer.value
+    return *_texts(labels, row.left_id, row.right_id), *answer, *who, row.model, row.guidelines
+
+
+def _texts(labels: Labels, left: int, right: int) -> tuple[str, str, str, str]:
+    return labels.ids[left], labels.ids[right], labels.texts[left], labels.texts[right]
 
 
 def _pairs(labels: Labels) -> Iterator[tuple[Any, ...]]:
@@ -137,6 +150,11 @@ def _audit(labels: Labels) -> Iterator[tuple[Any, ...]]:
             yield labels.ids[left], labels.ids[right], label, inclusion, stratum, size
 
 
+def _implied(labels: Labels) -> Iterator[tuple[Any, ...]]:
+    for left, right, match in labels.implied:
+        yield *_texts(labels, left, right), int(match)
+
+
 _TABLES: dict[Form, Callable[[Labels], Iterator[tuple[Any, ...]]]] = {
     Form.LABELS: _labels,
     Form.HISTORY: _history,
@@ -144,4 +162,5 @@ _TABLES: dict[Form, Callable[[Labels], Iterator[tuple[Any, ...]]]] = {
     Form.POSITIVES: _positives,
     Form.TRIPLETS: _triplets,
     Form.AUDIT: _audit,
+    Form.IMPLIED: _implied,
 }

@@ -15,8 +15,9 @@ from annotate.label_problems import HARMLESS, Problem, Recorder, Report, Trouble
 from db.answers import current_labels, keys_like, store_answers
 from db.corpus.cells import bad, shown
 from db.corpus.files import Row, column_names, read_rows
-from db.domain import LONGEST_NOTE, AnswerKind, Kind, Side
-from db.engine import reading
+from db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
+from db.engine import person_of, reading
+from db.events import add_event
 from db.items import CHUNK, items_by_identifier
 from db.models import now as present
 from db.projects import project_named
@@ -71,6 +72,8 @@ def import_labels(
         with acting(engine, Right.CHANGE, found.id) as session:
             for start in range(0, len(new), CHUNK):
                 store_answers(session, new[start : start + CHUNK])
+            new_labels = {"labels": report.stored}
+            add_event(session, person_of(engine), EventKind.IMPORTED, found.id, path.name, new=new_labels)
     return report
 
 
@@ -216,5 +219,6 @@ def _row(project_id: int, act: Act, answer: AnswerKind, note: str, time: Any) ->
         "answer": answer,
         "key": _key(project_id, act, answer),
         "note": note or None,
+        "guidelines": None,  # the file does not say what its annotators were told
         "created_at": time,
     }

@@ -1,22 +1,26 @@
 """Labels out of a project: as one table, or as a folder that Hugging Face's `datasets` loads."""
 
 import shutil
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate.dataset_card import CONFIGS, SPLITS, dataset_card
-from annotate.label_forms import COLUMNS, Form, Labels, table
+from annotate.label_forms import COLUMNS, NUMBERS, Form, Labels, table
 from annotate.tables import write_table, writer_for
 from db.audits import AuditLabel, audit_labels, designs_of
-from db.domain import DesignKind, InputError, Kind, Settings
+from db.corpus.implied import implied
+from db.domain import AnswerKind, DesignKind, InputError, Kind, Purpose, Settings, Split
 from db.engine import reading
 from db.items import first_identifiers, item_texts
 from db.labels import LabelRow, history_rows, label_rows
 from db.models import Design, Project
+from db.pairs import splits_of
 from db.projects import project_named, project_of
 
 
@@ -81,7 +85,8 @@ def _read(session: Session, project: str, form: Form, noted: bool = False) -> La
     rows = list(history_rows(session, found.id)) if form == Form.HISTORY else label_rows(session, found.id)
     rows = [row for row in rows if row.note] if noted else rows
     audits = audit_labels(session, found.id, DesignKind.AUDIT)
-    return _described(session, found, rows, audits, designs_of(session, found.id, DesignKind.AUDIT))
+    labels = _described(session, found, rows, audits, designs_of(session, found.id, DesignKind.AUDIT))
+    return replace(labels, implied=_implied(session, found, rows)) if form == Form.IMPLIED else labels
 
 
 def _described(
@@ -90,3 +95,19 @@ def _described(
     items = set(chain.from_iterable((row.left_id, row.right_id) for row in rows))
     ids, texts = first_identifiers(session, items), item_texts(session, items)
     return Labels(Kind(project.kind), rows, audits, designs, ids, texts)
+
+
+def _implied(session: Session, project: Project, rows: list[LabelRow]) -> list[tuple[int, int, bool]]:
+    """The pairs that follow from the labels that train, and whether they match. Raises InputError for two lists."""
+    if project.kind != Kind.SYMMETRIC:
+        raise InputError(f"{project.name!r} compares two lists, and only labels of one list imply others")
+    splits = splits_of(session, project.id, {item for row in rows for item in (row.left_id, row.right_id)})
+    labels = [
+        (row.left_id, row.right_id, row.answer == AnswerKind.POSITIVE)
+        for row in rows
+        if row.answer in NUMBERS and row.purpose == Purpose.TRAIN
+        and splits[row.left_id] == splits[row.right_id] == Split.TRAIN
+    ]  # fmt: skip
+    left, right, positive = np.array(labels, dtype=np.int64).reshape(-1, 3).T
+    follows = implied(np.column_stack([left, right]), positive == 1)
+    return [(*pair, match) for pair, match in zip(follows.pairs.tolist(), follows.positive.tolist(), strict=True)]

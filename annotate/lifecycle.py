@@ -12,8 +12,9 @@ from annotate.access.roles import Right
 from annotate.projects import delete_project
 from db.answers import label_counts
 from db.copies import copy_items, copy_labels
-from db.domain import InputError
-from db.engine import artifacts, reading
+from db.domain import EventKind, InputError
+from db.engine import artifacts, person_of, reading
+from db.events import add_event
 from db.jobs import stop_jobs
 from db.models import Item, Matcher, Project, now
 from db.projects import (
@@ -72,8 +73,10 @@ def archive_project(engine: Engine, project_id: int) -> None:
     Raises InputError for a project that is archived or in the bin.
     """
     with acting(engine, Right.CHANGE, project_id) as session:
-        live_project(session, project_id).archived_at = now()
+        project = live_project(session, project_id)
+        project.archived_at = now()
         stop_jobs(session, project_id)
+        add_event(session, person_of(engine), EventKind.ARCHIVED, project_id, project.name)
 
 
 def bin_project(engine: Engine, project_id: int) -> None:
@@ -87,6 +90,7 @@ def bin_project(engine: Engine, project_id: int) -> None:
             raise InputError(f"the project {project.name!r} is in the bin already")
         project.deleted_at = now()
         stop_jobs(session, project_id)
+        add_event(session, person_of(engine), EventKind.BINNED, project_id, project.name)
 
 
 def restore_project(engine: Engine, project_id: int) -> None:
@@ -102,6 +106,7 @@ def restore_project(engine: Engine, project_id: int) -> None:
             project.archived_at = None
         else:
             raise InputError(f"the project {project.name!r} is neither archived nor in the bin")
+        add_event(session, person_of(engine), EventKind.RESTORED, project_id, project.name)
 
 
 def list_archive(engine: Engine) -> list[str]:
@@ -155,6 +160,8 @@ def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str =
         copy_items(session, project_id, copy.id)
         if labels:
             copy_labels(session, project_id, copy.id)
+        new = {"copy of": project.name, "labels": labels}
+        add_event(session, person_of(engine), EventKind.MADE, copy.id, copy.name, new=new)
         return copy.id, copy.name
 
 

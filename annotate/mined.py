@@ -16,8 +16,9 @@ from annotate.labelling import ask_if_due
 from annotate.picking import why_not
 from annotate.pipelines import made
 from db.answers import answer_at_once, answered_at_once
-from db.domain import AnswerKind, InputError, Kind
-from db.engine import reading
+from db.domain import AnswerKind, EventKind, InputError, Kind
+from db.engine import person_of, reading
+from db.events import add_event
 from db.mined import BEGINNING, UNDO, sampled
 from db.pairs import Pair, labels_of, splits_of
 from db.pipelines import read_began
@@ -130,6 +131,8 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
         answer_at_once(
             session, project_id, annotator, use.new, AnswerKind.POSITIVE, f"{BEGINNING}{run_id}-{uuid4().hex[:8]}"
         )
+        new = {"labels": len(use.new), "run": run_id}
+        add_event(session, person_of(engine), EventKind.MINED_USED, project_id, annotator, new=new)
     ask_if_due(engine, project_id, news=True)
     return len(use.new)
 
@@ -146,4 +149,6 @@ def take_back(engine: Engine, project_id: int, run_id: str) -> int:
     with acting(engine, Right.CHANGE, project_id) as session:
         pairs = answered_at_once(session, project_id, annotator, f"{BEGINNING}{run_id}-")
         answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, f"{UNDO}{run_id}-{uuid4().hex[:8]}")
+        old = {"labels": len(pairs), "run": run_id}
+        add_event(session, person_of(engine), EventKind.MINED_BACK, project_id, annotator, old=old)
     return len(pairs)

@@ -16,8 +16,9 @@ from annotate.access.roles import Right
 from db.answers import label_counts
 from db.corpus.corpus import Corpus
 from db.corpus.split import split_corpus
-from db.domain import SIMULATED, AnswerKind, InputError, Kind, Progress, Settings, Side, Split, no_progress
-from db.engine import artifacts, reading
+from db.domain import SIMULATED, AnswerKind, EventKind, InputError, Kind, Progress, Settings, Side, Split, no_progress
+from db.engine import artifacts, person_of, reading
+from db.events import add_event
 from db.items import add_corpus, gold_label_counts, item_counts
 from db.models import Project
 from db.pipelines import require_reranker
@@ -124,6 +125,8 @@ def create_project(
     with acting(engine, Right.INSTALL) as session:
         project = add_project(session, name, corpus.kind, settings.model_dump())
         add_corpus(session, project.id, corpus, progress)
+        new = {"items": len(corpus.items), "known pairs": len(corpus.gold)}
+        add_event(session, person_of(engine), EventKind.MADE, project.id, project.name, new=new)
         return project.id
 
 
@@ -178,13 +181,20 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
         share = project.settings["evaluation_share"]
         if settings.evaluation_share != share:
             raise InputError(f"the evaluation share stays {share}: the split is made once, with the project")
-        project.settings = settings.model_dump()
+        old, new = Settings.model_validate(project.settings).model_dump(), settings.model_dump()
+        changed = [name for name in new if new[name] != old[name]]
+        project.settings = new
+        if changed:
+            values = ({name: which[name] for name in changed} for which in (old, new))
+            add_event(session, person_of(engine), EventKind.SETTINGS, project_id, project.name, *values)
 
 
 def delete_project(engine: Engine, project_id: int) -> None:
     """Nothing; the project, its labels and its matchers are gone for good (`lifecycle.bin_project` can be undone)."""
     with acting(engine, Right.CHANGE, project_id) as session:
-        folders = remove_project(session, project_of(session, project_id))
+        project = project_of(session, project_id)
+        add_event(session, person_of(engine), EventKind.REMOVED, about=project.name)  # its own events go with it
+        folders = remove_project(session, project)
     for folder in folders:
         shutil.rmtree(artifacts() / folder, ignore_errors=True)
 

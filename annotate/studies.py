@@ -15,8 +15,9 @@ from sqlalchemy import Engine
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.pipelines import made
-from db.domain import InputError
-from db.engine import reading
+from db.domain import EventKind, InputError
+from db.engine import person_of, reading
+from db.events import add_event
 from db.models import Study, StudyUnit
 from db.projects import live_project
 from db.studies import (
@@ -191,4 +192,6 @@ def rate(engine: Engine, project_id: int, unit_id: int, rater: str, scores: Scor
 def remove(engine: Engine, project_id: int, study_id: int) -> None:
     """Nothing; the study is gone with its ratings. Raises InputError where the project has no such one."""
     with acting(engine, Right.CHANGE, project_id) as session:
-        session.delete(study_of(session, project_id, study_id))
+        study = study_of(session, project_id, study_id)
+        add_event(session, person_of(engine), EventKind.STUDY_REMOVED, project_id, old={"run": study.run_id})
+        session.delete(study)

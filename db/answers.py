@@ -9,8 +9,8 @@ from sqlalchemy import Select, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
-from db.domain import AnswerKind, Purpose
-from db.models import Answer, Item, PairLabel, Task, now
+from db.domain import AnswerKind, Purpose, Settings, version_of
+from db.models import Answer, Item, PairLabel, Project, Task, now
 
 
 @dataclass(frozen=True)
@@ -173,12 +173,18 @@ def keys_like(session: Session, project_id: int, start: str) -> set[str]:
 
 
 def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
-    """Nothing; each row is stored unless its key already is."""
+    """Nothing; each row, all of one project, is stored unless its key already is.
+
+    It is given under the project's guidelines as they are, unless it says which they were.
+    """
     if not rows:
         return
+    settings = session.scalars(select(Project.settings).where(Project.id == rows[0]["project_id"])).one()
+    given_under = {"guidelines": version_of(Settings.model_validate(settings).guidelines)}
     # Two tabs may replay the same answers at once; where the database lets both write, the second must not fail.
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-    session.execute(dialect.insert(Answer).on_conflict_do_nothing(index_elements=["key"]), rows)
+    stored = dialect.insert(Answer).on_conflict_do_nothing(index_elements=["key"])
+    session.execute(stored, [given_under | row for row in rows])
 
 
 def answer_at_once(

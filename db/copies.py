@@ -41,11 +41,11 @@ def copy_labels(session: Session, source: int, target: int) -> None:
     last = select(func.max(Answer.id)).where(Answer.project_id == source, Answer.answer != AnswerKind.SKIP)
     own = last.group_by(Answer.left_id, Answer.right_id, Answer.annotator)
     key = literal(f"copy-{target}-") + cast(Answer.id, String)
-    same = (Answer.annotator, Answer.answer, Answer.seconds, Answer.note, Answer.created_at)
+    same = (Answer.annotator, Answer.answer, Answer.seconds, Answer.note, Answer.created_at, Answer.guidelines)
     rows = select(literal(target), left.c.new, right.c.new.label("right_id"), *same, key)
     rows = rows.join(left, left.c.old == Answer.left_id).join(right, right.c.old == Answer.right_id)
     rows = rows.where(Answer.id.in_(own), Answer.answer != AnswerKind.RETRACT).order_by(Answer.id)
-    columns = ["project_id", "left_id", "right_id", "annotator", "answer", "seconds", "note", "created_at", "key"]
+    columns = ["project_id", "left_id", "right_id", *(column.key for column in same), "key"]
     session.execute(insert(Answer).from_select(columns, rows))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from hashlib import sha256
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -86,6 +87,38 @@ class Role(StrEnum):
     ADJUDICATOR = "adjudicator"
     ANNOTATOR = "annotator"
     VIEWER = "viewer"
+
+
+class EventKind(StrEnum):
+    """What people do to projects, and to the installation, beside answering; the value reads as it is shown."""
+
+    MADE = "project made"
+    SETTINGS = "settings changed"
+    ROLE = "role changed"
+    INVITED = "invitation made"
+    INVITATION_USED = "invitation used"
+    WITHDRAWN = "invitation withdrawn"
+    IMPORTED = "labels imported"
+    MINED_USED = "mined pairs made labels"
+    MINED_BACK = "mined pairs taken back"
+    STUDY_REMOVED = "study removed"
+    ARCHIVED = "project archived"
+    BINNED = "project put into the bin"
+    RESTORED = "project restored"
+    REMOVED = "project removed for good"
+    ACCOUNT = "account made"
+    ADMINISTRATOR = "administrator changed"
+    DISABLED = "account disabled"
+    ENABLED = "account enabled"
+    PASSWORD = "password changed"
+    LOGGED_OUT = "logins ended"
+    TOKEN = "token made"
+    TOKEN_WITHDRAWN = "token withdrawn"
+
+
+def version_of(guidelines: str) -> str:
+    """The version of guidelines: eight digits of their SHA-256. The same text is the same version in every project."""
+    return sha256(guidelines.encode()).hexdigest()[:8]
 
 
 class Settings(BaseModel):

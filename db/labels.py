@@ -10,16 +10,17 @@ from sqlalchemy.orm import Session, aliased
 
 from db.answers import counting_ids
 from db.domain import AnswerKind, Purpose
-from db.models import Answer, Round, Task
+from db.models import Answer, Matcher, Round, Task
 
 
 @dataclass(frozen=True)
 class LabelRow:
-    """An answer and the task it answers; round, strategy and score are empty for imported labels, and round in a
-    sitting.
+    """An answer and the task it answers; round, model, strategy and score are empty for imported labels, and round in
+    a sitting.
 
     The purpose is that of the pair: where it has an audit task, its label never trains. counts: whether this answer is
-    its pair's label; seconds: how long the pair was on screen, where that is known; note: what the annotator wrote.
+    its pair's label; seconds: how long the pair was on screen, where that is known; note: what the annotator wrote;
+    guidelines: their version then; model: the round of the matcher that chose the pair, 0 for the pre-trained encoder.
     """
 
     left_id: int
@@ -29,7 +30,9 @@ class LabelRow:
     created_at: datetime
     seconds: float | None
     note: str | None
+    guidelines: str | None
     round: int | None
+    model: int | None
     strategy: str | None
     score: float | None
     purpose: Purpose
@@ -49,6 +52,16 @@ def history_rows(session: Session, project_id: int) -> Iterator[LabelRow]:
     return _read(session, _answers(project_id, counts).where(Answer.project_id == project_id))
 
 
+def pair_rows(
+    session: Session, project_id: int, left_id: int, right_id: int, annotator: str | None = None
+) -> list[LabelRow]:
+    """Every answer on the pair, or this annotator's, in the order they were given."""
+    counts = Answer.id.in_(counting_ids(project_id))
+    mine = (Answer.project_id == project_id, Answer.left_id == left_id, Answer.right_id == right_id)
+    wanted = _answers(project_id, counts).where(*mine)
+    return list(_read(session, wanted if annotator is None else wanted.where(Answer.annotator == annotator)))
+
+
 def noted(session: Session, project_id: int) -> int:
     """How many answers of the project have a note."""
     return session.scalar(select(func.count(Answer.id)).where(Answer.project_id == project_id, Answer.note != "")) or 0
@@ -57,19 +70,23 @@ def noted(session: Session, project_id: int) -> int:
 def _answers(project_id: int, counts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
     """The columns of LabelRow in their order."""
     act = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.created_at, Answer.seconds)
+    asked = (Round.number, Matcher.number, Task.strategy, Task.score)
     return (
-        select(*act, Answer.note, Round.number, Task.strategy, Task.score, _audited(project_id), counts, Answer.id)
+        select(*act, Answer.note, Answer.guidelines, *asked, _audited(project_id), counts, Answer.id)
         .outerjoin(Task, Task.id == Answer.task_id)
         .outerjoin(Round, Round.id == Task.round_id)
+        .outerjoin(Matcher, Matcher.id == Round.matcher_id)
         .order_by(Answer.id)
     )
 
 
 def _read(session: Session, answers: Select[*tuple[Any, ...]]) -> Iterator[LabelRow]:
     for row in session.execute(answers.execution_options(yield_per=10_000)):
-        left, right, answer, who, time, seconds, note, number, strategy, score, audited, counts, id_ = row
-        asked = number, strategy, score, Purpose.AUDIT if audited else Purpose.TRAIN
-        yield LabelRow(left, right, AnswerKind(answer), who, time, seconds, note, *asked, bool(counts), id_)
+        left, right, answer, who, time, seconds, note, version, number, model, strategy, score, audited, *of = row
+        said = AnswerKind(answer), who, time, seconds, note, version
+        asked = number, model, strategy, score, Purpose.AUDIT if audited else Purpose.TRAIN
+        counts, id_ = of
+        yield LabelRow(left, right, *said, *asked, bool(counts), id_)
 
 
 def _audited(project_id: int) -> ColumnElement[bool]:

@@ -8,7 +8,7 @@ from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from db.domain import AnswerKind, DesignKind, Kind, Purpose, Role, Side, Split
+from db.domain import AnswerKind, DesignKind, EventKind, Kind, Purpose, Role, Side, Split
 
 
 def now() -> datetime:
@@ -38,6 +38,7 @@ class Base(DeclarativeBase):
         Purpose: String(8),
         DesignKind: String(16),
         Role: String(16),
+        EventKind: String(32),
     }
 
 
@@ -228,6 +229,7 @@ class Answer(Base):
     seconds: Mapped[float | None]  # time the pair was on screen
     note: Mapped[str | None] = mapped_column(Text)  # what the annotator remarked on the pair
     settles: Mapped[bool] = mapped_column(default=False, server_default=false())  # given in the review of a pair
+    guidelines: Mapped[str | None] = mapped_column(String(8))  # their version then; empty: made elsewhere, or not known
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
@@ -398,3 +400,17 @@ class LoginAttempt(Base):
     name: Mapped[str] = mapped_column(String(400))
     address: Mapped[str] = mapped_column(String(100))
     at: Mapped[datetime]
+
+
+class Event(Base):
+    """An act that changed a project, or without one the installation. Append-only; answers are their own history."""
+
+    __tablename__ = "events"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
+    who: Mapped[str] = mapped_column(String(80))  # empty: nobody was logged in (the command line, or the app alone)
+    kind: Mapped[EventKind]
+    about: Mapped[str] = mapped_column(Text)  # whom or what: a person's name, a file's, a project's
+    old: Mapped[Any | None] = mapped_column(JSON(none_as_null=True))
+    new: Mapped[Any | None] = mapped_column(JSON(none_as_null=True))
+    at: Mapped[datetime] = mapped_column(default=now)

@@ -19,6 +19,7 @@ from db.models import (
     Base,
     Design,
     Evaluation,
+    Event,
     Gold,
     Identifier,
     Instant,
@@ -44,10 +45,10 @@ from db.models import (
 # Parents first.
 _MOVED: tuple[type[Base], ...] = (
     Project, Item, Identifier, Gold, Matcher, Evaluation, Design, Round, Task, Answer,
-    Study, StudyUnit, Rating,
+    Study, StudyUnit, Rating, Event,
 )  # fmt: skip
 # What archives of earlier versions of Allpairs do not have.
-LATER = frozenset({model.__tablename__ for model in (Study, StudyUnit, Rating)})
+LATER = frozenset({model.__tablename__ for model in (Study, StudyUnit, Rating, Event)})
 # Of this installation alone (accounts among it: answers keep their annotator's name), and labels, which follow from the
 # answers.
 _LEFT: tuple[type[Base], ...] = (

@@ -217,3 +217,35 @@ def test_the_command_line_needs_neither_pandas_nor_streamlit(home: Path) -> None
 def test_wrong_usage_ends_with_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert annotate("project", "create") == 2
     assert annotate("nothing") == 2
+
+
+def test_what_was_changed_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate("project", "create", "Q", "--left", "q.csv") == 0
+    assert annotate("project", "archive", "Q") == 0
+    capsys.readouterr()
+    assert annotate("project", "history", "Q", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(one["who"], one["what"], one["of"], one["new"]) for one in told] == [
+        (None, "project archived", "Q", None),
+        (None, "project made", "Q", {"items": 10, "known pairs": 0}),
+    ]
+    assert annotate("project", "history", "Q", "--limit", "1") == 0
+    out, error = capsys.readouterr()
+    assert out.splitlines()[1].split("  ")[1:4] == ["without login", "project archived", "Q"]
+    assert error == "note: 1 earlier ones are not shown; --limit says how many\n"
+    assert annotate("project", "delete", "Q", "--now", "--yes") == 0
+    assert annotate("project", "history") == 0
+    assert "project removed for good" in capsys.readouterr().out
+
+
+def test_an_exported_history_is_verified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert annotate("project", "create", "Q", "--left", "q.csv") == 0
+    (folder / "labels.csv").write_text("id1,id2,label\n0,1,1\n0,2,0\n")
+    assert annotate("labels", "import", "Q", "labels.csv") == 0
+    assert annotate("labels", "export", "Q", "--format", "history", "--out", "history.csv") == 0
+    capsys.readouterr()
+    assert annotate("labels", "verify", "history.csv") == 0
+    last = (folder / "history.csv").read_text().splitlines()[-1].rpartition(",")[2]
+    assert capsys.readouterr().out == f"2 rows, none changed; last checksum {last}\n"
+    (folder / "history.csv").write_text((folder / "history.csv").read_text().replace("negative", "positive"))
+    assert failure(capsys, "labels", "verify", "history.csv").startswith("error: history.csv, row 3: the chain breaks")

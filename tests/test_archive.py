@@ -14,9 +14,9 @@ from sqlalchemy import Engine, func, select
 
 from annotate.archive import export_project
 from annotate.archive_import import import_project
-from annotate.projects import delete_project, list_projects
+from annotate.projects import delete_project, list_projects, update_settings
 from annotate.why import read_score
-from db.domain import InputError
+from db.domain import InputError, Settings, version_of
 from db.engine import artifacts, make_engine, migrate, reading, writing
 from db.matchers import SCORES, matchers_of
 from db.models import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
@@ -52,6 +52,7 @@ def fill(engine: Engine, home: Path) -> int:
         for item, text in zip(session.scalars(select(Item).where(Item.project_id == project_id)), WILD, strict=False):
             item.text = text
     make_sitting(engine, project_id, 3)
+    change_guidelines(engine, project_id, "Dates count.")
     rate_all(engine, project_id, make_study(engine, project_id), {"ann": [True, False, True], "bob": [False]})
     folder = home / "artifacts" / f"project-{project_id}"
     for number in (1, 2):
@@ -63,6 +64,16 @@ def fill(engine: Engine, home: Path) -> int:
     labelled = {"left": np.array(items[:2]), "right": np.array(items[2:4]), "score": np.array([0.75, 0.5])}
     np.savez(folder / "job-2" / SCORES, **labelled)
     return project_id
+
+
+def change_guidelines(engine: Engine, project_id: int, text: str) -> None:
+    """Nothing; the guidelines are another version, under which every third answer was given."""
+    with reading(engine) as session:
+        old = Settings.model_validate(session.get_one(Project, project_id).settings)
+    update_settings(engine, project_id, old.model_copy(update={"guidelines": text}))
+    with writing(engine) as session:
+        for answer in session.scalars(select(Answer).where(Answer.project_id == project_id, Answer.id % 3 == 0)):
+            answer.guidelines = version_of(text)
 
 
 @pytest.fixture
@@ -140,7 +151,10 @@ def test_a_project_comes_back_the_same(
     arrived = import_project(other, tmp_path / "one.zip")
     assert (arrived.name, arrived.rows, arrived.notes) == (NAME, exported.rows, [])
     export_project(other, NAME, tmp_path / "two.zip", vectors=True)
-    assert plain(tmp_path / "two.zip") == plain(tmp_path / "one.zip")
+    before, after = plain(tmp_path / "one.zip"), plain(tmp_path / "two.zip")
+    assert after["events"].pop()["new"] == {"archive": "one.zip"}  # that it came
+    assert after == before
+    assert {row["guidelines"] for row in before["answers"]} == {None, version_of("Dates count.")}
     assert tables(tmp_path / "two.zip") != tables(tmp_path / "one.zip")  # the ids are others
     assert files(tmp_path / "two.zip") == files(tmp_path / "one.zip")
     assert set(files(tmp_path / "one.zip")) >= {"models/2/model.safetensors", "vectors/1/vectors.npy"}
@@ -181,6 +195,7 @@ def test_a_copy_beside_the_original_has_another_name_and_lives_on_its_own(
         rows["projects"][0].pop("name")
         for row in rows["answers"]:
             row.pop("key")  # the original has those
+    assert after["events"].pop()["new"] == {"archive": "one.zip"}
     assert after == before
     delete_project(engine, one.project_id)
     export_project(engine, NAME, tmp_path / "three.zip")

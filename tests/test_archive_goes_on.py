@@ -8,14 +8,19 @@ from sqlalchemy import Engine, select
 
 from annotate.archive import export_project
 from annotate.archive_import import import_project
-from annotate.projects import delete_project
-from db.domain import DesignKind
+from annotate.history import correct, history
+from annotate.projects import delete_project, list_projects, update_settings
+from db.domain import AnswerKind, DesignKind, Settings, version_of
 from db.engine import reading, writing
+from db.events import events_of
 from db.jobs import MATCHES, add_job
+from db.labels import history_rows
+from db.matchers import matchers_of
 from db.matches import read_matches
 from db.models import Design, Evaluation, Item, Matcher
 from learner.jobs import matches
 from learner.jobs.audit_designs import read_designs
+from learner.jobs.rows import read_labels, read_project, with_implied
 from tests.factories import make_project
 from tests.test_jobs import answer_batch, half, newest, run, texts
 from tests.tiny import tiny_encoder
@@ -87,3 +92,55 @@ def test_a_project_without_its_models_trains_again(engine: Engine, project: int,
     assert [number for number, _ in after] == [0, 1, 2]
     assert after[1] == before[1]  # the figures that came along, of a model that did not
     assert newest(engine, new)[0].number == 3
+
+
+def training_sets(engine: Engine, project_id: int) -> dict[int, list[list[int]]]:
+    """Of each round what it was trained on: rows of both texts (in the order of the items), and the label."""
+    with reading(engine) as session:
+        data = read_project(session, project_id)
+        found = {}
+        for matcher in matchers_of(session, project_id):
+            labelled = with_implied(read_labels(session, project_id, data, matcher.cutoff), data)
+            found[matcher.number] = np.column_stack([labelled.left, labelled.right, labelled.label]).tolist()
+    return found
+
+
+def figures(engine: Engine, project_id: int) -> list[tuple[object, ...]]:
+    """All that was measured of each round, and what it was trained on, in numbers."""
+    measured = (Evaluation.pairs, Evaluation.positives, Evaluation.estimates, Evaluation.curve, Evaluation.histogram)
+    columns = (Matcher.number, Matcher.w, Matcher.b, Matcher.labels, Matcher.positives, *measured, Evaluation.audit)
+    with reading(engine) as session:
+        rows = session.execute(select(*columns).join(Evaluation).where(Matcher.project_id == project_id))
+        return sorted((tuple(row) for row in rows), key=lambda row: row[0])
+
+
+def past(engine: Engine, project_id: int) -> list[tuple[object, ...]]:
+    """Every answer with all that is said of it, and every event."""
+    with reading(engine) as session:
+        rows = [
+            (row.annotator, row.answer, row.created_at, row.note, row.guidelines, row.round, row.model, row.counts)
+            for row in history_rows(session, project_id)
+        ]
+        events = [
+            (one.who, one.kind, one.about, one.old, one.new, one.at) for one in events_of(session, project_id, 99)
+        ]
+    return [*rows, *events]
+
+
+def test_a_restored_project_has_the_same_training_sets_figures_and_history(
+    engine: Engine, project: int, tmp_path: Path
+) -> None:
+    run(engine, project)
+    settings = Settings.model_validate(list_projects(engine)[0].settings.model_dump() | {"implied": True})
+    update_settings(engine, project, settings.model_copy(update={"guidelines": "Dates count."}))
+    newest_answer = history(engine, project, "ann", 1).shown[0].answer
+    correct(engine, project, "ann", newest_answer.id, AnswerKind.UNSURE, "looked at again")
+    correct(engine, project, "ann", newest_answer.id, AnswerKind.RETRACT)
+    before = training_sets(engine, project), figures(engine, project), past(engine, project)
+    assert [number for number, labels in before[0].items() if labels] == [2, 1]
+    assert len(before[0][2]) > len(before[0][1])
+    assert {row[4] for row in before[2][:-1]} >= {None, version_of("Dates count.")}
+    new = moved(engine, project, tmp_path / "one.zip")
+    arrived = past(engine, new)
+    assert arrived.pop(-2)[4] == {"archive": "one.zip"}  # the newest event: that it came
+    assert (training_sets(engine, new), figures(engine, new), arrived) == before

@@ -10,18 +10,24 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from annotate.label_forms import COLUMNS, Form, Labels, table
+from annotate.label_import import import_labels
+from annotate.labelling import record, serve
 from annotate.labels import export_dataset, export_labels
+from annotate.lifecycle import duplicate_project
+from annotate.projects import list_projects, update_settings
 from annotate.tables import write_table
 from db.audits import AuditLabel
 from db.corpus.files import read_rows
 from db.corpus.formula import guarded, unguarded
-from db.domain import InputError, Kind, Purpose
+from db.domain import InputError, Kind, Purpose, Settings, version_of
+from db.engine import writing
 from db.labels import LabelRow
-from db.models import Design
+from db.models import Design, Matcher, Round
 from tests.factories import make_design, make_project, make_round
+from tests.measured import make_measured_project
 from tests.test_labels_files import N, P, R, S, U, answer, place, read
 
 STARTS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\tx", "\rx", "'=x", "''-x", "-5", "1,5", '"', "a\nb", "🎈")
@@ -59,7 +65,9 @@ def labels_of(words: list[str]) -> Labels:
             time,
             0.5,
             words[at],
+            "e3b0c442",
             None,
+            2,
             "random",
             -0.25,
             Purpose.TRAIN,
@@ -71,7 +79,7 @@ def labels_of(words: list[str]) -> Labels:
     audits = [AuditLabel(0, at, P, 1, 0, 0.5) for at in range(1, len(words))]
     sample = [[0, at, 0, 0.5] for at in range(1, len(words))]
     design = Design(strata=[{"size": 8}], details={"sample": sample})
-    return Labels(Kind.SYMMETRIC, rows, audits, [design], items, items)
+    return Labels(Kind.SYMMETRIC, rows, audits, [design], items, items, [(0, 1, True)])
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
@@ -121,6 +129,58 @@ def test_the_history_has_every_answer_and_says_which_count(engine: Engine, label
     counting = [(row["id1"], row["id2"], row["answer"]) for row in rows if row["counts"]]
     export_labels(engine, "Questions", tmp_path / "labels.jsonl")
     assert sorted(counting) == sorted((r["id1"], r["id2"], r["answer"]) for r in read(tmp_path / "labels.jsonl"))
+
+
+def test_implied_pairs_are_what_training_draws_and_no_import_takes_them(engine: Engine, tmp_path: Path) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(8)], evaluation=3)  # 0 to 4 train
+    make_design(engine, project_id)
+    make_round(
+        engine, project_id, 8, audits=(7,)
+    )  # in order (0, 1), (0, 2), (0, 3), (0, 4), (1, 2), …; (5, 6) measures
+    answer(engine, project_id, (0, P), (1, P), (2, N), (3, U), (7, P))
+    path = tmp_path / "implied.csv"
+    assert export_labels(engine, "Questions", path, Form.IMPLIED) == 3
+    assert [(row["text1"], row["text2"], row["implied"]) for row in read(path)] == [
+        ("text 1", "text 2", "1"), ("text 1", "text 3", "0"), ("text 2", "text 3", "0"),
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="no such column"):
+        import_labels(engine, "Questions", path)
+    assert export_labels(engine, "Questions", tmp_path / "labels.csv") == 5
+
+
+def test_two_lists_imply_nothing(engine: Engine, tmp_path: Path) -> None:
+    make_project(engine, ["a", "b"], ["c"], name="Two")
+    with pytest.raises(InputError, match="'Two' compares two lists"):
+        export_labels(engine, "Two", tmp_path / "implied.csv", Form.IMPLIED)
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_an_export_says_which_guidelines_and_model_each_answer_came_from(engine: Engine, tmp_path: Path) -> None:
+    project_id = make_measured_project(engine, "Questions", rounds=2)
+    make_round(engine, project_id, 3)
+    with writing(engine) as session:
+        matcher = session.scalars(select(Matcher).where(Matcher.number == 1)).one()
+        session.scalars(select(Round).where(Round.number == 2)).one().matcher_id = matcher.id
+    (pair, other, *_), _ = serve(engine, project_id, "ben")
+    say = {"answer": "positive", "seconds": 2.0}
+    record(engine, project_id, "ben", [say | {"key": "a", "task_id": pair.task_id}])
+    settings = Settings.model_validate(list_projects(engine)[0].settings.model_dump() | {"guidelines": "Dates count."})
+    update_settings(engine, project_id, settings)
+    record(engine, project_id, "ben", [say | {"key": "b", "task_id": other.task_id}])
+    for form in (Form.LABELS, Form.HISTORY):
+        export_labels(engine, "Questions", tmp_path / "labels.jsonl", form)
+        *early, one, another = read(tmp_path / "labels.jsonl")
+        assert {(row["guidelines"], row["model"]) for row in early} == {(None, None)}  # nobody wrote it down then
+        assert (one["guidelines"], one["model"], one["round"]) == (version_of(""), 1, 2)
+        assert (another["guidelines"], another["model"]) == (version_of("Dates count."), 1)
+    (tmp_path / "elsewhere.csv").write_text("id1,id2,label\nleft-0,left-9,1\n")
+    import_labels(engine, "Questions", tmp_path / "elsewhere.csv")
+    name = duplicate_project(engine, project_id, labels=True)[1]
+    for which in ("Questions", name):
+        export_labels(engine, which, tmp_path / "labels.jsonl")
+        assert [row["guidelines"] for row in read(tmp_path / "labels.jsonl")][-3:] == [
+            version_of(""), version_of("Dates count."), None,
+        ]  # fmt: skip
 
 
 def test_positives_are_anchor_and_positive_of_labels_that_train(engine: Engine, labelled: int, tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ def test_every_form_has_an_explanation_and_a_working_link(engine: Engine, projec
     for form in page.selectbox(key="take_form").options:
         page.selectbox(key="take_form").set_value({"Labels that count": "labels", "Whole history": "history",
             "Labelled pairs": "pairs", "Positive pairs": "positives", "Triplets": "triplets",
-            "Hugging Face dataset": "dataset", "Labels that measure": "audit"}[form]).run()  # fmt: skip
+            "Hugging Face dataset": "dataset", "Labels that measure": "audit",
+            "Implied pairs": "implied"}[form]).run()  # fmt: skip
         assert not page.exception
         got = get.get("/" + links(page)["Download the labels"])
         assert got.status_code == 200, form

@@ -20,7 +20,7 @@ from tests.people import PASSWORD, cheap_hashes, token_of
 
 APP = ROOT / "annotate" / "shell" / "app.py"
 ALL = {"label", "answers", "monitor", "explore", "data", "experiments", "pipelines", "jobs", "projects", "new_project",
-       "settings", "people", "account"}  # fmt: skip
+       "settings", "history", "people", "account"}  # fmt: skip
 SEEN = {
     None: ALL,  # an administrator of the installation
     Role.ADMINISTRATOR: ALL - {"new_project"},

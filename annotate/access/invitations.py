@@ -10,8 +10,9 @@ from annotate.access.acts import acting
 from annotate.access.passwords import hash_of
 from annotate.access.roles import Right
 from db import logins
-from db.domain import InputError, Role
+from db.domain import EventKind, InputError, Role
 from db.engine import as_system, person_of, reading, writing
+from db.events import add_event
 from db.models import Invitation, Person, Project
 from db.people import add_person, checked_person_name, role_in, set_role
 from db.projects import live_project
@@ -39,7 +40,9 @@ def invite(engine: Engine, project_id: int, role: Role, days: int, at: datetime)
         raise InputError(f"an invitation is good for 1 to {LONGEST} days, not {days}")
     with acting(engine, Right.PEOPLE, project_id) as session:
         live_project(session, project_id)
-        return f"{PATH}/{logins.add_invitation(session, project_id, role, person_of(engine), at, timedelta(days=days))}"
+        token = logins.add_invitation(session, project_id, role, person_of(engine), at, timedelta(days=days))
+        add_event(session, person_of(engine), EventKind.INVITED, project_id, new={"role": role, "days": days})
+        return f"{PATH}/{token}"
 
 
 def offer_of(engine: Engine, token: str, at: datetime) -> Offer:
@@ -70,7 +73,7 @@ def accept_as_new(engine: Engine, token: str, name: str, password: str, at: date
     checked_person_name(name)
     hashed = hash_of(password)
     with writing(as_system(engine)) as session:
-        person = add_person(session, name, hashed, at)
+        person = _add_invited(session, name, at, password=hashed)
         _enter(session, token, person, at)
         return logins.add_login(session, person.id, at)
 
@@ -78,7 +81,20 @@ def accept_as_new(engine: Engine, token: str, name: str, password: str, at: date
 def accept_by_subject(engine: Engine, token: str, name: str, issuer: str, subject: str, at: datetime) -> None:
     """Nothing; the new person, for whom a provider vouches, is in the project. Raises InputError as `accept_as_new`."""
     with writing(as_system(engine)) as session:
-        _enter(session, token, add_person(session, name, None, at, issuer, subject), at)
+        _enter(session, token, _add_invited(session, name, at, issuer=issuer, subject=subject), at)
+
+
+def _add_invited(
+    session: Session,
+    name: str,
+    at: datetime,
+    password: str | None = None,
+    issuer: str | None = None,
+    subject: str | None = None,
+) -> Person:
+    person = add_person(session, name, password, at, issuer, subject)
+    add_event(session, person.id, EventKind.ACCOUNT, about=person.name, new={"administrator": False})
+    return person
 
 
 def withdraw(engine: Engine, project_id: int, invitation_id: int, at: datetime) -> None:
@@ -87,6 +103,8 @@ def withdraw(engine: Engine, project_id: int, invitation_id: int, at: datetime) 
         invitation = session.get(Invitation, invitation_id)
         if invitation is not None and invitation.project_id == project_id and invitation.used_at is None:
             invitation.expires_at = at
+            role = Role(invitation.role)
+            add_event(session, person_of(engine), EventKind.WITHDRAWN, project_id, old={"role": role})
 
 
 def _open(session: Session, token: str, at: datetime) -> tuple[Invitation, Project]:
@@ -106,6 +124,8 @@ def _enter(session: Session, token: str, person: Person, at: datetime) -> None:
     if person.disabled_at is not None or not logins.use_invitation(session, invitation, person.id, at):
         raise InputError(SPENT)
     order = list(Role)  # from the most to the least
-    had = role_in(session, person, project.id)
-    if had is None or order.index(Role(invitation.role)) < order.index(had):
-        set_role(session, person, project.id, Role(invitation.role), at)
+    had, role = role_in(session, person, project.id), Role(invitation.role)
+    if had is None or order.index(role) < order.index(had):
+        set_role(session, person, project.id, role, at)
+    now_has = role_in(session, person, project.id)
+    add_event(session, person.id, EventKind.INVITATION_USED, project.id, person.name, had, now_has)

@@ -8,8 +8,9 @@ from sqlalchemy import Engine
 
 from annotate.access.passwords import hash_of, is_outdated, is_password
 from db import logins
-from db.domain import InputError
+from db.domain import EventKind, InputError
 from db.engine import as_system, reading, writing
+from db.events import add_event
 from db.models import Login, Person
 from db.people import find_person, folded, person_by_subject
 
@@ -145,6 +146,7 @@ def change_own_password(engine: Engine, guest: Guest, old: str, new: str, addres
             raise InputError("you are not logged in any more: log in again")
         logins.forget_attempts(session, only=attempt)
         session.get_one(Person, guest.person_id).password = new
+        add_event(session, guest.person_id, EventKind.PASSWORD, about=guest.name)
         logins.end_logins(session, guest.person_id, at, but=guest.login_id)
         session.get_one(Login, guest.login_id).rotated_at = at - logins.ROTATED  # the next page replaces the token
 

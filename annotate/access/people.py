@@ -11,8 +11,9 @@ from annotate.access.acts import acting
 from annotate.access.passwords import hash_of
 from annotate.access.roles import Right
 from db import people
-from db.domain import InputError, Role
+from db.domain import EventKind, InputError, Role
 from db.engine import person_of, reading
+from db.events import add_event
 from db.logins import end_logins, logins_of, open_invitations
 from db.models import Login, Person, Project
 from db.projects import project_named
@@ -57,7 +58,9 @@ def add(
     hashed = None if password is None else hash_of(password)
     with acting(engine, Right.INSTALL) as session:
         issuer, at_issuer = subject or (None, None)
-        people.add_person(session, name, hashed, at, issuer, at_issuer, administrator)
+        person = people.add_person(session, name, hashed, at, issuer, at_issuer, administrator)
+        new = {"administrator": administrator}
+        add_event(session, person_of(engine), EventKind.ACCOUNT, about=person.name, new=new)
 
 
 def set_password(engine: Engine, name: str, password: str, at: datetime) -> None:
@@ -67,6 +70,7 @@ def set_password(engine: Engine, name: str, password: str, at: datetime) -> None
         person = people.person_named(session, name)
         person.password = hashed
         end_logins(session, person.id, at)
+        add_event(session, person_of(engine), EventKind.PASSWORD, about=person.name)
 
 
 def set_role(engine: Engine, person_id: int, project_id: int, role: Role | None, at: datetime) -> None:
@@ -77,7 +81,11 @@ def set_role(engine: Engine, person_id: int, project_id: int, role: Role | None,
     with acting(engine, Right.PEOPLE, project_id) as session:
         if person_of(engine) == person_id:
             raise InputError("you cannot change your own role: ask another administrator")
-        people.set_role(session, _person(session, person_id), project_id, role, at)
+        person = _person(session, person_id)
+        had = people.roles_of(session, person_id).get(project_id)
+        people.set_role(session, person, project_id, role, at)
+        if role != had:
+            add_event(session, person_of(engine), EventKind.ROLE, project_id, person.name, had, role)
 
 
 def set_role_by_name(engine: Engine, name: str, project: str, role: Role | None, at: datetime) -> None:
@@ -93,7 +101,8 @@ def set_administrator(engine: Engine, name: str, administrator: bool, at: dateti
         person = people.person_named(session, name)
         if not administrator:
             _require_another(session, person)
-        person.administrator, person.changed_at = administrator, at
+        had, person.administrator, person.changed_at = person.administrator, administrator, at
+        add_event(session, person_of(engine), EventKind.ADMINISTRATOR, None, person.name, had, administrator)
 
 
 def disable(engine: Engine, person_id: int, at: datetime) -> None:
@@ -106,6 +115,7 @@ def disable(engine: Engine, person_id: int, at: datetime) -> None:
         _require_another(session, person)
         person.disabled_at = person.changed_at = at
         end_logins(session, person.id, at)
+        add_event(session, person_of(engine), EventKind.DISABLED, about=person.name)
 
 
 def enable(engine: Engine, person_id: int, at: datetime) -> None:
@@ -113,12 +123,15 @@ def enable(engine: Engine, person_id: int, at: datetime) -> None:
     with acting(engine, Right.INSTALL) as session:
         person = _person(session, person_id)
         person.disabled_at, person.changed_at = None, at
+        add_event(session, person_of(engine), EventKind.ENABLED, about=person.name)
 
 
 def end_all_logins(engine: Engine, person_id: int, at: datetime) -> int:
     """In how many browsers the person was logged in, and is not any more. Raises Refused for those who may not."""
     with acting(engine, Right.INSTALL) as session:
-        return end_logins(session, _person(session, person_id).id, at)
+        person = _person(session, person_id)
+        add_event(session, person_of(engine), EventKind.LOGGED_OUT, about=person.name)
+        return end_logins(session, person.id, at)
 
 
 def has_password(engine: Engine, person_id: int) -> bool:

@@ -8,8 +8,9 @@ from sqlalchemy import Engine
 
 from annotate.access.logins import PER_ADDRESS, WINDOW, TooMany, minutes_until
 from db import logins, tokens
-from db.domain import InputError
-from db.engine import as_system, reading, writing
+from db.domain import EventKind, InputError
+from db.engine import as_system, person_of, reading, writing
+from db.events import add_event
 from db.logins import SEEN_EVERY
 from db.models import ApiToken, Person
 
@@ -40,11 +41,13 @@ def make(
     if days is not None and not 1 <= days <= LONGEST_LIFE:
         raise InputError(f"a token is good for 1 to {LONGEST_LIFE:,} days, or until it is withdrawn; not for {days:,}")
     with writing(as_system(engine)) as session:
-        if session.get_one(Person, person_id).disabled_at is not None:
+        person = session.get_one(Person, person_id)
+        if person.disabled_at is not None:
             raise InputError("this person is disabled: let them in again first (people enable)")
         if login_id is not None and logins.login_alive(session, login_id, at) is None:
             raise InputError("you are not logged in any more: log in again")
         until = None if days is None else at + timedelta(days=days)
+        add_event(session, person_of(engine), EventKind.TOKEN, about=person.name, new=purpose)
         return tokens.add_token(session, person_id, purpose, at, until)
 
 
@@ -53,6 +56,8 @@ def withdraw(engine: Engine, person_id: int, token_id: int) -> None:
     with writing(as_system(engine)) as session:
         if not tokens.remove_token(session, person_id, token_id):
             raise InputError(f"there is no token number {token_id} of this person: it may have been withdrawn")
+        name = session.get_one(Person, person_id).name
+        add_event(session, person_of(engine), EventKind.TOKEN_WITHDRAWN, about=name, new=token_id)
 
 
 def list_tokens(engine: Engine, person_id: int) -> Sequence[ApiToken]:

@@ -8,6 +8,7 @@ from annotate.downloads import DATASET, labels_address, project_address
 from annotate.label_forms import ABOUT, Form
 from annotate.monitoring import round_name
 from annotate.takeaway import address
+from db.domain import Kind
 from db.engine import reading
 from db.labels import noted
 from db.matchers import matchers_of
@@ -22,6 +23,7 @@ TITLES = {
     Form.TRIPLETS.value: "Triplets",
     DATASET: "Hugging Face dataset",
     Form.AUDIT.value: "Labels that measure",
+    Form.IMPLIED.value: "Implied pairs",
 }
 WHAT = {form.value: about for form, about in ABOUT.items()} | {
     DATASET: "A zipped folder with a card and all of these forms in Parquet: unpacked, `datasets.load_dataset(folder)` "
@@ -40,7 +42,7 @@ ARCHIVE = (
 def take_away(project: Project) -> None:
     """Nothing; draws what can be downloaded."""
     with st.container(border=True):
-        labels(project.id)
+        labels(project)
     with st.container(border=True):
         models(project)
     with st.container(border=True):
@@ -50,11 +52,12 @@ def take_away(project: Project) -> None:
         whole(project.id)
 
 
-def labels(project_id: int) -> None:
+def labels(project: Project) -> None:
     """Nothing; draws the choice of labels, their form and format, and the download."""
     st.subheader("Labels", anchor=False)
     one, other = st.columns(2)
-    form = one.selectbox("What", list(TITLES), format_func=TITLES.__getitem__, key="take_form")
+    forms = [form for form in TITLES if form != Form.IMPLIED or project.kind == Kind.SYMMETRIC]
+    form = one.selectbox("What", forms, format_func=TITLES.__getitem__, key="take_form")
     one.caption(WHAT[form])
     only_noted = False
     with other:
@@ -69,8 +72,8 @@ def labels(project_id: int) -> None:
         )
         st.caption(FORMATS)
         if form in (Form.LABELS, Form.HISTORY):
-            only_noted = _only_noted(project_id)
-    _download("Download the labels", labels_address(project_id, form, suffix, only_noted))
+            only_noted = _only_noted(project.id)
+    _download("Download the labels", labels_address(project.id, form, suffix, only_noted))
 
 
 def _only_noted(project_id: int) -> bool:

@@ -5,8 +5,9 @@ from sqlalchemy import Engine
 
 from annotate.app_state import annotator, current_project, engine
 from annotate.components.answers import TITLES
+from annotate.components.pair_acts import pair_acts
 from annotate.components.why import why
-from annotate.history import Past, correct, history
+from annotate.history import Past, correct, history, pair_history
 from annotate.why import reasons
 from annotate.wording import beginning, literal
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
@@ -75,6 +76,8 @@ def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
             with st.popover("Why this pair", key=f"why_{answer.id}", type="tertiary", on_change="rerun") as opened:
                 if opened.open:
                     _why(database, project_id, answer.task_id)
+                    st.markdown("**What you said of this pair**")
+                    pair_acts(pair_history(database, project_id, answer.left_id, answer.right_id, who), own=True)
             seconds = "" if answer.seconds is None else f" · {answer.seconds:.1f} s"
             st.caption(f"{answer.at:%Y-%m-%d %H:%M} UTC{seconds}")
 

@@ -8,7 +8,9 @@ from annotate.app_state import annotator, current_project, engine
 from annotate.components.agreement import agreement_section
 from annotate.components.answers import TITLES
 from annotate.components.contradictions import contradictions
+from annotate.components.pair_acts import pair_acts
 from annotate.figures import counted
+from annotate.history import pair_history
 from annotate.reviewing import Case, opinions, queue, settle
 from annotate.wording import literal
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError, Settings
@@ -74,6 +76,10 @@ def _others(database: Engine, project_id: int, case: Case, who: str) -> None:
         for vote in votes
     ]  # fmt: skip
     st.dataframe(pd.DataFrame(rows), hide_index=True, alt="What each annotator said")
+    key = f"acts_{case.left_id}_{case.right_id}"
+    with st.expander("Every answer on this pair", key=key, on_change="rerun") as opened:
+        if opened.open:
+            pair_acts(pair_history(database, project_id, case.left_id, case.right_id))
 
 
 def _settle(database: Engine, project_id: int, who: str, case: Case, answer: AnswerKind, note: str) -> None:

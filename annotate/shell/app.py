@@ -36,6 +36,7 @@ NAVIGATION = (
     ("projects", "Projects", ":material/folder_open:", None),
     ("new_project", "New project", ":material/add:", Right.INSTALL),
     ("settings", "Settings", ":material/settings:", Right.CHANGE),
+    ("history", "History", ":material/manage_history:", Right.CHANGE),
 )
 
 

@@ -8,8 +8,9 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from sqlalchemy import select
 
 from annotate.access import invitations, people, tokens
-from db.domain import Role
-from db.engine import make_engine, migrate, reading, writing
+from annotate.projects import list_projects, update_settings
+from db.domain import Role, Settings
+from db.engine import as_person, make_engine, migrate, reading, writing
 from db.models import Answer, Worker, now
 from tests.browser.conftest import DESKTOP, PHONE, App, free_port, settle
 from tests.conftest import ROOT
@@ -32,10 +33,14 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     project_id = make_project(engine, texts, name="Team", auto_train=False)
     make_round(engine, project_id, 60)  # more than one person leases
     people.add(engine, "Root", PASSWORD, now(), administrator=True)
+    root = as_person(engine, people.id_of(engine, "Root"))
     tokens.make(engine, people.id_of(engine, "Root"), "nightly import", now(), 90)
     for name, role in (("Anna", Role.ANNOTATOR), ("Vera", Role.VIEWER)):
-        people.add(engine, name, PASSWORD, now())
-        people.set_role_by_name(engine, name, "Team", role, now())
+        people.add(root, name, PASSWORD, now())
+        people.set_role_by_name(root, name, "Team", role, now())
+    guidelines = "**Yes** if one answer would do for both. Dates and versions count."
+    changed = {"guidelines": guidelines, "first": 64, "auto_train": False}
+    update_settings(root, project_id, Settings.model_validate(list_projects(root)[0].settings.model_dump() | changed))
     app.start()
     yield app
     app.stop()
@@ -152,3 +157,7 @@ def test_pictures(team: App, open_context: Callable[..., BrowserContext], scheme
     expect(page.get_by_role("button", name="Withdraw")).to_be_visible(timeout=30_000)
     expect(page.get_by_label("What a new token is for")).to_be_visible(timeout=30_000)
     shot(page, f"account-{size}-{scheme}")
+    page.goto(f"{team.url}/history")
+    expect(page.get_by_text("Settings changed").first).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(re.compile("UTC · Root")).nth(2)).to_be_visible()  # the settings, and two roles
+    shot(page, f"history-{size}-{scheme}")

@@ -1,0 +1,59 @@
+"""Who changed what and when: in the project, and in the whole installation."""
+
+import streamlit as st
+
+from annotate.access.roles import Right
+from annotate.app_state import current_project, engine, may
+from annotate.components.settings_form import LABELS
+from annotate.events import NOBODY, changes, events, guidelines_of
+from annotate.figures import counted
+from annotate.wording import literal
+from db.models import Event, Project
+
+PAGE = 20  # events on one page
+
+
+def main() -> None:
+    """Nothing; the page is shown."""
+    st.title("History", anchor=False)
+    project = current_project(engine())
+    if project is not None:
+        st.caption(literal(project.name))
+    whole = may(Right.INSTALL) and (project is None or st.toggle("Of the whole installation", key="history_whole"))
+    if project is None and not whole:
+        st.info("There is no project yet. Make one on the page “New project”.")
+        return
+    what = "accounts, and projects removed for good" if whole else "settings, roles, imports, archive and bin"
+    st.write(f"Who changed what: {what}. Answers are not here: each pair has a history of its own.")
+    _events(None if whole else project)
+
+
+def _events(project: Project | None) -> None:
+    """Nothing; draws a page of events."""
+    project_id = None if project is None else project.id
+    key = f"history_page_{project_id}"
+    found = events(engine(), project_id, PAGE, (st.session_state.get(key, 1) - 1) * PAGE)
+    if not found.total:
+        st.info("Nothing was changed yet.")
+        return
+    st.caption(counted(found.total, "event"))
+    for event in found.shown:
+        _event(event)
+    if (pages := -(-found.total // PAGE)) > 1:
+        st.pagination(pages, key=key)
+
+
+def _event(event: Event) -> None:
+    with st.container(border=True, key=f"event_{event.id}", gap="xsmall"):
+        about = f": {literal(event.about)}" if event.about else ""
+        st.markdown(f"**{str(event.kind).capitalize()}**{about}")
+        for line in changes(event, LABELS):
+            st.text(line)
+        if (texts := guidelines_of(event)) is not None:
+            with st.expander("The guidelines before and after"):
+                for column, text in zip(st.columns(2), texts, strict=True):
+                    column.text(text or "(none)")
+        st.caption(f"{event.at:%Y-%m-%d %H:%M} UTC · {literal(event.who) or NOBODY}")
+
+
+main()
