@@ -1,9 +1,9 @@
 """What the labelling page does, without the page: serve pairs, record answers, say why there is nothing to do."""
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any
@@ -15,12 +15,15 @@ from sqlalchemy.orm import Session
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.jobs import NEXT_ROUND, request_audit, request_correction, request_round
-from db.answers import answered_since, known_keys, own_answers, store_answers
+from annotate.rushes import note_rushes
+from annotate.served import Answered, Pair, answered_pairs, slip_in_checks, task_pairs
+from db.answers import answered_since, known_keys, store_answers
 from db.audits import design_of
+from db.checks import own_checks, store_check_answers
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, InputError, Purpose, Settings
 from db.engine import as_system, reading
 from db.jobs import last_job, newest_job, open_job
-from db.models import Job, Project, Task, now
+from db.models import Check, Job, Project, Task, now
 from db.rounds import last_answer_at
 from db.tasks import (
     BatchProgress,
@@ -33,7 +36,6 @@ from db.tasks import (
     next_lease_end,
     queue_of,
     tasks_by_id,
-    texts_of,
     unanswered,
 )
 
@@ -44,10 +46,10 @@ BUFFER = 40  # pairs that a browser holds, so that neither speed nor a lost conn
 
 
 class Event(BaseModel):
-    """One act of an annotator, as the browser sends it."""
+    """One act of an annotator, as the browser sends it. task_id: a pair's as it was served."""
 
     key: Annotated[str, Field(pattern=r"^[!-~]{1,80}$")]
-    task_id: Annotated[int, Field(ge=1, lt=2**53)]
+    task_id: Annotated[int, Field(gt=-(2**53), lt=2**53)]
     answer: AnswerKind
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     note: Annotated[str, Field(max_length=LONGEST_NOTE)] = ""
@@ -69,26 +71,6 @@ class Receipt:
     stored: list[str]
     refused: dict[str, str]
     why: dict[int, Why] = field(default_factory=dict)  # of the tasks that are labelled now
-
-
-@dataclass(frozen=True)
-class Pair:
-    """A pair to label. Why it was chosen is told after the answer: before, it would sway it, and mark audit pairs."""
-
-    task_id: int
-    in_batch: bool
-    left: str
-    right: str
-    likely: tuple[int, int] | None = None  # characters of the right text: the sentence that is likely to answer
-
-
-@dataclass(frozen=True)
-class Answered:
-    """A pair and what its annotator said about it."""
-
-    pair: Pair
-    answer: AnswerKind
-    note: str
 
 
 @dataclass(frozen=True)
@@ -134,7 +116,9 @@ def serve(
     with acting(engine, Right.LABEL, project_id, annotator) as session:
         tasks = lease_tasks(session, project_id, annotator, n, at, sitting, grouped)
         again = labelled_among(session, (task.id for task in tasks))
-        pairs = _pairs(session, project_id, tasks, sitting, again)
+        pairs = task_pairs(session, project_id, tasks, sitting, again)
+        if not sitting:  # whose pairs are few, and measure already
+            pairs = slip_in_checks(session, project_id, annotator, pairs, at)
         return pairs, _standing(session, project_id, annotator, at, bool(tasks), sitting)
 
 
@@ -163,33 +147,10 @@ def _sitting(session: Session, project_id: int) -> Sitting | None:
     return Sitting(newest.id, DesignKind(newest.strategy), unanswered(session, newest)) if newest else None
 
 
-def _pairs(
-    session: Session, project_id: int, tasks: Sequence[Task], sitting: bool, again: Collection[int] = ()
-) -> list[Pair]:
-    """The pairs of these tasks. again: tasks whose pair is labelled already, which bring the batch no further."""
-    batch = queue_of(session, project_id, sitting)
-    texts = texts_of(session, [item for task in tasks for item in (task.left_id, task.right_id)])
-    batch_id, size = (batch.id, batch.size) if batch is not None else (0, 0)
-    counts = {task.id for task in tasks if task.round_id == batch_id and task.position < size}.difference(again)
-    return [_pair(task, task.id in counts, texts) for task in tasks]
-
-
-def _pair(task: Task, in_batch: bool, texts: dict[int, str]) -> Pair:
-    likely = None if task.likely_start is None or task.likely_end is None else (task.likely_start, task.likely_end)
-    return Pair(task.id, in_batch, texts[task.left_id], texts[task.right_id], likely)
-
-
 def recent(engine: Engine, project_id: int, annotator: str, sitting: bool = False) -> list[Answered]:
     """The annotator's last answers in the batch (or the sitting), the newest last: what they can undo."""
     with reading(engine) as session:
-        batch = queue_of(session, project_id, sitting)
-        if batch is None:
-            return []
-        answers = own_answers(session, project_id, annotator, RECENT, round_id=batch.id)
-        tasks = tasks_by_id(session, project_id, {answer.task_id for answer in answers if answer.task_id is not None})
-        pairs = {pair.task_id: pair for pair in _pairs(session, project_id, list(tasks.values()), sitting)}
-    found = [Answered(pairs[answer.task_id], answer.answer, answer.note) for answer in answers if answer.task_id]
-    return found[::-1]
+        return answered_pairs(session, project_id, annotator, RECENT, sitting)
 
 
 def _standing(
@@ -219,31 +180,44 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
 
     An event that is malformed or names no task of this project is refused and logged, never raised: the browser must
     drop it, or it would send it for ever. An answer to a task whose lease has expired is stored: no label is lost.
-    Batch or sitting is all one here. Asks for the job that is due.
+    Batch or sitting is all one here; an answer to a check is kept apart. Asks for the job that is due.
     """
     valid, refused = _checked(events)
     if not valid:
         return Receipt([], refused)
     with acting(engine, Right.LABEL, project_id, annotator) as session:
-        known = known_keys(session, valid)
+        known, at = known_keys(session, valid), _moments(valid)
         tasks = tasks_by_id(session, project_id, {event.task_id for event in valid.values()})
         fresh = [event for key, event in valid.items() if key not in known and event.task_id in tasks]
-        store_answers(session, [_row(event, tasks[event.task_id], annotator) for event in fresh])
+        store_answers(session, [_row(event, tasks[event.task_id], annotator, at[event.key]) for event in fresh])
         labelled = [tasks[event.task_id] for event in fresh if event.answer in LABELS]
+        why = {task.id: _why(task) for task in labelled}
         if labelled:  # another annotator may be waiting for the pair
             end_leases(session, annotator, [task.id for task in labelled])
+            note_rushes(session, project_id, annotator, len(fresh))
+        checks = own_checks(session, project_id, annotator, {-event.task_id for event in valid.values()})
+        on_checks = [event for event in valid.values() if -event.task_id in checks]
+        store_check_answers(session, [_check_row(event, project_id, at[event.key]) for event in on_checks])
+        answered = {-event.task_id for event in on_checks if event.answer in LABELS}
+        why |= _why_checks(session, project_id, [checks[check_id] for check_id in answered])
     for key in valid.keys() - known:
-        if valid[key].task_id not in tasks:
+        if valid[key].task_id not in tasks and -valid[key].task_id not in checks:
             refused[key] = f"task {valid[key].task_id} is not one of this project: get new tasks (reload the page)"
-    for key, why in refused.items():
-        log.warning("answer %s of %s in project %s refused: %s", key, annotator, project_id, why)
+    for key, reason in refused.items():
+        log.warning("answer %s of %s in project %s refused: %s", key, annotator, project_id, reason)
     if labelled:
         ask_if_due(engine, project_id, news=any(task.purpose == Purpose.TRAIN for task in labelled))
-    return Receipt([key for key in valid if key not in refused], refused, {task.id: _why(task) for task in labelled})
+    return Receipt([key for key in valid if key not in refused], refused, why)
 
 
 def _why(task: Task) -> Why:
     return Why(task.strategy) if task.purpose == Purpose.AUDIT else Why(task.strategy, task.score, task.p)
+
+
+def _why_checks(session: Session, project_id: int, checks: Sequence[Check]) -> dict[int, Why]:
+    """Why the pairs of these checks were put up as tasks once, where they were: told as after any other answer."""
+    tasks = tasks_by_id(session, project_id, {check.task_id for check in checks if check.task_id is not None})
+    return {-check.id: _why(tasks[check.task_id]) for check in checks if check.task_id in tasks}
 
 
 def _checked(events: Iterable[Any]) -> tuple[dict[str, Event], dict[str, str]]:
@@ -261,19 +235,26 @@ def _checked(events: Iterable[Any]) -> tuple[dict[str, Event], dict[str, str]]:
     return valid, refused
 
 
-def _row(event: Event, task: Task, annotator: str) -> dict[str, Any]:
-    return {
-        "project_id": task.project_id,
-        "task_id": task.id,
-        "left_id": task.left_id,
-        "right_id": task.right_id,
-        "annotator": annotator,
-        "answer": event.answer,
-        "key": event.key,
-        "seconds": event.seconds,
-        "note": event.note.strip() or None,
-        "created_at": now(),  # our clock: a browser's may be wrong, and jobs are compared with it
-    }
+def _moments(keys: Iterable[str]) -> dict[str, datetime]:
+    """When each event happened: now by our clock, for a browser's may be wrong, and jobs are compared with it. Events
+    of one message keep their order.
+    """
+    at = now()
+    return {key: at + timedelta(microseconds=place) for place, key in enumerate(keys)}
+
+
+def _row(event: Event, task: Task, annotator: str, at: datetime) -> dict[str, Any]:
+    pair = {"project_id": task.project_id, "task_id": task.id, "left_id": task.left_id, "right_id": task.right_id}
+    return pair | {"annotator": annotator} | _said(event, at)
+
+
+def _check_row(event: Event, project_id: int, at: datetime) -> dict[str, Any]:
+    return {"project_id": project_id, "check_id": -event.task_id} | _said(event, at)
+
+
+def _said(event: Event, at: datetime) -> dict[str, Any]:
+    note = event.note.strip() or None
+    return {"answer": event.answer, "key": event.key, "seconds": event.seconds, "note": note, "created_at": at}
 
 
 def ask_if_due(engine: Engine, project_id: int, news: bool = False) -> None:

@@ -80,6 +80,13 @@ class DesignKind(StrEnum):
     MINED = "mined"  # the precision of pairs that a pipeline mined; its labels train all the same
 
 
+class CheckKind(StrEnum):
+    """What a check compares an answer with."""
+
+    GOLD = "gold"  # the known answer, or what a review settled
+    REPEAT = "repeat"  # what the same annotator said before
+
+
 class Role(StrEnum):
     """What a person is in one project; `annotate/access/roles.py` says what each may do."""
 
@@ -135,6 +142,21 @@ class Settings(BaseModel):
         False, description="Let other annotators label a pair too that somebody calls a match or is unsure of."
     )
     votes: int = Field(2, ge=2, le=9, description="Annotators who label such a pair.")
+    gold_share: float = Field(
+        0.0, ge=0, le=0.5, description="Pairs with a known answer that are slipped in, for each pair that is labelled."
+    )
+    repeat_share: float = Field(
+        0.0,
+        ge=0,
+        le=0.5,
+        description="Own pairs of an annotator that are slipped in once more, for each pair labelled.",
+    )
+    rush: int = Field(
+        15,
+        ge=0,
+        le=1_000,
+        description="Equal answers in a row, each faster than anyone reads, that administrators learn of (0: never).",
+    )
     encoder: str = Field(
         DEFAULT_ENCODER, min_length=1, description="Encoder: a sentence-transformers or Hugging Face name, or a folder."
     )

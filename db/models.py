@@ -8,7 +8,7 @@ from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from db.domain import AnswerKind, DesignKind, EventKind, Kind, Purpose, Role, Side, Split
+from db.domain import AnswerKind, CheckKind, DesignKind, EventKind, Kind, Purpose, Role, Side, Split
 
 
 def now() -> datetime:
@@ -37,6 +37,7 @@ class Base(DeclarativeBase):
         AnswerKind: String(16),
         Purpose: String(8),
         DesignKind: String(16),
+        CheckKind: String(8),
         Role: String(16),
         EventKind: String(32),
     }
@@ -91,9 +92,10 @@ class Gold(Base):
     """A known answer that came with the data, or follows from it by transitive closure."""
 
     __tablename__ = "gold"
+    __table_args__ = (Index("ix_gold_drawn", "project_id", "positive", "left_id", "right_id"),)
     left_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), primary_key=True)
     right_id: Mapped[int] = mapped_column(ForeignKey("items.id", ondelete="CASCADE"), primary_key=True, index=True)
-    project_id: Mapped[int] = of_project()
+    project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"))
     positive: Mapped[bool]
     closure: Mapped[bool] = mapped_column(default=False)
 
@@ -217,6 +219,10 @@ class Answer(Base):
     __table_args__ = (
         Index("ix_answers_pair", "project_id", "left_id", "right_id", "annotator"),
         Index("ix_answers_counted", "project_id", "created_at", "answer"),
+        Index("ix_answers_annotator", "project_id", "annotator", "id"),
+        Index(
+            "ix_answers_settling", "project_id", sqlite_where=text("settles = 1"), postgresql_where=text("settles")
+        ),  # of very many answers few are a review's
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
@@ -244,6 +250,63 @@ class PairLabel(Base):
     answer_id: Mapped[int] = mapped_column(index=True)
     answer: Mapped[AnswerKind]
     purpose: Mapped[Purpose]  # of the task that was answered; imported labels are for training
+
+
+class Check(Base):
+    """A pair put before one annotator to see how they answer it. Its answers are no votes, and change no label."""
+
+    __tablename__ = "checks"
+    __table_args__ = (
+        UniqueConstraint("before_id", "annotator"),
+        Index("ix_checks_pair", "project_id", "annotator", "left_id", "right_id"),
+    )
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    annotator: Mapped[str] = mapped_column(String(200))
+    kind: Mapped[CheckKind]
+    left_id: Mapped[int] = of_item()
+    right_id: Mapped[int] = of_item()
+    expected: Mapped[AnswerKind]  # the known answer, or what the annotator said before
+    task_id: Mapped[int | None] = mapped_column(ForeignKey("tasks.id", ondelete="SET NULL"), index=True)  # of the pair
+    before_id: Mapped[int | None] = mapped_column(ForeignKey("tasks.id", ondelete="SET NULL"))  # shown before it
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class CheckAnswer(Base):
+    """One act of the annotator on a check. Append-only; the last one counts."""
+
+    __tablename__ = "check_answers"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    check_id: Mapped[int] = mapped_column(ForeignKey("checks.id", ondelete="CASCADE"), index=True)
+    answer: Mapped[AnswerKind]
+    key: Mapped[str] = mapped_column(String(80), unique=True)  # as of an answer
+    seconds: Mapped[float | None]
+    note: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class Rush(Base):
+    """Equal answers of one annotator in a row, each faster than anyone reads. It grows while it lasts."""
+
+    __tablename__ = "rushes"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    project_id: Mapped[int] = of_project()
+    annotator: Mapped[str] = mapped_column(String(200))
+    answer: Mapped[AnswerKind]
+    first_id: Mapped[int] = mapped_column(ForeignKey("answers.id", ondelete="CASCADE"), index=True)
+    last_id: Mapped[int] = mapped_column(ForeignKey("answers.id", ondelete="CASCADE"), index=True)
+    answers: Mapped[int]
+    seconds: Mapped[float]  # on all of them together
+
+
+class RushTask(Base):
+    """A task out of a rush that is put up again: for another annotator, or for the same one as a check."""
+
+    __tablename__ = "rush_tasks"
+    task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"), primary_key=True)
+    rush_id: Mapped[int] = mapped_column(ForeignKey("rushes.id", ondelete="CASCADE"), index=True)
+    project_id: Mapped[int] = of_project()
 
 
 class Study(Base):

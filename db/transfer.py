@@ -17,6 +17,8 @@ from db.models import (
     Answer,
     ApiToken,
     Base,
+    Check,
+    CheckAnswer,
     Design,
     Evaluation,
     Event,
@@ -36,6 +38,8 @@ from db.models import (
     Project,
     Rating,
     Round,
+    Rush,
+    RushTask,
     Study,
     StudyUnit,
     Task,
@@ -45,10 +49,12 @@ from db.models import (
 # Parents first.
 _MOVED: tuple[type[Base], ...] = (
     Project, Item, Identifier, Gold, Matcher, Evaluation, Design, Round, Task, Answer,
-    Study, StudyUnit, Rating, Event,
+    Study, StudyUnit, Rating, Event, Check, CheckAnswer, Rush, RushTask,
 )  # fmt: skip
 # What archives of earlier versions of Allpairs do not have.
-LATER = frozenset({model.__tablename__ for model in (Study, StudyUnit, Rating, Event)})
+LATER = frozenset(
+    model.__tablename__ for model in (Study, StudyUnit, Rating, Event, Check, CheckAnswer, Rush, RushTask)
+)
 # Of this installation alone (accounts among it: answers keep their annotator's name), and labels, which follow from the
 # answers.
 _LEFT: tuple[type[Base], ...] = (

@@ -22,6 +22,7 @@ from db.matchers import SCORES, matchers_of
 from db.models import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
 from db.projects import MAX_NAME
 from db.transfer import LATER, LEFT_BEHIND, TABLES
+from tests.checks import make_check_and_rush
 from tests.factories import make_design, make_project, make_round, make_sitting
 from tests.measured import make_audited_project, make_measured_project, write_model_folder
 from tests.studies import make_study, rate_all
@@ -53,6 +54,7 @@ def fill(engine: Engine, home: Path) -> int:
             item.text = text
     make_sitting(engine, project_id, 3)
     change_guidelines(engine, project_id, "Dates count.")
+    make_check_and_rush(engine, project_id)
     rate_all(engine, project_id, make_study(engine, project_id), {"ann": [True, False, True], "bob": [False]})
     folder = home / "artifacts" / f"project-{project_id}"
     for number in (1, 2):

@@ -276,7 +276,8 @@ def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
     sent: list[dict[str, Any]] = []
     monkeypatch.setattr(card, "_mount", lambda key, data, **_: sent.extend(data))
     page = open_page(PAGE)
-    assert [set(pair) for pair in sent[-1]["pairs"]] == [{"id", "round", "batch", "left", "right", "long"}] * 4
+    keys = {"id", "round", "batch", "again", "left", "right", "long"}
+    assert [set(pair) for pair in sent[-1]["pairs"]] == [keys] * 4
     assert (sent[-1]["why"], sent[-1]["title"], sent[-1]["queue"]) == ({}, "Batch 1", "batch")
     assert sent[-1]["progress"] == {"size": 4, "answered": 0, "positives": 0, "all_positives": 0}
     with reading(engine) as session:

@@ -90,6 +90,13 @@ def test_nobody_sees_anything_but_the_way_to_the_login(
         assert '"/login" + "?next="' in page.get("html")[0].proto.body
 
 
+@pytest.mark.parametrize(("role", "shown"), [(Role.ADJUDICATOR, False), (Role.ADMINISTRATOR, True)])
+def test_hidden_checks_are_the_administrators_to_see(enter: Callable[..., AppTest], role: Role, shown: bool) -> None:
+    page = enter(role).switch_page("../pages/review.py").run()
+    read(page)
+    assert ("Hidden checks" in [one.value for one in page.subheader]) == shown
+
+
 def test_the_answer_is_the_logins_whatever_the_address_says(enter: Callable[..., AppTest], engine: Engine) -> None:
     page = enter(Role.ANNOTATOR, annotator="Somebody else")
     next(button for button in page.button if button.label == "Yes").click().run()

@@ -15,8 +15,9 @@ from sqlalchemy import Engine, delete, select, text
 from annotate.access import invitations, logins
 from annotate.access.acts import rights
 from annotate.access.roles import Right
+from annotate.checking import read_quality, read_rushes
 from annotate.history import history
-from annotate.labelling import record, serve
+from annotate.labelling import RECENT, recent, record, serve
 from annotate.mined import take_back, use_as_training
 from annotate.mined_sample import bands_of, put_up
 from annotate.monitoring import read_report
@@ -37,6 +38,7 @@ from tests.factories import make_project, make_round
 from tests.people import PASSWORD, START, cheap_hashes, token_of
 from tests.pipelines import finished_run
 from tests.postgres import missing, running_postgres
+from tests.test_checks import know
 
 pytestmark = pytest.mark.postgres
 
@@ -109,6 +111,25 @@ def test_annotators_at_once_get_different_pairs_and_lose_no_answer(postgres: Eng
     assert len(served) == len(set(served)) == 9
     with reading(postgres) as session:
         assert label_counts(session, project) == {AnswerKind.POSITIVE: 9}
+
+
+def test_checks_are_slipped_in_and_rushes_looked_at_again(postgres: Engine) -> None:
+    project = make_project(postgres, [f"text {i}" for i in range(20)], name="Checked", auto_train=False, gold_share=0.5,
+                           repeat_share=0.2)  # fmt: skip
+    make_round(postgres, project, 60)
+    know(postgres, project, 10, 10)
+    pairs = serve(postgres, project, "ann")[0]
+    said = [{"key": f"checked-{pair.task_id}", "task_id": pair.task_id, "answer": "negative", "seconds": 0.1}
+            for pair in pairs]  # fmt: skip
+    for _ in range(2):
+        assert record(postgres, project, "ann", said).refused == {}
+    assert [one.pair.task_id for one in recent(postgres, project, "ann")] == [pair.task_id for pair in pairs][-RECENT:]
+    (ann,) = read_quality(postgres, project)
+    assert ann.specificity is not None and ann.specificity.value == 1
+    (told,) = read_rushes(postgres, project)
+    assert (told.answers, told.again, told.looked_at) == (40, 5, 0)
+    again = [pair for pair in serve(postgres, project, "ben", 60)[0] if pair.again and pair.task_id > 0]
+    assert len(again) == 5
 
 
 def test_the_pages_queries(postgres: Engine, project: int) -> None:

@@ -97,7 +97,9 @@ class Answer(Asked):
         pattern=r"^[!-~]{1,80}$",
         description="The client's own name of this act: sent again, it is stored once, as it came first.",
     )
-    task_id: Number
+    task_id: Annotated[int, Field(ge=-LARGEST, le=LARGEST), BeforeValidator(_whole)] = Field(
+        description="As it was leased; it may be below 0."
+    )
     answer: AnswerKind
     seconds: float | None = Field(None, ge=0, le=1e9, allow_inf_nan=False, description="How long it took.")
     note: str = Field("", max_length=LONGEST_NOTE, pattern=STORED)

@@ -9,8 +9,9 @@ import streamlit as st
 
 from annotate.differences import Segment, highlight, shortened
 from annotate.jobs import NEXT_ROUND
-from annotate.labelling import Answered, Pair, Reason, Receipt, Sitting, Standing, Why
+from annotate.labelling import Reason, Receipt, Sitting, Standing, Why
 from annotate.pace import CAP
+from annotate.served import Answered, Pair
 from db.domain import DesignKind
 from db.jobs import OPEN
 
@@ -109,6 +110,7 @@ def _pair(pair: Pair, round_id: int | None) -> dict[str, Any]:
         "id": pair.task_id,
         "round": round_id,
         "batch": pair.in_batch,
+        "again": pair.again,
         "left": left,
         "right": right,
         "long": max(len(pair.left), len(pair.right)) > LONG,

@@ -19,6 +19,9 @@ GROUPS: dict[str, dict[str, str]] = {
         "overlap": "Share labelled by several",
         "votes": "Annotators of such a pair",
         "second_look": "Second look at matches",
+        "gold_share": "Known pairs slipped in",
+        "repeat_share": "Pairs slipped in once more",
+        "rush": "Quick equal answers in a row",
     },
     "Batches": {
         "strategy": "Strategy",

@@ -9,6 +9,7 @@ from annotate.api import DESCRIPTION
 from annotate.app_state import system_engine
 from annotate.wording import ago, literal
 from db.domain import InputError
+from db.engine import as_person
 from db.models import ApiToken, now
 
 LIVES = {30: "30 days", 90: "90 days", 365: "a year", None: "until I withdraw it"}
@@ -40,7 +41,7 @@ def _listed(guest: Guest, row: ApiToken) -> None:
 
 def _withdraw(guest: Guest, token_id: int) -> None:
     try:
-        tokens.withdraw(system_engine(), guest.person_id, token_id)
+        tokens.withdraw(as_person(system_engine(), guest.person_id), guest.person_id, token_id)
     except InputError as error:  # in another browser, meanwhile
         st.toast(literal(str(error)))
 
@@ -54,7 +55,8 @@ def _form(guest: Guest) -> None:
     if not made:
         return
     try:
-        token = tokens.make(system_engine(), guest.person_id, purpose, now(), days, guest.login_id)
+        engine = as_person(system_engine(), guest.person_id)
+        token = tokens.make(engine, guest.person_id, purpose, now(), days, guest.login_id)
     except InputError as error:
         st.error(literal(f"{str(error)[0].upper()}{str(error)[1:]}."), icon=":material/error:")
     else:

@@ -13,7 +13,6 @@ from annotate.components.job_status import failure, progress_in_words
 from annotate.components.why import why
 from annotate.jobs import NEXT_ROUND, request_round
 from annotate.labelling import (
-    Pair,
     Reason,
     Receipt,
     Sitting,
@@ -25,6 +24,7 @@ from annotate.labelling import (
     serve,
     sitting_of,
 )
+from annotate.served import Pair
 from annotate.why import last_answered, reasons
 from annotate.wording import literal
 from db.domain import AnswerKind, DesignKind, InputError, Kind, Settings
@@ -73,7 +73,7 @@ def desk(database: Engine, project_id: int, who: str, question: str, bipartite: 
         label = f"See the figures on the {page.capitalize()} page"
         st.page_link(f"../pages/{page}.py", label=label, icon=":material/monitoring:")
     if not pairs or standing.progress.complete or is_open(standing.job):
-        meanwhile(database, project_id, who, standing, sitting)
+        meanwhile(database, project_id, who, _outline(standing, sitting), sitting)
     why_last(database, project_id, who)
     without_keyboard(database, project_id, who, question, pairs[0] if pairs else None, standing, sitting)
 
@@ -132,11 +132,11 @@ def offer_to_drop(database: Engine, project_id: int, left: int) -> None:
 
 
 @st.fragment(run_every=2)
-def meanwhile(database: Engine, project_id: int, who: str, shown: Standing, sitting: Sitting | None) -> None:
-    """Nothing; the work under way is shown, and the page drawn anew when there is something new to label."""
+def meanwhile(database: Engine, project_id: int, who: str, shown: tuple[object, ...], sitting: Sitting | None) -> None:
+    """Nothing; the work under way is shown, and the page drawn anew when its outline is another than what is shown."""
     ask_if_due(database, project_id)
     standing = look(database, project_id, who, sitting=sitting is not None)
-    if _outline(standing) != _outline(shown):
+    if _outline(standing, sitting) != shown:
         st.rerun()
     job = standing.job
     if job is not None and is_open(job):
@@ -163,10 +163,11 @@ def _under_way(job: Job, standing: Standing, sitting: Sitting | None) -> str:
     return "The next batch is being made" if waited_for else "In the background the model is measured"
 
 
-def _outline(standing: Standing) -> tuple[object, ...]:
-    """What of the standing changes the page around the card."""
+def _outline(standing: Standing, sitting: Sitting | None) -> tuple[object, ...]:
+    """What of the standing changes the page; with the minutes until a pair is free, which others may put off."""
     open_sitting = standing.sitting.round_id if standing.sitting and standing.sitting.left else None
-    return standing.reason, standing.progress.round_id, is_open(standing.job), open_sitting
+    why = why_empty(standing, sitting)
+    return standing.reason, why, standing.progress.round_id, is_open(standing.job), open_sitting
 
 
 def ask_for_batch(database: Engine, project_id: int) -> None:

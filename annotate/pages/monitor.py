@@ -9,6 +9,7 @@ from annotate.access.roles import Right
 from annotate.app_state import current_project, engine, may
 from annotate.components.audit import audit_section, invitation
 from annotate.components.calibration import calibration
+from annotate.components.checks import rush_line
 from annotate.components.correction import corrections
 from annotate.components.explain import advising, explanation
 from annotate.components.figure import plot, table_behind
@@ -48,6 +49,7 @@ def main() -> None:
         return
     st.caption(literal(project.name))
     job_line(project.id)
+    rush_line(project.id)
     report = read_report(engine(), project.id, tally_of(project.id))
     times = times_of(project.id)
     if not report.matchers and not report.rounds:

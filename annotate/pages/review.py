@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 from annotate.app_state import annotator, current_project, engine
 from annotate.components.agreement import agreement_section
 from annotate.components.answers import TITLES
+from annotate.components.checks import checks_section
 from annotate.components.contradictions import contradictions
 from annotate.components.pair_acts import pair_acts
 from annotate.figures import counted
@@ -28,6 +29,7 @@ def main() -> None:
     contradictions(database, project.id, annotator())
     st.subheader("Agreement", anchor=False)
     agreement_section(project.id)
+    checks_section(project.id)
 
 
 @st.fragment

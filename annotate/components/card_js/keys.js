@@ -6,6 +6,7 @@ const DEFAULT_KEYS = {
 }
 const KEY_STORE = "allpairs:keys"
 const NAMES = { backspace: "⌫", enter: "↵", " ": "space", arrowleft: "←", arrowright: "→", arrowup: "↑", arrowdown: "↓" }
+const TOUCHES = ["keydown", "pointerdown", "pointermove", "wheel", "visibilitychange"] // of somebody who is there
 const UNUSABLE = new Set(["tab", "escape", "enter", "shift", "control", "alt", "meta", "capslock", "dead", "process"])
 
 function keyMap() {
@@ -34,9 +35,16 @@ function listen(s) {
   note.addEventListener("keydown", (event) => onNoteKey(s, event), on)
   note.addEventListener("blur", () => draw(s), on)
   root.querySelector("dialog").addEventListener("close", () => endChange(s), on)
+  for (const name of TOUCHES) document.addEventListener(name, () => { s.touchedAt = Date.now() }, { ...on, passive: true, capture: true })
   document.addEventListener("visibilitychange", () => send(s, Date.now() - s.heardAt > STALE), on)
-  const clock = setInterval(() => { send(s); drawProgress(s, (selector) => root.querySelector(selector)) }, 1000)
+  const clock = setInterval(() => { send(s, isDueToBeat(s)); drawProgress(s, (selector) => root.querySelector(selector)) }, 1000)
   s.close = () => { stop.abort(); clearInterval(clock) }
+}
+
+// A hidden tab, or one that nobody touches, lets its pairs go.
+function isDueToBeat(s) {
+  const there = document.visibilityState === "visible" && Date.now() - s.touchedAt < AWAY
+  return there && s.buffer.length > 0 && Date.now() - s.heardAt > BEAT
 }
 
 function onKey(s, event) {

@@ -4,6 +4,8 @@
 const LABELS = new Set(["positive", "negative", "unsure"])
 const RETRY = 2000 // ms after which an answer that is not acknowledged is sent again
 const STALE = 300_000 // ms after which whoever comes back to the page is served anew, for leases do not last
+const BEAT = 120_000 // ms without a message after which whoever is there says so: it prolongs the leases
+const AWAY = 300_000 // ms without a touch of keys, mouse or screen after which nobody is there
 const UNSEEN = 300 // ms for which keys are ignored when the pair on screen was replaced by one of a newer batch
 
 const sessions = new Map() // by project and annotator: a session outlives the element that Streamlit draws anew
@@ -24,8 +26,9 @@ function session(data) {
   if (!sessions.has(prefix)) {
     const s = {
       prefix, log: unsent(prefix), buffer: [], undo: [], pairs: new Map(), known: new Map(), why: {}, saved: 0, refused: [],
-      sentAt: 0, attempt: 0, shownAt: 0, heardAt: 0, guardUntil: 0, serial: 0, paces: [], marks: new Map(), notes: new Map(),
-      differences: recall(DIFFERENCES) !== "off", scale: Number(recall(SCALE)) || 1, keys: keyMap(), close: () => {},
+      sentAt: 0, attempt: 0, shownAt: 0, heardAt: 0, touchedAt: Date.now(), guardUntil: 0, serial: 0, paces: [],
+      marks: new Map(), notes: new Map(), keys: keyMap(), close: () => {},
+      differences: recall(DIFFERENCES) !== "off", scale: Number(recall(SCALE)) || 1,
     }
     remember(s, data)
     sessions.set(prefix, s)

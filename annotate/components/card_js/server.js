@@ -39,13 +39,13 @@ function lastOf(log) {
   return new Map(log.map((event) => [event.task_id, event.answer]))
 }
 
-// The server's counts with what it has not heard yet.
+// The server's counts with what it has not heard yet. A pair that was answered before moves none of them.
 function counts(s) {
   const c = { ...s.view.progress }
   for (const [id, now] of lastOf(s.log)) {
     const pair = s.pairs.get(id)
     for (const [name, step] of [[s.known.get(id), -1], [now, 1]]) {
-      if (!pair || !LABELS.has(name)) continue
+      if (!pair || pair.again || !LABELS.has(name)) continue
       const positives = name === "positive" ? step : 0
       c.all_positives += positives
       if (!pair.batch || pair.round !== s.view.round) continue

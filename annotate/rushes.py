@@ -1,0 +1,95 @@
+"""Rushes: equal answers in a row, each given faster than anyone reads."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import Row
+from sqlalchemy.orm import Session
+
+from db.domain import LABELS, AnswerKind, Settings
+from db.models import Project, Rush
+from db.rushes import last_acts, newest_rush, put_up_again
+from db.votes import second_look
+
+# People read 238 words a minute in silence (Brysbaert 2019), some 20 characters a second. Five times that is nobody's
+# pace; and to tell that two texts have nothing in common, the beginning of each will do.
+CHARACTERS = 100  # in a second
+BEGINNING = 100  # characters of a text
+KEY = 0.2  # seconds to press a key, once one knows which
+
+
+@dataclass(frozen=True)
+class Act:
+    """An act of an annotator: texts by their item, with their lengths; seconds: time on screen, where it is known."""
+
+    id: int
+    answer: AnswerKind
+    seconds: float | None
+    texts: Mapping[int, int]
+    task_id: int | None = None
+
+
+def least_seconds(texts: Mapping[int, int], just_read: Collection[int] = ()) -> float:
+    """How long at least somebody needs to read the beginnings of these texts and to answer."""
+    return KEY + sum(min(n, BEGINNING) for item, n in texts.items() if item not in just_read) / CHARACTERS
+
+
+def rushes(acts: Sequence[Act], least: int) -> list[list[Act]]:
+    """The longest stretches of at least `least` acts that are equal answers, each faster than it can be read.
+
+    acts: of one annotator, in order. A text that the pair before had too needs no reading again. Whatever else happens
+    in between (another answer, a skip, an undo, one look that was long enough) ends a stretch.
+    """
+    if least < 1:
+        return []
+    stretches = (list(part) for is_fast, part in groupby(_marked(acts), key=lambda one: one[0]) if is_fast)
+    return [[act for _, act in part] for part in stretches if len(part) >= least]
+
+
+def _marked(acts: Sequence[Act]) -> Iterator[tuple[AnswerKind | None, Act]]:
+    """Each act with its answer, where that is one and was faster than it can be read; else with nothing."""
+    just_read: Collection[int] = ()
+    for act in acts:
+        fast = act.seconds is not None and act.seconds < least_seconds(act.texts, just_read)
+        yield act.answer if fast and act.answer in LABELS else None, act
+        just_read = act.texts.keys()
+
+
+def note_rushes(session: Session, project_id: int, annotator: str, fresh: int) -> None:
+    """Nothing; rushes among the annotator's last `fresh` acts are stored, and some of their pairs put up again."""
+    settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+    if not settings.rush:
+        return
+    # A rush that began earlier is stored already, and grows.
+    acts = [_act(row) for row in last_acts(session, project_id, annotator, settings.rush - 1 + fresh)]
+    for acts_of_rush in rushes(acts, settings.rush):
+        rush = newest_rush(session, project_id, annotator)
+        if rush is None or rush.last_id < acts_of_rush[0].id:
+            rush = _begin(session, project_id, annotator, acts_of_rush[0])
+        _grow(rush, acts_of_rush)
+        session.flush()
+        tasks = [act.task_id for act in acts_of_rush if act.task_id is not None]
+        put_up_again(session, rush, tasks, settings.seed, max(2, second_look(session, project_id)))
+
+
+def _act(row: Row[*tuple[Any, ...]]) -> Act:
+    id_, answer, seconds, task_id, left, right, left_length, right_length = row
+    return Act(id_, AnswerKind(answer), seconds, {left: left_length, right: right_length}, task_id)
+
+
+def _begin(session: Session, project_id: int, annotator: str, first: Act) -> Rush:
+    """A new rush without answers yet."""
+    about = {"project_id": project_id, "annotator": annotator, "answer": first.answer}
+    rush = Rush(**about, first_id=first.id, last_id=first.id - 1, answers=0, seconds=0.0)
+    session.add(rush)
+    return rush
+
+
+def _grow(rush: Rush, acts: Sequence[Act]) -> None:
+    """Nothing; those of the acts that are later than the rush are a part of it."""
+    new = [act for act in acts if act.id > rush.last_id]
+    rush.answers += len(new)
+    rush.seconds += sum(act.seconds or 0.0 for act in new)
+    rush.last_id = max(rush.last_id, acts[-1].id)

@@ -1,0 +1,95 @@
+"""Pairs as annotators see them: of tasks, and of checks slipped in among them, which look alike."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from db.answers import own_answers
+from db.check_plan import plan_checks
+from db.checks import own_check_answers
+from db.domain import AnswerKind
+from db.models import Check, Task
+from db.tasks import queue_of, tasks_by_id, texts_of
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A pair to label. Why it was chosen is told after the answer: before, it would sway it, and mark audit pairs.
+
+    again: somebody has answered the pair already, so that this answer moves no count; the same of every check.
+    """
+
+    task_id: int  # below 0: the check of that number
+    in_batch: bool
+    left: str
+    right: str
+    likely: tuple[int, int] | None = None  # characters of the right text: the sentence that is likely to answer
+    again: bool = False
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A pair and what its annotator said about it."""
+
+    pair: Pair
+    answer: AnswerKind
+    note: str
+
+
+def task_pairs(
+    session: Session, project_id: int, tasks: Sequence[Task], sitting: bool, again: Collection[int] = ()
+) -> list[Pair]:
+    """The pairs of these tasks. again: tasks whose pair is labelled already, which bring the batch no further."""
+    batch = queue_of(session, project_id, sitting)
+    texts = texts_of(session, [item for task in tasks for item in (task.left_id, task.right_id)])
+    batch_id, size = (batch.id, batch.size) if batch is not None else (0, 0)
+    counts = {task.id for task in tasks if task.round_id == batch_id and task.position < size}.difference(again)
+    return [
+        Pair(task.id, task.id in counts, texts[task.left_id], texts[task.right_id], _likely(task), task.id in again)
+        for task in tasks
+    ]
+
+
+def slip_in_checks(
+    session: Session, project_id: int, annotator: str, pairs: Sequence[Pair], at: datetime
+) -> list[Pair]:
+    """The pairs, with those of the annotator's checks before the tasks that these come before."""
+    checks = plan_checks(session, project_id, annotator, [pair.task_id for pair in pairs], at)
+    shown = _check_pairs(session, project_id, checks.values())
+    before = {task_id: [shown[check.id]] for task_id, check in checks.items()}
+    return [one for pair in pairs for one in (*before.get(pair.task_id, ()), pair)]
+
+
+def _check_pairs(session: Session, project_id: int, checks: Collection[Check]) -> dict[int, Pair]:
+    """The pair of each check, by its id."""
+    texts = texts_of(session, [item for check in checks for item in (check.left_id, check.right_id)])
+    tasks = tasks_by_id(session, project_id, {check.task_id for check in checks if check.task_id is not None})
+    return {
+        check.id: Pair(
+            -check.id, False, texts[check.left_id], texts[check.right_id], _likely(tasks.get(check.task_id or 0)), True
+        )
+        for check in checks
+    }
+
+
+def _likely(task: Task | None) -> tuple[int, int] | None:
+    if task is None or task.likely_start is None or task.likely_end is None:
+        return None
+    return task.likely_start, task.likely_end
+
+
+def answered_pairs(session: Session, project_id: int, annotator: str, limit: int, sitting: bool) -> list[Answered]:
+    """The annotator's last answers in the batch (or the sitting), checks among them, the newest last."""
+    batch = queue_of(session, project_id, sitting)
+    if batch is None:
+        return []
+    answers = own_answers(session, project_id, annotator, limit, round_id=batch.id)
+    tasks = tasks_by_id(session, project_id, {answer.task_id for answer in answers if answer.task_id is not None})
+    pairs = {pair.task_id: pair for pair in task_pairs(session, project_id, list(tasks.values()), sitting)}
+    found = [(one.at, Answered(pairs[one.task_id], one.answer, one.note)) for one in answers if one.task_id]
+    on_checks = own_check_answers(session, annotator, batch.id, limit)
+    shown = _check_pairs(session, project_id, [one.check for one in on_checks])
+    found += [(one.at, Answered(shown[one.check.id], one.answer, one.note)) for one in on_checks]
+    return [answered for _, answered in sorted(found, key=lambda one: one[0])][-limit:]

@@ -1,0 +1,59 @@
+"""Leases in a real browser: who is there keeps the pairs on the card, who is not lets them go."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from playwright.sync_api import Page
+from sqlalchemy import select, update
+
+from db.engine import reading, writing
+from db.models import Lease, Task, now
+from tests.browser.conftest import Desk, open_card
+
+
+@pytest.fixture
+def desk(make_desk: Callable[..., Desk]) -> Desk:
+    return make_desk(3)
+
+
+def ends(desk: Desk) -> list[datetime]:
+    """When the leases of the project end."""
+    with reading(desk.engine) as session:
+        mine = select(Lease.expires_at).join(Task).where(Task.project_id == desk.project_id)
+        return list(session.scalars(mine))
+
+
+def almost_over(desk: Desk) -> datetime:
+    """In ten seconds, which is when every lease of the project ends now."""
+    soon = now() + timedelta(seconds=10)
+    tasks = select(Task.id).where(Task.project_id == desk.project_id)
+    with writing(desk.engine) as session:
+        session.execute(update(Lease).where(Lease.task_id.in_(tasks)).values(expires_at=soon))
+    return soon
+
+
+def wait_for_more(page: Page, desk: Desk, soon: datetime) -> None:
+    """Nothing; the leases end minutes later than they did."""
+    for _ in range(100):
+        if min(ends(desk)) > soon + timedelta(minutes=9):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError("nobody said that somebody is there")
+
+
+def test_whoever_reads_keeps_the_pairs_and_whoever_leaves_does_not(page: Page, desk: Desk) -> None:
+    open_card(page, f"{desk.url}&annotator=ann")
+    page.clock.install()  # the card's clock ticks on, and reads the time that is set here
+    soon = almost_over(desk)
+    page.mouse.move(200, 200)
+    page.clock.fast_forward("02:05")
+    wait_for_more(page, desk, soon)
+    soon = almost_over(desk)
+    for _ in range(4):  # nobody touches anything from now on
+        page.clock.fast_forward("05:05")
+        page.wait_for_timeout(300)
+    assert ends(desk) == [soon] * 3
+    page.mouse.move(300, 300)
+    page.clock.fast_forward("00:02")
+    wait_for_more(page, desk, soon)

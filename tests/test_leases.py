@@ -1,0 +1,72 @@
+"""Leases: renewed by every message of a page, let go by a silent one, and the same for all tabs of a person."""
+
+from datetime import datetime, timedelta
+from functools import partial
+
+import pytest
+from sqlalchemy import Engine, select
+
+from annotate.components.card import why_empty
+from annotate.labelling import Reason, look, record, serve
+from db.engine import reading, writing
+from db.models import Lease, now
+from db.tasks import LEASE, free_tasks, lease_tasks
+from tests.factories import make_project, make_round
+
+START = datetime(2026, 3, 1, 12).astimezone()
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    project_id = make_project(engine, [f"text {i}" for i in range(6)], auto_train=False)
+    make_round(engine, project_id, 3)
+    return project_id
+
+
+def ask(engine: Engine, project: int, who: str, minutes: float) -> list[int]:
+    """The tasks that this annotator's page gets when it asks so many minutes after the start."""
+    with writing(engine) as session:
+        return [task.id for task in lease_tasks(session, project, who, 10, START + timedelta(minutes=minutes))]
+
+
+def free_for(engine: Engine, project: int, who: str, minutes: float) -> list[int]:
+    with reading(engine) as session:
+        return [task.id for task in free_tasks(session, project, who, 10, START + timedelta(minutes=minutes))]
+
+
+def test_who_says_that_they_are_there_keeps_the_pairs_and_who_is_silent_does_not(engine: Engine, project: int) -> None:
+    tasks = ask(engine, project, "ann", 0)
+    for minute in range(2, 31, 2):
+        assert ask(engine, project, "ann", minute) == tasks
+        assert free_for(engine, project, "ben", minute + 1) == []
+    last = 30 + LEASE.total_seconds() / 60
+    assert free_for(engine, project, "ben", last - 0.1) == []
+    assert ask(engine, project, "ben", last + 0.1) == tasks
+    assert ask(engine, project, "ann", last + 1) == []  # who comes back takes nothing from who has them now
+
+
+def event(task_id: int, answer: str, key: str) -> dict[str, object]:
+    return {"key": key, "task_id": task_id, "answer": answer, "seconds": 2.0}
+
+
+def test_two_tabs_of_one_person_hold_the_same_pairs_and_lose_no_answer(engine: Engine, project: int) -> None:
+    first_tab, second_tab = (partial(serve, engine, project, "ann") for _ in range(2))
+    tasks = [pair.task_id for pair in first_tab()[0]]
+    assert [pair.task_id for pair in second_tab()[0]] == tasks
+    record(engine, project, "ann", [event(tasks[0], "positive", "first-1")])
+    assert [pair.task_id for pair in second_tab()[0]] == tasks[1:]  # what one tab answered, the other one drops
+    record(engine, project, "ann", [event(tasks[0], "negative", "second-1"), event(tasks[1], "negative", "second-2")])
+    assert [pair.task_id for pair in first_tab()[0]] == tasks[2:]
+    with reading(engine) as session:
+        assert set(session.scalars(select(Lease.task_id))) == {tasks[2]}  # a heartbeat revives nothing that is answered
+
+
+def test_when_a_pair_is_free_is_told_as_the_leases_of_others_stand(engine: Engine, project: int) -> None:
+    serve(engine, project, "ann")
+    told = look(engine, project, "ben")
+    assert told.reason is Reason.LEASED and told.free_at is not None
+    with writing(engine) as session:
+        for lease in session.scalars(select(Lease)):
+            lease.expires_at = now() + timedelta(minutes=4)
+    assert "free in 10 minutes" in why_empty(told)
+    assert "free in 4 minutes" in why_empty(look(engine, project, "ben"))
