@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from errno import ENOSPC
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 from uuid import uuid4
@@ -21,7 +22,7 @@ from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.archive import COPIED, DESIGNS, FORMAT, MANIFEST, MODELS, OLD_SCORES, VECTORS, VERSION, table_file
 from db.answers import known_keys
-from db.domain import EventKind, InputError, Settings
+from db.domain import PICKLED, EventKind, InputError, Settings
 from db.engine import artifacts, person_of
 from db.events import add_event
 from db.matchers import SCORES, matchers_of
@@ -31,12 +32,15 @@ from db.projects import checked_name, numbered_name
 from db.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
-MOST_LINE: Final = 1 << 28
+MOST_LINE: Final = 1 << 26
+MOST_PACKED: Final = 200  # times its own size that an archive may unpack to: tables of text reach 30
 DECKS = "decks.npz"  # of a design
 SIDES = ("left.npy", "right.npy")  # of decks and scores: they hold items' ids
-# What a damaged or foreign file makes others raise: zipfile (NotImplementedError: a compression that it does not know),
-# json and the checks here (ValueError), rows and manifests of another shape (KeyError, TypeError), and the tables.
-_DAMAGE = (BadZipFile, zlib.error, EOFError, KeyError, TypeError, ValueError, NotImplementedError, SQLAlchemyError)
+# What a damaged or foreign file makes others raise: zipfile and json (RuntimeError: an unknown compression, a password,
+# brackets without end), json and the checks here (ValueError), rows and manifests of another shape (KeyError,
+# TypeError, AttributeError, OverflowError), and the tables.
+_DAMAGE = (BadZipFile, zlib.error, EOFError, KeyError, TypeError, AttributeError, ValueError, OverflowError,
+           RuntimeError, SQLAlchemyError)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,7 @@ class _Import:
 
     def into(self, engine: Engine, name: str | None) -> Arrived:
         place = artifacts() / f".import-{uuid4().hex}"
+        self._require_room()
         try:
             self._unpack(place)  # before the transaction: nobody should wait for files
             with acting(engine, Right.INSTALL) as session:
@@ -179,6 +184,15 @@ class _Import:
             while line := stream.readline(MOST_LINE):
                 yield json.loads(line)
 
+    def _require_room(self) -> None:
+        """Nothing. Raises ValueError for more than anything real unpacks to, OSError where the disk has no room."""
+        size = sum(info.file_size for info in self.bundle.infolist())  # reading ends there, whatever follows
+        if size > MOST_PACKED * max(self.path.stat().st_size, 1 << 20):
+            raise ValueError(f"it would unpack to {size:,} bytes")
+        artifacts().mkdir(parents=True, exist_ok=True)
+        if size > shutil.disk_usage(artifacts()).free:
+            raise OSError(ENOSPC, f"it unpacks to {size:,} bytes, and the disk has less room")
+
     def _unpack(self, aside: Path) -> None:
         """Nothing; the files of models, vectors and designs lie in the folder as in a project's."""
         aside.mkdir(parents=True)
@@ -218,6 +232,8 @@ def _place(info: ZipInfo) -> Path | None:
         return None
     if len(parts) < 3 or not parts[1].isdecimal() or any(part in ("..", "/") or "\\" in part for part in parts):
         raise ValueError(f"the file name {info.filename[:60]!r}")
+    if parts[-1].lower().endswith(PICKLED):
+        raise ValueError(f"{info.filename[:60]!r} could run code when it is read: save the model as safetensors")
     return Path(*(part.format(parts[1]) for part in kinds[parts[0]]), *parts[2:])
 
 

@@ -27,7 +27,8 @@ from annotate.matches import write_matches
 from annotate.pipelines import made
 from annotate.study_files import write_study
 from annotate.tables import WRITERS
-from annotate.takeaway import safe_name
+from annotate.takeaway import MOST_ID, safe_name
+from db.corpus.cells import shown
 from db.domain import InputError
 from db.engine import artifacts, make_engine, reading
 from db.projects import project_named, project_of
@@ -74,6 +75,8 @@ def _answering(make: Make) -> Callable[[Request], Response]:
     """What answers a request with the file that `make` makes, or with what is wrong in one line."""
 
     def answer(request: Request) -> Response:
+        if request.path_params["project_id"] > MOST_ID:
+            return PlainTextResponse("There is no such project.", status_code=404)
         with ExitStack() as stack:
             # Where models are there is room for a copy of them; /tmp may be in memory.
             artifacts().mkdir(parents=True, exist_ok=True)
@@ -140,8 +143,10 @@ def _matches(engine: Engine, project_id: int, name: str, folder: Path, request: 
 
 def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
     number = request.query_params.get("number", "")
-    if not number.isdecimal():
-        raise InputError(f"there is no number {number!r} among what a run made; use the links on the page “Pipelines”")
+    if not _is_number(number):
+        raise InputError(
+            f"there is no number {shown(number)} among what a run made; use the links on the page “Pipelines”"
+        )
     found = made(engine, project_id, request.query_params.get("run", ""), int(number))
     if not found.path.is_dir():
         return found.path
@@ -150,11 +155,16 @@ def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Req
 
 def _study(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
     number, what = request.query_params.get("study", ""), request.query_params.get("what", "")
-    if not number.isdecimal():
-        raise InputError(f"there is no study number {number!r}; use the links on the page “Rate”")
+    if not _is_number(number):
+        raise InputError(f"there is no study number {shown(number)}; use the links on the page “Rate”")
     path = folder / f"{safe_name(name)}-study-{number}-{safe_name(what)}.csv"
     write_study(engine, project_id, int(number), what, path)
     return path
+
+
+def _is_number(text: str) -> bool:
+    """Whether the text is the number of something."""
+    return text.isdecimal() and len(text) < 10
 
 
 def _suffix(request: Request) -> str:

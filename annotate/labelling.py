@@ -204,7 +204,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
         if valid[key].task_id not in tasks and -valid[key].task_id not in checks:
             refused[key] = f"task {valid[key].task_id} is not one of this project: get new tasks (reload the page)"
     for key, reason in refused.items():
-        log.warning("answer %s of %s in project %s refused: %s", key, annotator, project_id, reason)
+        log.warning("answer %.80r of %r in project %s refused: %s", key, annotator, project_id, reason)
     if labelled:
         ask_if_due(engine, project_id, news=any(task.purpose == Purpose.TRAIN for task in labelled))
     return Receipt([key for key in valid if key not in refused], refused, why)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import Engine
@@ -9,7 +10,7 @@ from sqlalchemy import Engine
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
-from db.answers import store_answers
+from db.answers import Label, store_answers
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
 from db.engine import reading
 from db.models import now
@@ -67,9 +68,16 @@ def settle(engine: Engine, project_id: int, who: str, case: Case, answer: Answer
     with acting(engine, Right.ADJUDICATE, project_id, who) as session:
         if not votes_on(session, project_id, case.left_id, case.right_id):
             raise InputError("nobody has an answer on this pair any more: reload the page")
-        store_answers(session, [{
-            "project_id": project_id, "task_id": case.task_id, "left_id": case.left_id, "right_id": case.right_id,
-            "annotator": who, "answer": answer, "key": f"review-{uuid4()}", "seconds": None,
-            "note": note.strip()[:LONGEST_NOTE] or None, "created_at": now(), "settles": True,
-        }])  # fmt: skip
+        store_answers(session, [settling(project_id, who, case, answer, f"review-{uuid4()}", note)])
     ask_if_due(engine, project_id)
+
+
+def settling(
+    project_id: int, who: str, pair: Case | Label, answer: AnswerKind, key: str, note: str = ""
+) -> dict[str, Any]:
+    """The row of an answer that settles the pair."""
+    return {
+        "project_id": project_id, "task_id": pair.task_id, "left_id": pair.left_id, "right_id": pair.right_id,
+        "annotator": who, "answer": answer, "key": key, "seconds": None,
+        "note": note.strip()[:LONGEST_NOTE] or None, "created_at": now(), "settles": True,
+    }  # fmt: skip

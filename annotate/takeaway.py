@@ -23,6 +23,7 @@ from db.projects import project_of
 
 ADDRESS = "download/matchers"
 CARD = "README.md"
+MOST_ID = 2**31 - 1  # that a row has
 USAGE = """\
 import json
 from math import exp
@@ -118,7 +119,8 @@ def _found(request: Request) -> tuple[str, Matcher] | Response:
     engine = engine_for(request, make_engine())
     try:
         with reading(engine) as session:
-            matcher = session.get(Matcher, request.path_params["matcher_id"])
+            number = request.path_params["matcher_id"]
+            matcher = session.get(Matcher, number) if number <= MOST_ID else None
             project = project_of(session, matcher.project_id) if matcher is not None else None
             if matcher is None or project is None or project.deleted_at is not None:
                 raise InputError("no such matcher")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, func, or_, select
+from sqlalchemy import Select, and_, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
@@ -159,6 +159,16 @@ def answered_at_once(session: Session, project_id: int, annotator: str, beginnin
     )  # fmt: skip
     rows = session.execute(select(act.c.left_id, act.c.right_id).where(~changed.exists()).order_by(act.c.id))
     return [(left, right) for left, right in rows]
+
+
+def own_before(session: Session, project_id: int, annotator: str, beginning: str) -> dict[tuple[int, int], Answer]:
+    """What this annotator said, before an act whose keys begin so, about the pairs of it; of each pair the last."""
+    begins = Answer.key.startswith(beginning, autoescape=True)
+    mine = (Answer.project_id == project_id, Answer.annotator == annotator)
+    act = select(Answer.left_id, Answer.right_id, Answer.id).where(*mine, begins).subquery()
+    same = and_(Answer.left_id == act.c.left_id, Answer.right_id == act.c.right_id, Answer.id < act.c.id)
+    earlier = select(Answer).join(act, same).where(*mine, Answer.answer != AnswerKind.SKIP).order_by(Answer.id)
+    return {(answer.left_id, answer.right_id): answer for answer in session.scalars(earlier)}
 
 
 def known_keys(session: Session, keys: Iterable[str]) -> set[str]:

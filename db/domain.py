@@ -65,6 +65,8 @@ class AnswerKind(StrEnum):
 
 LONGEST_NOTE = 2_000  # characters of what an annotator remarks on a pair
 LABELS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE)
+# Endings of files that can run code when they are read; weights are read from safetensors alone.
+PICKLED = (".bin", ".ckpt", ".dill", ".joblib", ".pickle", ".pkl", ".pt", ".pth")
 
 
 class Purpose(StrEnum):

@@ -41,9 +41,10 @@ def make_engine(url: str | None = None) -> Engine:
     """An engine on which every transaction of `writing` takes SQLite's write lock at its start."""
     url = url or database_url()
     if not url.startswith("sqlite"):
-        return create_engine(url.replace("postgresql://", "postgresql+psycopg://", 1), pool_pre_ping=True)
+        address = url.replace("postgresql://", "postgresql+psycopg://", 1)
+        return create_engine(address, pool_pre_ping=True, hide_parameters=True)  # errors, and so logs, tell no values
     Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
-    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30})
+    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30}, hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin)
     return engine

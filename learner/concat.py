@@ -20,6 +20,7 @@ from db.domain import InputError, Progress, no_progress
 from learner.backbones.descent import batches_by_length
 from learner.backbones.loading import loading
 from learner.device import default_device, fast_training, seeded
+from learner.encoder import NO_CODE, SAFETENSORS
 from learner.optimizer import adamw
 from learner.pair_reader import PairTokens, pair_logits, read_pairs
 from learner.scorer import TextScorer
@@ -70,7 +71,9 @@ def load_backbone(name: str, max_length: int, device: str | None = None) -> Cros
     The new layer is drawn from torch's generator.
     """
     with loading(name) as source:
-        return CrossEncoder(source, num_labels=1, max_length=max_length, device=device)
+        return CrossEncoder(
+            source, num_labels=1, max_length=max_length, device=device, **NO_CODE, model_kwargs={**SAFETENSORS}
+        )
 
 
 def save_concat(scorer: TextScorer, folder: Path, **details: Any) -> None:

@@ -5,6 +5,7 @@ import importlib.util
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -13,7 +14,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Normalize, Pooling, Transformer
 from torch import Tensor
 
-from db.domain import DEFAULT_ENCODER, Distance, InputError, Progress, no_progress
+from db.domain import DEFAULT_ENCODER, PICKLED, Distance, InputError, Progress, no_progress
 from learner.device import Portable, default_device
 from learner.engine.engine import Engine, Work, default_engine
 
@@ -22,6 +23,9 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 Tokens = list[list[int]]
 
 LEAST = 1_000  # texts for which it pays to move a model
+# How every model is loaded: never with code that lies beside it, and from weights that cannot run any.
+NO_CODE: Final[dict[str, Any]] = {"trust_remote_code": False}  # not left out: the library would ask at the terminal
+SAFETENSORS: Final[dict[str, Any]] = {"use_safetensors": True}
 CHUNK = 50_000  # texts whose tokens are in memory at once
 SIMILARITY: dict[Distance, str] = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}  # the library's names
 
@@ -43,9 +47,14 @@ def bundled_minilm() -> Path:
 
 
 def require_folder(name: str) -> None:
-    """Nothing. Raises InputError where the name is a path, and there is no such folder."""
-    if name.startswith(("/", ".", "~")) and not Path(name).expanduser().is_dir():
+    """Nothing. Raises InputError where the name is a path without a folder, or the folder's weights could run code."""
+    folder = Path(name).expanduser()
+    if name.startswith(("/", ".", "~")) and not folder.is_dir():
         raise InputError(f"there is no folder {name}: name a model's folder, or a model of the hub")
+    for file in folder.rglob("*") if folder.is_dir() else ():
+        if file.name.endswith(PICKLED) and not any(file.parent.glob("*.safetensors")):
+            what = f"{file.relative_to(folder)} could run code when it is read"
+            raise InputError(f"model {name!r}: {what}: save the model as safetensors (save_pretrained does)")
 
 
 def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Encoder":
@@ -55,7 +64,7 @@ def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Enc
     # The library warns that a plain Hugging Face encoder gets mean pooling: exactly the paper's choice.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:
-        model = SentenceTransformer(source, device=device or default_device())
+        model = SentenceTransformer(source, device=device or default_device(), **NO_CODE, model_kwargs={**SAFETENSORS})
     except (OSError, ValueError, SafetensorError) as error:
         first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"encoder {name!r} cannot be loaded: {first_line}") from error

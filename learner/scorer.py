@@ -11,6 +11,7 @@ from sentence_transformers import CrossEncoder
 
 from db.domain import InputError, Progress, no_progress
 from learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
+from learner.encoder import NO_CODE, SAFETENSORS, require_folder
 from learner.output_layer import OutputLayer
 from learner.pair_reader import score_pairs
 from learner.space import COSINE, Space, scores
@@ -99,8 +100,9 @@ def is_cross_encoder(name: str) -> bool:
 
 def load_cross_encoder(name: str, texts: Sequence[str], device: str | None = None) -> TextScorer:
     """The scorer of a cross-encoder's folder, for these texts. Raises InputError where it cannot be one."""
+    require_folder(name)
     try:
-        model = CrossEncoder(str(Path(name).expanduser()), device=device)
+        model = CrossEncoder(str(Path(name).expanduser()), device=device, **NO_CODE, model_kwargs={**SAFETENSORS})
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{name} cannot be loaded as a cross-encoder ({what}): save it again") from error

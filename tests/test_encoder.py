@@ -1,5 +1,6 @@
 """Encoding: the order of the texts, the same vectors as the library's own way, folders that load again."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,11 @@ from sentence_transformers.models import Pooling, StaticEmbedding
 
 from db.domain import Distance, InputError
 from learner import encoder as module
+from learner.backbones.token_encoder import load_token_encoder
 from learner.encoder import Encoder, bundled_minilm, load_encoder
 from learner.matcher import Matcher, add_details, load_matcher, save_matcher
 from learner.output_layer import OutputLayer
+from learner.scorer import load_cross_encoder
 from tests.tiny import tiny_encoder
 
 TEXTS = [
@@ -191,6 +194,31 @@ def test_a_folder_that_is_no_encoder_is_one_plain_line(tmp_path: Path) -> None:
     (tmp_path / "modules.json").write_text("{")
     with pytest.raises(InputError, match="cannot be loaded"):
         load_encoder(str(tmp_path))
+
+
+def test_weights_that_could_run_code_are_not_read(tiny_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "pickled"
+    shutil.copytree(tiny_folder, folder)
+    (weights,) = folder.rglob("model.safetensors")
+    run = tmp_path / "run"
+    weights.with_name("pytorch_model.bin").write_bytes(b"cos\nsystem\n(S'touch " + str(run).encode() + b"'\ntR.")
+    load_encoder(str(folder))  # from the safetensors beside it
+    weights.unlink()
+    for load in (load_encoder, load_token_encoder, lambda name: load_cross_encoder(name, [])):
+        with pytest.raises(InputError, match=r"pytorch_model\.bin could run code when it is read: save"):
+            load(str(folder))
+    assert not run.exists()
+
+
+def test_code_that_lies_beside_a_model_is_not_run(tiny_folder: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "coded"
+    shutil.copytree(tiny_folder, folder)
+    run = tmp_path / "run"
+    (folder / "mine.py").write_text(f"open({str(run)!r}, 'w')\nclass Mine: pass\n")
+    (folder / "modules.json").write_text('[{"idx": 0, "name": "0", "path": "", "type": "mine.Mine"}]')
+    with pytest.raises(InputError, match="cannot be loaded"):
+        load_encoder(str(folder))
+    assert not run.exists()
 
 
 def test_damaged_weights_are_one_plain_line(tiny_folder: Path, tmp_path: Path) -> None:

@@ -4,9 +4,11 @@ import asyncio
 import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit
 from sqlalchemy import Engine
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -17,7 +19,7 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from annotate import downloads, takeaway
-from annotate.access import gate, invitations, logins, people
+from annotate.access import forms, gate, headers, invitations, logins, people
 from annotate.access.gate import Gate
 from annotate.access.routes import routes, safe_next
 from db.domain import Role
@@ -220,6 +222,41 @@ def test_the_pages_before_the_login_run_no_script_and_stand_in_no_frame(site: Te
         policy = site.get(address).headers["content-security-policy"]
         assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
         assert site.get(address).headers["cache-control"] == "no-store"
+
+
+# Headers
+
+
+def test_every_answer_says_what_the_browser_may_do(open_site: Open, engine: Engine) -> None:
+    make_person(engine, "Anna")
+    alone, site = open_site("http://localhost:8501", forced=False), open_site()
+    for browser, address in ((site, "/login"), (site, "/monitor"), (site, "/static/js/x.js"), (site, "/media/x"),
+                             (site, "/healthz"), (alone, "/"), (alone, "/download/labels/1")):  # fmt: skip
+        said = browser.get(address).headers
+        assert said["x-content-type-options"] == "nosniff" and said["x-frame-options"] == "DENY"
+        assert said["referrer-policy"] == said["cross-origin-opener-policy"] == "same-origin"
+        assert "camera=()" in said["permissions-policy"] and said["cache-control"] == "no-store"
+        rules = dict(rule.split(" ", 1) for rule in said["content-security-policy"].split("; "))
+        assert rules["default-src"] == rules["frame-ancestors"] == rules["base-uri"] == "'none'"
+        assert not {"'unsafe-inline'", "'unsafe-eval'", "*", "https:", "data:"} & set(
+            rules.get("script-src", "").split()
+        )
+        assert ("strict-transport-security" in said) == (browser is site)  # only over TLS
+
+
+def test_an_answer_keeps_its_own_headers(site: TestClient) -> None:
+    assert site.get("/login").headers["content-security-policy"] == forms.POLICY
+    assert len(site.get("/login").headers.get_list("content-security-policy")) == 1
+
+
+def test_the_frame_has_no_other_script_than_the_policy_allows() -> None:
+    frame = (Path(streamlit.__file__).parent / "static" / "index.html").read_text()
+    inline = [
+        body
+        for attributes, body in re.findall(r"<script([^>]*)>(.*?)</script>", frame, re.S)
+        if "src=" not in attributes
+    ]
+    assert inline == [headers.FRAME_SCRIPT]
 
 
 # The gate

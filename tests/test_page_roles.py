@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from annotate import app_state
 from annotate.access import invitations, logins, people, tokens
 from annotate.access.acts import allowed
+from annotate.access.headers import LEAVE_SCRIPT
 from annotate.access.roles import Right
 from annotate.shell import door
 from db.domain import Role
@@ -87,7 +88,8 @@ def test_nobody_sees_anything_but_the_way_to_the_login(
         page = opened(project="Mine")
         assert "You are not logged in." in read(page) and "Mine" not in read(page)
         assert not page.sidebar.selectbox and not page.button
-        assert '"/login" + "?next="' in page.get("html")[0].proto.body
+        body = page.get("html")[0].proto.body
+        assert 'href="/login"' in body and 'data-leave="?next="' in body and f"<script>{LEAVE_SCRIPT}</script>" in body
 
 
 @pytest.mark.parametrize(("role", "shown"), [(Role.ADJUDICATOR, False), (Role.ADMINISTRATOR, True)])

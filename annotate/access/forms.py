@@ -38,13 +38,7 @@ def page(title: str, body: str, status: int = 200) -> HTMLResponse:
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     style = f"<title>{escape(title)} · Allpairs</title><style>{STYLE}</style>"
     document = f'<!doctype html><html lang="en"><head>{head}{style}</head><body><main>{body}</main></body></html>'
-    headers = {
-        "Cache-Control": "no-store",
-        "Content-Security-Policy": POLICY,
-        "Referrer-Policy": "same-origin",  # not less: the browser would then keep the origin from forms, too
-        "X-Content-Type-Options": "nosniff",
-    }
-    return HTMLResponse(document, status_code=status, headers=headers)
+    return HTMLResponse(document, status_code=status, headers={"Content-Security-Policy": POLICY})
 
 
 def login_page(next_: str, ways: dict[str, str], name: str = "", wrong: str = "", status: int = 200) -> HTMLResponse:

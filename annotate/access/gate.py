@@ -20,6 +20,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from annotate.access import cookies, logins, mode, tokens
+from annotate.access.headers import guarding
 from annotate.access.logins import Guest, TooMany
 from annotate.api import DESCRIPTION, ROOT
 from annotate.api.problems import problem
@@ -53,6 +54,8 @@ class Gate:
         self.engines: dict[str, Engine] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            send = guarding(send, is_secure(HTTPConnection(scope)))
         if scope["type"] not in ("http", "websocket") or scope["path"].startswith(FRAME):
             await self.app(scope, receive, send)
         elif await run_in_threadpool(self._login_needed):

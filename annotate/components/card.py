@@ -16,6 +16,7 @@ from db.domain import DesignKind
 from db.jobs import OPEN
 
 SITTINGS = {DesignKind.AUDIT: "Audit sitting", DesignKind.CORRECTION: "Check", DesignKind.MINED: "Mined sample"}
+MOST_EVENTS = 5_000  # of one message; the browser sends the others again
 LONG = 400  # characters from which a text gets a higher box
 
 
@@ -37,9 +38,11 @@ _mount = st.components.v2.component(
 
 def outbox(key: str) -> tuple[int, list[Any]]:
     """The number of the browser's last message and the events in it: everything that it knows no receipt for."""
-    message = st.session_state.get(key, {}).get("outbox") or {}
-    events = message.get("events")
-    return int(message.get("attempt", 0)), events if isinstance(events, list) else []
+    message = st.session_state.get(key, {}).get("outbox")
+    if not isinstance(message, dict):
+        return 0, []
+    attempt, events = message.get("attempt"), message.get("events")
+    return attempt if isinstance(attempt, int) else 0, events[:MOST_EVENTS] if isinstance(events, list) else []
 
 
 def card(

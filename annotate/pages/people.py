@@ -50,8 +50,8 @@ def _member(project: Project, person: PersonRow, role: Role) -> None:
         mine = (guest := who_asks().guest) is not None and guest.person_id == person.id
         options = [*Role, OUT]
         st.selectbox(
-            f"Role of {person.name}", options, options.index(role), key=key, label_visibility="collapsed", width=220,
-            disabled=mine, help="Nobody changes their own role." if mine else None,
+            f"Role of {literal(person.name)}", options, options.index(role), key=key, label_visibility="collapsed",
+            width=220, disabled=mine, help="Nobody changes their own role." if mine else None,
             on_change=_set_role, args=(project.id, person.id, key),
         )  # fmt: skip
 

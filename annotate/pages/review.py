@@ -1,4 +1,4 @@
-"""Review: settle the pairs on which annotators disagree or are unsure, and see how far they agree."""
+"""Review: settle the pairs on which annotators disagree or are unsure, split groups, and see how far people agree."""
 
 import pandas as pd
 import streamlit as st
@@ -9,6 +9,7 @@ from annotate.components.agreement import agreement_section
 from annotate.components.answers import TITLES
 from annotate.components.checks import checks_section
 from annotate.components.contradictions import contradictions
+from annotate.components.label_groups import label_groups
 from annotate.components.pair_acts import pair_acts
 from annotate.figures import counted
 from annotate.history import pair_history
@@ -27,6 +28,7 @@ def main() -> None:
         return
     desk(database, project.id, annotator(), Settings.model_validate(project.settings).question)
     contradictions(database, project.id, annotator())
+    label_groups(database, project.id, annotator())
     st.subheader("Agreement", anchor=False)
     agreement_section(project.id)
     checks_section(project.id)

@@ -9,6 +9,7 @@ import streamlit as st
 
 from annotate.access import cookies, invitations, logins
 from annotate.access.gate import LOG_IN, LOGIN
+from annotate.access.headers import LEAVE_SCRIPT
 from annotate.app_state import system_engine
 from annotate.wording import literal
 from db.domain import InputError
@@ -94,6 +95,6 @@ def _invited(issuer: str, subject: str, called: str) -> None:
 
 def _go(address: str, label: str, come_back: bool = False) -> None:
     """Nothing; the browser goes to another address of this server, at a click where scripts are off."""
-    back = ' + "?next=" + encodeURIComponent(window.location.pathname + window.location.search)' if come_back else ""
-    link = f'<a href="{escape(address)}" target="_self">{escape(label)}</a>'
-    st.html(f'{link}<script>window.location.replace("{address}"{back})</script>', unsafe_allow_javascript=True)
+    back = "?next=" if come_back else ""
+    link = f'<a href="{escape(address)}" target="_self" data-leave="{back}">{escape(label)}</a>'
+    st.html(f"{link}<script>{LEAVE_SCRIPT}</script>", unsafe_allow_javascript=True)

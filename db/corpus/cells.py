@@ -9,6 +9,7 @@ from typing import NamedTuple
 from db.domain import InputError
 
 MAX_CELL = 100_000  # characters in one cell
+MAX_COLUMNS = 10_000
 MAX_LINE = 10_000_000  # bytes in one line: where reading stops, so that one endless line cannot fill the memory
 
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -15,7 +16,7 @@ from typing import IO, cast
 import pyarrow
 
 from db.corpus import delimited, structured
-from db.corpus.cells import Row, bad, check, shown
+from db.corpus.cells import MAX_COLUMNS, Row, bad, check, shown
 from db.domain import InputError, Progress, no_progress
 
 __all__ = ["FORMATS", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
@@ -50,7 +51,11 @@ def column_names(path: Path) -> list[str]:
         names = _names(path, stream)
     if not any(names):
         raise bad("the file is empty; it needs named columns and rows", path)
-    twice = next((name for name in names if name and names.count(name) > 1), None)
+    if len(names) > MAX_COLUMNS:
+        what = f"the table has {len(names):,} columns, and the limit is {MAX_COLUMNS:,}; leave out those not needed"
+        raise bad(what, path, 1)
+    counts = Counter(names)
+    twice = next((name for name in names if name and counts[name] > 1), None)
     if twice is not None:
         raise bad("two columns have this name; rename one", path, 1, twice)
     return names

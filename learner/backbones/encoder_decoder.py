@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForSeq2SeqLM, BertConfig, BertLMHeadModel, BertModel, EncoderDecoderModel
 
+from learner.encoder import NO_CODE, SAFETENSORS
+
 
 def with_new_decoder(source: str, tokenizer: Any, layers: int) -> Any:
     """BERT's encoder of that folder or hub name, with a decoder of so many layers, and the ids that decoding needs.
@@ -17,7 +19,7 @@ def with_new_decoder(source: str, tokenizer: Any, layers: int) -> Any:
     spread over its depth; cross-attention begins as the same layer's self-attention. What is left is drawn from
     torch's generator.
     """
-    encoder = BertModel.from_pretrained(source, add_pooling_layer=False, dtype=torch.float32)
+    encoder = BertModel.from_pretrained(source, add_pooling_layer=False, dtype=torch.float32, **SAFETENSORS)
     shape = {**encoder.config.to_dict(), "num_hidden_layers": layers, "tie_word_embeddings": True}
     decoder = BertLMHeadModel(BertConfig(**{**shape, "is_decoder": True, "add_cross_attention": True}))
     decoder.bert.embeddings.load_state_dict(encoder.embeddings.state_dict())
@@ -37,7 +39,7 @@ def with_new_decoder(source: str, tokenizer: Any, layers: int) -> Any:
 
 def load_pair(source: str) -> Any:
     """The model of that folder or hub name, which has encoder and decoder already."""
-    return AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32)
+    return AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32, **NO_CODE, **SAFETENSORS)
 
 
 def _begin(layer: Any, original: Any) -> None:

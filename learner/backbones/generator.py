@@ -21,6 +21,7 @@ from learner.backbones.encoder_decoder import load_pair, with_new_decoder
 from learner.backbones.loading import load_tokenizer, loading, longest
 from learner.catalog.backbones import GeneratorSettings
 from learner.device import Portable, default_device, fast_training, seeded
+from learner.encoder import NO_CODE
 from learner.engine.engine import Engine, Work, default_engine, slices
 from learner.pair_reader import BUDGETS, SMALL_BUDGET, blocks
 
@@ -73,7 +74,7 @@ def load_generator(name: str, decoder_layers: int = 2, seed: int = 0, device: st
     target = torch.device(device or default_device())
     with loading(name) as source, seeded(seed, target):
         tokenizer = load_tokenizer(source)
-        alone = AutoConfig.from_pretrained(source).model_type == "bert"
+        alone = AutoConfig.from_pretrained(source, **NO_CODE).model_type == "bert"
         model = with_new_decoder(source, tokenizer, decoder_layers) if alone else load_pair(source)
         if model.generation_config.decoder_start_token_id is None:
             raise ValueError("its configuration names no decoder_start_token_id: add one, or name another model")

@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 from transformers import AutoTokenizer
 
 from db.domain import DEFAULT_ENCODER, InputError
-from learner.encoder import bundled_minilm, require_folder
+from learner.encoder import NO_CODE, bundled_minilm, require_folder
 
 ERRORS = (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError)
 
@@ -30,7 +30,7 @@ def loading(name: str) -> Iterator[str]:
 
 def load_tokenizer(source: str) -> Any:
     """The tokenizer of that folder or hub name. Raises ValueError where it does not say where its tokens stand."""
-    tokenizer = AutoTokenizer.from_pretrained(source)
+    tokenizer = AutoTokenizer.from_pretrained(source, **NO_CODE)
     if not tokenizer.is_fast:
         raise ValueError("its tokenizer does not tell where tokens stand: name a model with a tokenizer.json")
     return tokenizer

@@ -20,6 +20,7 @@ from learner.backbones.span_reader import Answer, best_spans
 from learner.backbones.token_encoder import TokenEncoder
 from learner.catalog.quip import HEADS, Student
 from learner.device import default_device, seeded
+from learner.encoder import NO_CODE, SAFETENSORS
 
 SPECIAL = 2  # tokens around a text
 
@@ -80,7 +81,7 @@ def load_biencoder(name: str, seed: int = 0, device: str | None = None) -> SpanB
     """
     target = torch.device(device or default_device())
     with loading(name) as source, seeded(seed, target):
-        network = Network(AutoModel.from_pretrained(source, dtype=torch.float32))
+        network = Network(AutoModel.from_pretrained(source, dtype=torch.float32, **NO_CODE, **SAFETENSORS))
         heads = Path(source) / HEADS
         if heads.is_file():
             nn.ModuleDict({"start": network.start, "end": network.end}).load_state_dict(load_file(heads))

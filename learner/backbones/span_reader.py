@@ -21,6 +21,7 @@ from learner.backbones.loading import load_tokenizer, loading
 from learner.backbones.windows import Windows, cut
 from learner.catalog.backbones import ReaderSettings
 from learner.device import default_device, fast_training, seeded
+from learner.encoder import NO_CODE, SAFETENSORS
 from learner.pair_reader import BUDGETS, SMALL_BUDGET
 
 CHUNK = 512  # questions whose windows are in memory at once
@@ -69,7 +70,7 @@ def load_reader(name: str, seed: int = 0, device: str | None = None) -> SpanRead
     """
     target = torch.device(device or default_device())
     with loading(name) as source, seeded(seed, target):
-        model = AutoModelForQuestionAnswering.from_pretrained(source, dtype=torch.float32)
+        model = AutoModelForQuestionAnswering.from_pretrained(source, dtype=torch.float32, **NO_CODE, **SAFETENSORS)
         return SpanReader(model.to(target).eval(), load_tokenizer(source))
 
 

@@ -11,6 +11,7 @@ from transformers import AutoModel
 
 from learner.backbones.loading import load_tokenizer, loading, longest
 from learner.device import default_device
+from learner.encoder import NO_CODE, SAFETENSORS
 from learner.pair_reader import BUDGETS, SMALL_BUDGET, blocks
 
 MANY = 8_192  # tokens: as many as the network can take
@@ -63,5 +64,5 @@ def load_token_encoder(name: str, device: str | None = None) -> TokenEncoder:
     """The encoder of that hub name or folder, without dropout. Raises InputError where it cannot be had."""
     target = torch.device(device or default_device())
     with loading(name) as source:
-        model = AutoModel.from_pretrained(source, dtype=torch.float32)
+        model = AutoModel.from_pretrained(source, dtype=torch.float32, **NO_CODE, **SAFETENSORS)
         return TokenEncoder(model.to(target).eval(), load_tokenizer(source))

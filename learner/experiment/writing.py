@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from db.corpus.formula import guarded
 from learner.experiment.comparison import Cost, Point
 from learner.experiment.paper import AP
 from learner.experiment.results import Mean
@@ -45,11 +46,11 @@ def point_rows(points: Sequence[Point], measures: Sequence[str]) -> list[dict[st
 
 
 def as_csv(rows: Rows) -> str:
-    """The rows under the names of the first."""
+    """The rows under the names of the first; no cell is a formula."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows({name: guarded(cell) for name, cell in row.items()} for row in rows)
     return text.getvalue()
 
 

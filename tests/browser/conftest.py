@@ -177,6 +177,7 @@ def page(context: BrowserContext) -> Iterator[Page]:
     errors: list[str] = []
     page = context.new_page()
     page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if "Content Security" in message.text else None)
     yield page
     assert errors == []
 

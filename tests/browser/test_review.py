@@ -6,9 +6,12 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from annotate.projects import delete_project
+from db.answers import Label, current_labels
 from db.domain import AnswerKind
+from db.engine import reading
 from tests.browser.conftest import App, Desk, open_card, settle
 from tests.conftest import ROOT
+from tests.test_review import NO, YES, label_pairs
 from tests.test_votes import want
 
 SIZES = {"desktop": {"width": 1280, "height": 1300}, "phone": {"width": 390, "height": 1500}}
@@ -57,3 +60,36 @@ def test_a_third_person_settles_what_two_differ_on(page: Page, app: App, desk: D
     expect(page.get_by_text("Nothing to review")).to_be_visible(timeout=15_000)
     settled = [answer for answer in desk.answers if answer.settles]
     assert [(answer.annotator, answer.answer) for answer in settled] == [("eve", AnswerKind.NEGATIVE)]
+
+
+def test_a_group_is_split_and_put_together_again(page: Page, app: App, make_desk: Callable[..., Desk]) -> None:
+    topics = ("renew a passport", "get a new passport", "extend my passport", "change my address", "move house")
+    desk = make_desk(0, texts=[f"How do I {what}?" for what in topics], name="Grouped")
+    label_pairs(desk.engine, desk.project_id, {(0, 1): YES, (1, 2): YES, (2, 3): YES, (3, 4): YES})
+    page.goto(f"{app.url}/review?project=Grouped&annotator=eve")
+    group = page.locator("[class*=st-key-label_group]").first
+    for text in topics[3:]:
+        group.get_by_text(text).first.click(timeout=30_000)
+        expect(group.get_by_text("against this split")).to_be_visible(timeout=15_000)
+    split = page.get_by_role("button", name="Split: answer 1 pair with no")
+    expect(split).to_be_visible(timeout=15_000)
+    for device, size in SIZES.items():
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            page.set_viewport_size(size)  # type: ignore[arg-type]
+            page.wait_for_timeout(500)
+            main = page.locator("[data-testid=stMain]")
+            assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "wider than the screen"
+            page.screenshot(path=ROOT / "docs" / "screenshots" / f"split-{device}-{scheme}.png")
+    split.click()
+    expect(page.get_by_text("Your last split: 1 pair answered with no.")).to_be_visible(timeout=15_000)
+    assert [label.answer for label in desk_labels(desk)] == [YES, YES, YES, NO]
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("Your last split")).to_have_count(0, timeout=15_000)
+    assert [label.answer for label in desk_labels(desk)] == [YES, YES, YES, YES]
+    delete_project(desk.engine, desk.project_id)
+
+
+def desk_labels(desk: Desk) -> list[Label]:
+    with reading(desk.engine) as session:
+        return sorted(current_labels(session, desk.project_id), key=lambda label: label.answer, reverse=True)

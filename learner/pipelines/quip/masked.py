@@ -14,6 +14,7 @@ from transformers import AutoConfig, AutoModelForMaskedLM
 from learner.backbones.loading import load_tokenizer, loading, longest
 from learner.backbones.token_encoder import MANY, TokenEncoder
 from learner.device import default_device
+from learner.encoder import NO_CODE, SAFETENSORS
 
 TEMPLATE, WORDS = " It was {mask} .", (" terrible", " great")  # after the text; the negative word first
 HEAD = "ForMaskedLM"
@@ -51,7 +52,7 @@ def load_masked_reader(name: str, device: str | None = None) -> MaskedReader | N
     Raises InputError where it cannot be had.
     """
     with loading(name) as source:
-        kinds = AutoConfig.from_pretrained(source).architectures or []
+        kinds = AutoConfig.from_pretrained(source, **NO_CODE).architectures or []
         if not any(str(kind).endswith(HEAD) for kind in kinds):
             return None
         tokenizer = load_tokenizer(source)
@@ -59,6 +60,6 @@ def load_masked_reader(name: str, device: str | None = None) -> MaskedReader | N
         if tokenizer.mask_token is None or any(len(w) != 1 or w[0] == tokenizer.unk_token_id for w in words):
             return None
         after = tokenizer(TEMPLATE.format(mask=tokenizer.mask_token), add_special_tokens=False)["input_ids"]
-        model = AutoModelForMaskedLM.from_pretrained(source, dtype=torch.float32)
+        model = AutoModelForMaskedLM.from_pretrained(source, dtype=torch.float32, **NO_CODE, **SAFETENSORS)
         target = torch.device(device or default_device())
         return MaskedReader(model.to(target).eval(), tokenizer, list(after), [word[0] for word in words])

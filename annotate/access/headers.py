@@ -1,0 +1,68 @@
+"""What every answer tells the browser: which scripts may run, who may frame the page, what other sites learn of it."""
+
+from base64 import b64encode
+from hashlib import sha256
+from typing import Final
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import Message, Send
+
+# The only inline scripts: that of Streamlit's empty frame (a test compares them), and the one that leaves the page.
+FRAME_SCRIPT: Final = "\n      window.prerenderReady = false\n    "
+LEAVE_SCRIPT: Final = (
+    '{ const way = document.querySelector("a[data-leave]"), add = way.dataset.leave;'
+    " const here = window.location.pathname + window.location.search;"
+    ' window.location.replace(way.href + add + (add ? encodeURIComponent(here) : "")); }'
+)
+DENIED: Final = (
+    "accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "magnetometer", "microphone", "midi",
+    "payment", "usb",
+)  # fmt: skip
+YEAR = 365 * 24 * 3600
+
+
+def _hash_of(script: str) -> str:
+    """What stands for an inline script in a policy."""
+    return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
+
+
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        # Streamlit gives the browser the labelling card's script as a blob. Charts are drawn without `eval`.
+        f"script-src 'self' blob: {_hash_of(FRAME_SCRIPT)} {_hash_of(LEAVE_SCRIPT)}",
+        "style-src 'self' 'unsafe-inline'",  # Streamlit writes its styles into the page
+        "img-src 'self' data: blob:",
+        "font-src 'self' data:",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "form-action 'self'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # not less: the browser would then keep the origin from forms, too
+    "Permissions-Policy": ", ".join(f"{what}=()" for what in DENIED),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",  # of what does not say otherwise: downloads and refusals
+}
+ONLY_TLS: Final = {"Strict-Transport-Security": f"max-age={YEAR}"}
+
+
+def guarding(send: Send, secure: bool) -> Send:
+    """A `send` that adds the headers which an answer does not have already. secure: whether it goes over TLS."""
+    headers = HEADERS | (ONLY_TLS if secure else {})
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = MutableHeaders(scope=message)
+            for name, value in headers.items():
+                own.setdefault(name, value)
+        await send(message)
+
+    return sending

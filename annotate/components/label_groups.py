@@ -1,0 +1,97 @@
+"""The groups that matches make, on the page Review, and the act that divides one."""
+
+import streamlit as st
+from sqlalchemy import Engine
+
+from annotate.components.explore_matches import paged
+from annotate.figures import counted
+from annotate.splitting import Group, across, groups, last_split, split, undo
+from annotate.wording import beginning, literal
+from annotate.work import last_answer
+from db.answers import Label
+from db.domain import InputError
+from db.engine import reading
+from db.items import item_texts
+
+SHOWN = 5  # groups on one page
+TEXTS = 50  # of a group
+PAIRS = 20  # across a cut
+WHAT = (
+    "Texts that matches connect, directly or by way of others, are one group. Where one does not belong, split it: the "
+    "labels across the cut become your “no”, which trains, and nobody is asked about them again."
+)
+
+
+@st.fragment
+def label_groups(database: Engine, project_id: int, who: str) -> None:
+    """Nothing; the groups of the project's labels are drawn, largest first, where it has one list and any match."""
+    found = _groups(str(database.url), project_id, last_answer(database, project_id), database)
+    last = last_split(database, project_id, who)
+    if not found and last is None:
+        return
+    st.subheader("Groups", anchor=False)
+    st.caption(f"{counted(len(found), 'group')}. {WHAT}")
+    if last is not None:
+        _offer_undo(database, project_id, who, *last)
+    page = paged(len(found), f"label_groups_{project_id}", SHOWN, "largest first")
+    for group in found[page * SHOWN : (page + 1) * SHOWN]:
+        with st.container(border=True, key=f"label_group_{group.items[0]}"):
+            _group(database, project_id, who, group)
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _groups(database: str, project_id: int, last: int, _engine: Engine) -> list[Group]:
+    return groups(_engine, project_id)
+
+
+def _group(database: Engine, project_id: int, who: str, group: Group) -> None:
+    """Nothing; draws the texts of a group, each with a box for those that do not belong, and what that would change."""
+    with reading(database) as session:
+        texts = item_texts(session, group.items[:TEXTS])
+    held = f"held together by {counted(len(group.matches), 'label')}"
+    st.caption(f"**{counted(len(group.items), 'text')}** {held}. Tick what to split off:")
+    key = f"split_{project_id}_{group.items[0]}_{len(group.items)}"
+    apart = {
+        item for item in group.items[:TEXTS]
+        if st.checkbox(literal(beginning(texts[item])), key=f"{key}_{item}")
+    }  # fmt: skip
+    if len(group.items) > TEXTS:
+        st.caption(f"*{len(group.items) - TEXTS:,} more*")
+    if not apart:
+        return
+    cut = across(group.matches, apart)
+    if not cut:
+        st.caption("That is the whole group: leave out those that belong together.")
+        return
+    _against(database, cut)
+    st.button(
+        f"Split: answer {counted(len(cut), 'pair')} with no", key=f"{key}_do", type="primary",
+        icon=":material/call_split:", on_click=_split, args=(database, project_id, who, cut),
+    )  # fmt: skip
+
+
+def _against(database: Engine, cut: list[Label]) -> None:
+    """Nothing; draws the labels that stand against the split, and who gave them."""
+    with reading(database) as session:
+        texts = item_texts(session, [item for label in cut[:PAIRS] for item in (label.left_id, label.right_id)])
+    lines = [
+        f"- {literal(beginning(texts[label.left_id]))} **=** {literal(beginning(texts[label.right_id]))} "
+        f"*({literal(label.annotator)})*"
+        for label in cut[:PAIRS]
+    ]
+    more = [f"- *{len(cut) - PAIRS:,} more*"] if len(cut) > PAIRS else []
+    st.markdown("\n".join(["Labelled a match, against this split:\n", *lines, *more]))
+
+
+def _split(database: Engine, project_id: int, who: str, cut: list[Label]) -> None:
+    try:
+        split(database, project_id, who, {(label.left_id, label.right_id) for label in cut})
+    except InputError as error:
+        st.toast(literal(str(error)))
+
+
+def _offer_undo(database: Engine, project_id: int, who: str, act: str, number: int) -> None:
+    with st.container(horizontal=True, vertical_alignment="center"):
+        arguments = (database, project_id, who, act)
+        st.button("Undo", key="undo_split", icon=":material/undo:", on_click=undo, args=arguments)
+        st.caption(f"Your last split: {counted(number, 'pair')} answered with no.")

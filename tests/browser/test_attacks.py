@@ -1,0 +1,53 @@
+"""Texts that want to be scripts, on every page that shows them, under the rules that the browser is given."""
+
+from collections.abc import Iterator
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import BrowserContext, expect
+from sqlalchemy import Engine
+
+from annotate.projects import delete_project
+from tests.browser.conftest import App
+from tests.hostile import ANNOTATORS, NAME, make_hostile_project
+
+WAIT = 60_000  # milliseconds
+# Each page, and what is on it once it shows the project.
+PAGES = {
+    "": "text=Guidelines", "answers": "text=has answered in", "review": ".st-key-review_case",
+    "monitor": "[data-testid=stVegaLiteChart] :is(canvas, svg.marks)", "explore": "[data-testid=stButtonGroup]",
+    "rate": "h2", "jobs": "[data-testid=stAlert]", "settings": "textarea",
+}  # fmt: skip
+# What only a text of somebody can have made: nothing of ours runs a script, leads to one or draws a formula.
+MADE = "img[src='x'], [onerror], [onload], [onmouseover], a[href^='javascript' i], iframe"
+FORMULA = ".katex"  # in guidelines alone
+
+
+@pytest.fixture
+def hostile(app: App, database: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The query of an address that opens a project of such texts."""
+    monkeypatch.setenv("ALLPAIRS_HOME", str(app.home))
+    project_id = make_hostile_project(database)
+    yield f"project={quote(NAME)}&annotator={quote(ANNOTATORS[0])}"
+    delete_project(database, project_id)
+
+
+def test_no_text_becomes_a_script_or_markup_and_nothing_is_asked_of_another_site(
+    context: BrowserContext, app: App, hostile: str
+) -> None:
+    page, kept_out = context.new_page(), set()
+    page.set_default_timeout(WAIT)
+    asked: list[str] = []
+    page.on("response", lambda response: asked.append(response.url))
+    page.on("dialog", lambda dialog: pytest.fail(f"a dialog opened: {dialog.message}"))
+    page.on("console", lambda message: kept_out.add(message.text) if "Content Security" in message.text else None)
+    for name, shown in PAGES.items():
+        page.goto(f"{app.url}/{name}?{hostile}")
+        expect(page.locator(shown).first).to_be_visible(timeout=WAIT)
+        if name == "":  # the page Label
+            page.get_by_role("button", name="Guidelines").click()
+            expect(page.get_by_alt_text("pixel")).to_be_attached(timeout=WAIT)
+        assert page.locator(MADE if name == "" else f"{MADE}, {FORMULA}").count() == 0, name
+        assert page.evaluate("window.pwned") is None, name
+    assert all("evil.invalid/pixel.png" in message for message in kept_out) and len(kept_out) == 1
+    assert [url for url in asked if not url.startswith((app.url, "blob:", "data:"))] == []
