@@ -3,9 +3,12 @@ PYTHON ?= python3
 BIN := .venv/bin
 export TOKENIZERS_PARALLELISM ?= true
 
-test slow: export HF_HUB_OFFLINE = 1
+test test-postgres slow: export HF_HUB_OFFLINE = 1
 
-.PHONY: app test slow lint reference bench bench-quick venv chromium postgres
+# Services whose statements PostgreSQL sees too; all tests do with: make test-postgres
+SERVICES := $(addprefix tests/test_,answers.py labelling.py history.py review.py votes.py projects.py lifecycle.py backup.py)
+
+.PHONY: app test test-postgres slow lint reference bench bench-quick venv chromium postgres
 
 app: .venv/app
 	$(BIN)/python -m annotate serve
@@ -13,7 +16,11 @@ app: .venv/app
 # A browser on a busy machine now and then misses a moment: such a test has one more try, and the summary counts them.
 test: .venv/dev chromium postgres
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not browser"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --database postgresql $(SERVICES)
 	$(BIN)/python -m pytest -m "browser and not slow" --reruns 1
+
+test-postgres: .venv/dev postgres
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --database postgresql -m "not slow and not gpu and not browser"
 
 slow: .venv/dev
 	$(BIN)/python -m pytest -m slow

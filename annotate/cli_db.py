@@ -58,7 +58,7 @@ def restore(
 
 @db.command()
 def check() -> None:
-    """Look for damage: pages, references, labels, models that are missing. Exit code 1 where there is any.
+    """Look for damage: rows, labels, models and other files, missing or changed. Exit code 1 where there is any.
 
     Example: python -m annotate db check
     """

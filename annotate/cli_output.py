@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 
 from db.domain import InputError
 from db.engine import make_engine
+from db.trouble import in_words
 from db.upgrade import upgrade
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -62,7 +63,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> None:
     except typer.TyperException as error:
         _fail(error.format_message(), error.exit_code)
     except Exception as error:  # the last line of defence: whoever typed the command cannot use a traceback
-        _fail(f"{type(error).__name__}: {error}", 1)
+        _fail(in_words(error) or f"{type(error).__name__}: {error}", 1)
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -1,6 +1,6 @@
 """What the page Explore reads: the rounds, what is prepared for one, its best pairs, and what is known of each."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from annotate.jobs import request_exploration
 from annotate.previews import PreviewWork
 from annotate.previews import work as work_of
 from db.answers import count_after
-from db.domain import AnswerKind, Kind, Split
+from db.checksums import DAMAGE
+from db.domain import AnswerKind, InputError, Kind, Split
 from db.engine import artifacts, reading
 from db.evaluations import matchers_with_evaluations
 from db.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
@@ -125,15 +126,23 @@ def answers_since(engine: Engine, project_id: int, exploration: Exploration) -> 
 
 def best_pairs(found: Round) -> Scored:
     """The best pairs of the round, the best first."""
-    with np.load(found.folder / PAIRS) as stored:
-        return Scored(stored["left"], stored["right"], stored["score"])
+    stored = _arrays(found.folder / PAIRS)
+    return Scored(stored["left"], stored["right"], stored["score"])
 
 
 def known_pairs(found: Round) -> Known:
     """The pairs of the round that people or the data have answered, in no order."""
-    with np.load(found.folder / KNOWN) as stored:
-        scored = Scored(stored["left"], stored["right"], stored["score"])
-        return Known(scored, stored["label"], stored["gold"])
+    stored = _arrays(found.folder / KNOWN)
+    return Known(Scored(stored["left"], stored["right"], stored["score"]), stored["label"], stored["gold"])
+
+
+def _arrays(path: Path) -> Mapping[str, np.ndarray]:
+    """The arrays of the file by name. Raises InputError where it is damaged."""
+    try:
+        with np.load(path) as stored:
+            return dict(stored)
+    except DAMAGE:
+        raise InputError(f"{path} is damaged: prepare the round again") from None
 
 
 def probability(matcher: Matcher, score: np.ndarray) -> np.ndarray | None:

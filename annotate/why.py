@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from annotate.exploring import probability
 from db.answers import own_answers
+from db.checksums import DAMAGE
 from db.domain import AnswerKind, BatchOrder, InputError, Purpose
 from db.engine import artifacts, reading
 from db.matchers import SCORES, matchers_of
@@ -111,13 +112,16 @@ def _scores(session: Session, task: Task, chosen_by: Matcher | None) -> list[Sco
 
 
 def read_score(matcher: Matcher, left_id: int, right_id: int) -> float | None:
-    """The pair's score under the matcher; nothing where it was not labelled when the matcher was made."""
+    """The pair's score under the matcher; nothing where it was not labelled when the matcher was made.
+
+    Nothing either where the file of scores is damaged.
+    """
     if not matcher.folder:
         return None
     try:
         with np.load((artifacts() / matcher.folder).parent / SCORES) as stored:
             left, right, score = stored["left"], stored["right"], stored["score"]
-    except FileNotFoundError:
+    except (FileNotFoundError, *DAMAGE):
         return None
     start, end = np.searchsorted(left, [left_id, left_id + 1])
     place = start + int(np.searchsorted(right[start:end], right_id))

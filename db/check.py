@@ -1,11 +1,15 @@
-"""Whether a database is whole: its pages, its references, the labels that a trigger keeps, the files that rows name."""
+"""Whether an installation is whole: pages, references, the labels that a trigger keeps, the files that rows name, and
+what is in the artifact folder.
+"""
 
+import json
 from collections.abc import Iterator
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from db.answers import counting_ids
+from db.checksums import problems_below
 from db.engine import artifacts, snapshot
 from db.models import Base, Design, Matcher, PairLabel, Project
 
@@ -21,6 +25,7 @@ def problems(engine: Engine) -> Iterator[str]:
         for project in session.scalars(select(Project)).all():
             yield from _labels(session, project)
         yield from _files(session)
+    yield from problems_below(artifacts())
 
 
 def _pages(session: Session) -> Iterator[str]:
@@ -58,3 +63,17 @@ def _files(session: Session) -> Iterator[str]:
         for name, number, folder in session.execute(rows):
             if folder is not None and not (artifacts() / folder).is_dir():
                 yield f"project {name!r}: the folder of {what} {number} is missing: {artifacts() / folder}"
+    for matcher in session.scalars(select(Matcher).where(Matcher.folder.is_not(None), Matcher.w.is_not(None))):
+        yield from _output_layer(matcher)
+
+
+def _output_layer(matcher: Matcher) -> Iterator[str]:
+    """Whether the model's own file, which has no checksum, says of w and b what the row says."""
+    file = artifacts() / str(matcher.folder) / "matcher.json"
+    try:
+        known = json.loads(file.read_text())
+        same = (known["w"], known["b"]) == (matcher.w, matcher.b)
+    except (OSError, ValueError, KeyError, TypeError):
+        same = False
+    if not same and file.parent.is_dir():  # a folder that is missing is named above
+        yield f"the file is damaged: {file}"

@@ -62,6 +62,11 @@ def _begin(connection: Any) -> None:
     connection.exec_driver_sql(f"BEGIN {mode}")
 
 
+def _let_tables_be_made_anew(connection: Any, _record: Any) -> None:
+    # SQLite changes a column by making its table anew; dropping the old one would delete every row that names its rows.
+    connection.execute("PRAGMA foreign_keys=OFF")
+
+
 def as_person(engine: Engine, person_id: int) -> Engine:
     """The engine for what this person asks for: it shows the projects that they were let into.
 
@@ -131,6 +136,8 @@ def migrate(url: str | None = None, to: str = "head", before: Callable[[Engine, 
     versions = ScriptDirectory.from_config(config)
     newest = versions.get_current_head() or ""
     engine = make_engine(url)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _let_tables_be_made_anew)
     with engine.connect().execution_options(write=True) as connection, connection.begin():
         if connection.dialect.name == "postgresql":  # where no lock is taken at the start, two might upgrade at once
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(728154)")

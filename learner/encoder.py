@@ -14,6 +14,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Normalize, Pooling, Transformer
 from torch import Tensor
 
+from db.checksums import require_whole
 from db.domain import DEFAULT_ENCODER, PICKLED, Distance, InputError, Progress, no_progress
 from learner.device import Portable, default_device
 from learner.engine.engine import Engine, Work, default_engine
@@ -61,6 +62,7 @@ def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Enc
     """The encoder of that hub name or folder, in evaluation mode. Raises InputError when it cannot be had."""
     source = str(bundled_minilm()) if name == DEFAULT_ENCODER else name
     require_folder(name)
+    require_whole(Path(source))
     # The library warns that a plain Hugging Face encoder gets mean pooling: exactly the paper's choice.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:

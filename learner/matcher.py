@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from db.checksums import seal
 from db.domain import InputError
 from learner.blend import Blend
 from learner.encoder import Encoder, load_encoder
@@ -25,10 +26,14 @@ class Matcher:
 
 
 def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
-    """Nothing; the folder holds the matcher, whole or (killed halfway) not at all. Replaces what stood there."""
+    """Nothing; the folder holds the matcher, whole or (killed halfway) not at all. Replaces what stood there.
+
+    Its checksums leave out the matcher's own file, to which details are added later.
+    """
     aside = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
     shutil.rmtree(aside, ignore_errors=True)
     matcher.encoder.save(aside)
+    seal(aside)
     layer = matcher.layer
     known: dict[str, Any] = {}
     if layer:

@@ -5,28 +5,65 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from sqlalchemy import Engine
 
-from db.engine import make_engine, migrate
+from db.engine import database_url, make_engine, migrate
 from tests.commands import Run
+from tests.postgres import drop_database, missing, new_database, running_postgres
 
 ROOT = Path(__file__).parent.parent
 os.environ.setdefault("STREAMLIT_SERVER_ADDRESS", "localhost")  # in whatever folder a test runs: nobody must log in
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--database", choices=("sqlite", "postgresql"), default="sqlite", help="what the tests run on")
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The address of a database of a PostgreSQL server that the run starts once; skips where none is installed."""
+    if missing():
+        pytest.skip("PostgreSQL is missing: install the package postgresql")
+    # Not below pytest's own folder: each run of pytest that starts shuts that to other users, and the server is one.
+    with (
+        TemporaryDirectory() as folder,
+        running_postgres(Path(folder), "-c fsync=off", "-c max_connections=300") as url,
+    ):
+        yield url
+
+
+@pytest.fixture(scope="session")
+def template(server: str) -> str:
+    """A database with empty, migrated tables: copying it is much faster than migrating one for each test."""
+    url = new_database(server, "migrated")
+    migrate(url)
+    return url
+
+
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A temporary `ALLPAIRS_HOME`, so that no test touches a person's projects."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Path]:
+    """A temporary `ALLPAIRS_HOME`, so that no test touches a person's projects; what is stored there is in the database
+    that the run was told to use.
+    """
     monkeypatch.setenv("ALLPAIRS_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("ALLPAIRS_DATABASE_URL", raising=False)
-    return tmp_path / "home"
+    if request.config.getoption("--database") == "sqlite":
+        yield tmp_path / "home"
+        return
+    server = request.getfixturevalue("server")
+    like = request.getfixturevalue("template") if "engine" in request.fixturenames else None
+    url = new_database(server, "test", like)
+    monkeypatch.setenv("ALLPAIRS_DATABASE_URL", url)
+    yield tmp_path / "home"
+    drop_database(server, "test")
 
 
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty, migrated SQLite file: copying it is much faster than migrating one for each test."""
+    """An empty, migrated SQLite file, to be copied likewise."""
     path = tmp_path_factory.mktemp("migrated") / "allpairs.db"
     migrate(f"sqlite:///{path}")
     return path
@@ -34,12 +71,31 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def engine(home: Path, migrated: Path) -> Iterator[Engine]:
-    """An engine on an empty, migrated SQLite file."""
+    """An engine on an empty, migrated database."""
     home.mkdir(parents=True, exist_ok=True)
-    shutil.copy(migrated, home / "allpairs.db")
+    if database_url().startswith("sqlite"):
+        shutil.copy(migrated, home / "allpairs.db")
     engine = make_engine()
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Engine]]:
+    """A function that moves to another, empty installation of this name."""
+    engines: list[Engine] = []
+
+    def move(name: str) -> Engine:
+        monkeypatch.setenv("ALLPAIRS_HOME", str(tmp_path / name))
+        if not database_url().startswith("sqlite"):
+            monkeypatch.setenv("ALLPAIRS_DATABASE_URL", new_database(database_url(), name))
+        migrate()
+        engines.append(make_engine())
+        return engines[-1]
+
+    yield move
+    for engine in engines:
+        engine.dispose()
 
 
 @pytest.fixture(scope="session")

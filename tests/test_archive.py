@@ -17,7 +17,7 @@ from annotate.archive_import import import_project
 from annotate.projects import delete_project, list_projects, update_settings
 from annotate.why import read_score
 from db.domain import InputError, Settings, version_of
-from db.engine import artifacts, make_engine, migrate, reading, writing
+from db.engine import artifacts, reading, writing
 from db.matchers import SCORES, matchers_of
 from db.models import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
 from db.projects import MAX_NAME
@@ -81,18 +81,6 @@ def change_guidelines(engine: Engine, project_id: int, text: str) -> None:
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
     return fill(engine, home)
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Engine]:
-    """A function that moves to another, empty installation of this name."""
-
-    def move(name: str) -> Engine:
-        monkeypatch.setenv("ALLPAIRS_HOME", str(tmp_path / name))
-        migrate()
-        return make_engine()
-
-    return move
 
 
 def tables(archive: Path) -> dict[str, list[dict[str, Any]]]:

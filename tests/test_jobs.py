@@ -26,6 +26,7 @@ from learner.jobs.rows import known_keys, read_labels, read_project
 from learner.jobs.state import job_state
 from learner.matcher import load_matcher
 from tests.factories import make_project
+from tests.test_checksums import harm
 from tests.tiny import tiny_encoder
 
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
@@ -618,3 +619,14 @@ def test_a_round_does_not_go_on_from_a_model_of_another_encoder(
     answer_batch(engine, project, lambda position: POSITIVE if position % 2 else NEGATIVE)
     run(engine, project)
     assert started[0] == str(other_encoder)
+
+
+def test_damaged_vectors_are_made_again(engine: Engine, project: int) -> None:
+    run(engine, project)
+    (kept,) = (artifacts() / f"project-{project}").glob("base-*/vectors.npy")
+    whole = kept.read_bytes()
+    harm(kept)
+    answer_batch(engine, project, lambda position: NEGATIVE)
+    run(engine, project)
+    assert newest(engine, project)[0].number == 2
+    assert kept.read_bytes() == whole

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import Engine, delete, select, text
+from sqlalchemy import Engine, delete, select
 
 from annotate.access import invitations, logins
 from annotate.access.acts import rights
@@ -28,7 +28,7 @@ from db.answers import current_labels, label_counts
 from db.backup import backup, restore
 from db.check import problems
 from db.domain import AnswerKind, InputError, Role
-from db.engine import as_person, make_engine, migrate, reading, writing
+from db.engine import as_person, make_engine, reading, writing
 from db.logins import ROTATED
 from db.models import Base, Item, Project
 from db.projects import all_projects
@@ -37,30 +37,16 @@ from tests.backups import contents, label_some
 from tests.factories import make_project, make_round
 from tests.people import PASSWORD, START, cheap_hashes, token_of
 from tests.pipelines import finished_run
-from tests.postgres import missing, running_postgres
+from tests.postgres import new_database
 from tests.test_checks import know
 
 pytestmark = pytest.mark.postgres
 
 
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a database of a new server."""
-    if missing():
-        pytest.skip("PostgreSQL is missing: install the package postgresql")
-    with running_postgres(tmp_path_factory.mktemp("postgres"), "-c fsync=off") as url:
-        yield url
-
-
 @pytest.fixture
-def postgres(server: str) -> Iterator[Engine]:
+def postgres(server: str, template: str) -> Iterator[Engine]:
     """An engine on empty, migrated tables."""
-    engine = make_engine(server)
-    with engine.connect() as connection:
-        connection.execute(text("DROP SCHEMA public CASCADE"))
-        connection.execute(text("CREATE SCHEMA public"))
-        connection.commit()
-    migrate(server)
+    engine = make_engine(new_database(server, "beside", template))
     yield engine
     engine.dispose()
 

@@ -10,6 +10,7 @@ from annotate.app_state import annotator, current_project, engine, may
 from annotate.audits import drop_sitting
 from annotate.components.card import SITTINGS, card, outbox, why_empty
 from annotate.components.job_status import failure, progress_in_words
+from annotate.components.trouble import explained
 from annotate.components.why import why
 from annotate.jobs import NEXT_ROUND, request_round
 from annotate.labelling import (
@@ -59,6 +60,11 @@ def main() -> None:
 @st.fragment
 def desk(database: Engine, project_id: int, who: str, question: str, bipartite: bool) -> None:
     """Nothing; answers that the browser sent are stored, and the next pairs are on the page."""
+    with explained():  # the browser keeps an answer that is not acknowledged, and sends it again
+        _desk(database, project_id, who, question, bipartite)
+
+
+def _desk(database: Engine, project_id: int, who: str, question: str, bipartite: bool) -> None:
     key = f"card-{project_id}-{who}"
     attempt, events = outbox(key)
     receipt = record(database, project_id, who, events) if events else Receipt([], {})

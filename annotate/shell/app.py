@@ -10,6 +10,7 @@ from annotate.access.acts import rights
 from annotate.access.roles import Right
 from annotate.app_state import MAX_ANNOTATOR, annotator, current_project, engine, who_asks
 from annotate.components.tour import tour
+from annotate.components.trouble import explained
 from annotate.jobs import worker_alive
 from annotate.labelling import leave
 from annotate.lifecycle import list_archive
@@ -51,6 +52,11 @@ HIDDEN = ("rate",)  # not in the navigation: another page leads there
 def main() -> None:
     """Nothing; the page that was asked for is shown, to whom may see it."""
     st.set_page_config(page_title="Allpairs", page_icon=ICON, layout="wide")
+    with explained():
+        _show_page()
+
+
+def _show_page() -> None:
     asking, database = who_asks(), engine()
     if asking.is_locked_out:
         door()

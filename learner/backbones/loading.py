@@ -9,6 +9,7 @@ from typing import Any
 from safetensors import SafetensorError
 from transformers import AutoTokenizer
 
+from db.checksums import require_whole
 from db.domain import DEFAULT_ENCODER, InputError
 from learner.encoder import NO_CODE, bundled_minilm, require_folder
 
@@ -20,6 +21,7 @@ def loading(name: str) -> Iterator[str]:
     """The folder or hub name to load from; within it the libraries' errors become an InputError of one line."""
     path = Path(name).expanduser()
     require_folder(name)
+    require_whole(path)
     for library in ("sentence_transformers", "transformers"):  # both report that the output layer is new, as it should
         logging.getLogger(library).setLevel(logging.ERROR)
     try:

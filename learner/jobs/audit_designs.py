@@ -13,7 +13,7 @@ from db.engine import artifacts, reading, writing
 from db.models import Design, Matcher
 from learner.audit.bands import Bands, rank_bands
 from learner.audit.decks import Deck, make_deck
-from learner.jobs.evaluation_items import Seen, save_arrays, sides
+from learner.jobs.evaluation_items import Seen, load_arrays, save_arrays, sides
 from learner.jobs.rows import ProjectData
 
 FAR = "below the pool"
@@ -42,9 +42,9 @@ def _read(design: Design) -> Drawn:
     pool = [stratum for stratum in design.strata if stratum["name"] != FAR]
     edges = np.array([stratum["low"] for stratum in pool])
     sizes = np.array([stratum["size"] for stratum in pool], dtype=np.int64)
-    with np.load(artifacts() / design.folder / "decks.npz") as stored:
-        deck = Deck(stored["left"], stored["right"], stored["stratum"], stored["score"])
-        vectors = stored["vectors"].astype(np.float32)
+    stored = load_arrays(artifacts() / design.folder / "decks.npz", "bring it back from a back-up")
+    deck = Deck(stored["left"], stored["right"], stored["stratum"], stored["score"])
+    vectors = stored["vectors"].astype(np.float32)
     names = [stratum["name"] for stratum in design.strata]
     return Drawn(design.id, design.number, Bands(edges, sizes, design.pairs), names, deck, vectors)
 

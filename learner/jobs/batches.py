@@ -1,11 +1,11 @@
 """A batch as rows: training tasks, with audit tasks mixed in where no known positives measure the project."""
 
-import os
 from pathlib import Path
 
 import numpy as np
 from sqlalchemy.orm import Session
 
+from db.aside import aside
 from db.audits import audit_rows, design_by_id
 from db.matchers import SCORES
 from db.models import Round
@@ -40,10 +40,8 @@ def keep_scores(folder: Path, data: ProjectData, vectors: np.ndarray, known: np.
     """Nothing; the scores of the pairs with these keys, under these blended vectors (items, d), lie in the folder."""
     left, right = np.divmod(np.sort(known), len(data.item_ids))
     score = scores(vectors, left, right, BLENDED)
-    aside = folder / f"{SCORES}.{os.getpid()}.tmp"  # a worker taken for dead may still be writing its own
-    with aside.open("wb") as file:
+    with aside(folder / SCORES) as part, part.open("wb") as file:
         np.savez(file, left=data.item_ids[left], right=data.item_ids[right], score=score)
-    aside.replace(folder / SCORES)
 
 
 def add_batch(

@@ -23,7 +23,7 @@ from learner.blend import Blend
 from learner.correction import STRATA, Putative, find_putative, lowest, near
 from learner.encoder import load_encoder
 from learner.jobs.correction_figures import store_figures
-from learner.jobs.evaluation_items import blend_of, encode_rows, save_arrays, sides
+from learner.jobs.evaluation_items import blend_of, encode_rows, load_arrays, save_arrays, sides
 from learner.jobs.passages import mark_passages
 from learner.jobs.progress import reporting
 from learner.jobs.rows import ProjectData, read_project
@@ -73,7 +73,8 @@ def draw_false_positives(job_id: str, project_id: int, number: int, recall: floa
     with database() as engine, reporting(engine, job_id, share, 1 - share) as progress:
         with reading(engine) as session:
             data, matcher = _read(session, project_id, number)
-        seen, base = (sides(data, np.load(_path(project_id, job_id, model))["vectors"]) for model in MODELS)
+        paths = [_path(project_id, job_id, model) for model in MODELS]
+        seen, base = (sides(data, load_arrays(path, "check the false positives again")["vectors"]) for path in paths)
         positives, seed = data.dataset.evaluation_positives, data.settings.seed
         found = find_putative(seen.left, seen.right, positives, recall, seen.symmetric, progress)
         stratum = np.where(near(found.false, base.left, base.right, base.symmetric, progress), 0, 1)

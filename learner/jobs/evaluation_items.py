@@ -1,13 +1,15 @@
 """The evaluation items of a project as a model sees them, kept for measuring again when more labels have come."""
 
-import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
-from db.domain import Progress
+from db.aside import aside
+from db.checksums import DAMAGE
+from db.domain import InputError, Progress
 from db.engine import artifacts
 from db.models import Matcher
 from learner.audit.decks import Sides
@@ -78,16 +80,18 @@ def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progre
     the same scores.
     """
     path = _path(matcher)
-    if not path.is_file():
+    try:
+        stored = load_arrays(path, "")
+    except InputError:  # gone or damaged
         if vectors is None:
             encoder = load_encoder(str(artifacts() / matcher.folder) if matcher.folder else matcher.encoder)
             vectors = encode_rows(data, encoder, blend_of(matcher), progress)
         half = vectors.astype(np.float16)
         seen = sides(data, half.astype(np.float32))
         ranking = rank_all(seen.left, seen.right, seen.symmetric, progress)
-        save_arrays(path, vectors=half, counts=ranking.counts)
-    with np.load(path) as stored:
-        return Seen(stored["vectors"].astype(np.float32), Ranking(stored["counts"]))
+        stored = {"vectors": half, "counts": ranking.counts}
+        save_arrays(path, **stored)
+    return Seen(stored["vectors"].astype(np.float32), Ranking(stored["counts"]))
 
 
 def _path(matcher: Matcher) -> Path:
@@ -101,8 +105,14 @@ def _path(matcher: Matcher) -> Path:
 
 def save_arrays(path: Path, **arrays: np.ndarray) -> None:
     """Nothing; the arrays lie in the file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(f".{os.getpid()}.tmp")  # a worker taken for dead may still be writing its own
-    with aside.open("wb") as file:
+    with aside(path) as part, part.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
-    aside.replace(path)
+
+
+def load_arrays(path: Path, remedy: str) -> Mapping[str, np.ndarray]:
+    """The arrays of the file by name. Raises InputError with the remedy where it is gone or damaged."""
+    try:
+        with np.load(path) as stored:
+            return dict(stored)
+    except (FileNotFoundError, *DAMAGE):
+        raise InputError(f"{path} is damaged or missing: {remedy}") from None

@@ -14,6 +14,7 @@ from dbos import DBOS
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
+from db.checksums import FILE as CHECKSUMS
 from db.domain import SPREAD_STRATEGY, Settings, batch_size_of
 from db.engine import artifacts, reading, writing
 from db.explorations import FOLDER as EXPLORE
@@ -36,7 +37,8 @@ from learner.jobs.progress import reporting
 from learner.jobs.rows import known_keys, read_labels, read_project, with_implied
 from learner.jobs.state import database, folder_of, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
-from learner.jobs.vectors import pretrained_vectors, save_vectors
+from learner.jobs.vectors import FILE as VECTORS
+from learner.jobs.vectors import load_vectors, pretrained_vectors, save_vectors
 from learner.lexical.weights import fit_lexical
 from learner.matcher import Matcher as TrainedMatcher
 from learner.matcher import add_details, save_matcher
@@ -155,7 +157,7 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
         if stored is not None and mine and (plan["trains"] or _is_pretrained(stored, data.settings)):
             return stored.id
         started = time.monotonic()
-        measured = evaluate(data.dataset, np.load(_vectors(project_id, job_id)), progress, _layer(plan), BLENDED)
+        measured = evaluate(data.dataset, load_vectors(_vectors(project_id, job_id)), progress, _layer(plan), BLENDED)
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:
             add_details(_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())
@@ -171,7 +173,7 @@ def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> N
         with reading(engine) as session:
             data = read_project(session, project_id)
         if is_audited(data):
-            vectors = np.load(_vectors(project_id, job_id))[rows_of(data)]
+            vectors = load_vectors(_vectors(project_id, job_id))[rows_of(data)]
             measure_models(engine, project_id, data, progress, {matcher_id: vectors})
 
 
@@ -188,7 +190,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
         size = batch_size_of(plan["number"], settings.first, settings.growth, settings.growth_kind)
         layer = _layer(plan)
         background = background_of(engine, project_id, data, settings, progress)
-        vectors = np.load(_vectors(project_id, job_id))
+        vectors = load_vectors(_vectors(project_id, job_id))
         search = SEARCH if settings.reranker else 1.0
         batch = choose(
             data.dataset, vectors, layer, known, size + min(size, MOST_RESERVE), settings,
@@ -301,7 +303,7 @@ def _folder(project_id: int, job_id: str) -> Path:
 
 
 def _vectors(project_id: int, job_id: str) -> Path:
-    return _folder(project_id, job_id) / "vectors.npy"
+    return _folder(project_id, job_id) / VECTORS
 
 
 def _tidy(project_id: int, job_id: str) -> None:
@@ -311,6 +313,7 @@ def _tidy(project_id: int, job_id: str) -> None:
     for folder in (artifacts() / f"project-{project_id}").iterdir():
         if folder.name == job_id or folder.name.split("-")[0] in (BASE, FOLDER, EXPLORE, MATCHES):
             continue
-        (folder / "vectors.npy").unlink(missing_ok=True)
+        for name in (VECTORS, CHECKSUMS):
+            (folder / name).unlink(missing_ok=True)
         if f"{folder_of(project_id, folder.name)}/model" not in named:
             shutil.rmtree(folder, ignore_errors=True)

@@ -1,15 +1,19 @@
 """How far a job is: written to its row for the pages, read back for a cancel."""
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 
 from db.domain import Cancelled, Progress
 from db.engine import writing
 from db.models import Job, now
 from learner.console import progress_bar
+
+log = logging.getLogger(__name__)
 
 EVERY = 0.5  # seconds between two looks at the row
 
@@ -45,6 +49,12 @@ class Reporter:
         self.looked = time.monotonic()
         fraction = self.before + self.share * done
         left = elapsed / (self.share * done) * (1 - fraction) if done > 0 and self.share > 0 else None
+        try:
+            self._write(stage, fraction, left)
+        except OperationalError as error:  # the database is being restarted, or its disk is full: the work goes on
+            log.warning("how far job %s is could not be stored: %s", self.job_id, error.orig)
+
+    def _write(self, stage: str, fraction: float, left: float | None) -> None:
         with writing(self.engine) as session:
             job = session.get_one(Job, self.job_id)
             if job.cancel:

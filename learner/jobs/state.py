@@ -1,16 +1,22 @@
 """The state of a job's row while its workflow runs."""
 
 import logging
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dbos import error as dbos_error
 from sqlalchemy import Engine
+from sqlalchemy.exc import OperationalError
 
 from db.domain import Cancelled, InputError
 from db.engine import make_engine, writing
 from db.models import Job, Project, now
+from db.trouble import in_words
+
+_NO_MEMORY = ("out of memory", "allocate memory")  # as torch says it of a GPU, and of the processor
+PATIENCE, WAIT = 60.0, 2.0  # seconds for which a database that is away is waited for, and between two tries
 
 log = logging.getLogger(__name__)
 
@@ -63,13 +69,27 @@ def _begin(job_id: str) -> None:
 def _sentence(error: Exception) -> str:
     if isinstance(error, InputError):
         return str(error)
-    if isinstance(error, MemoryError) or "out of memory" in str(error).lower():
+    if isinstance(error, MemoryError) or any(words in str(error).lower() for words in _NO_MEMORY):
         return "The machine ran out of memory: use fewer neighbours or a smaller batch size, or a larger machine."
+    if known := in_words(error):
+        return known
     lines = str(error).splitlines() or ["no message"]
     return f"{type(error).__name__}: {lines[0]}"
 
 
 def _set(job_id: str, **columns: object) -> None:
+    """Nothing; the row has these values, if it is still there. A database that is being restarted is waited for."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return _set_now(job_id, **columns)
+        except OperationalError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(WAIT)
+
+
+def _set_now(job_id: str, **columns: object) -> None:
     with database() as engine, writing(engine) as session:
         job = session.get(Job, job_id)
         if job is None:  # the project was deleted meanwhile

@@ -1,12 +1,17 @@
 """Jobs that their worker left behind."""
 
-from dbos import DBOS
-from sqlalchemy import Engine
+from datetime import timedelta
+
+from dbos import DBOS, EnqueueOptions
+from sqlalchemy import Engine, select
 
 from db.engine import reading, writing
 from db.jobs import OPEN, live_workers
 from db.models import Job, now
 
+ROUND = "next_round"  # whose only argument is the project
+LOST = timedelta(seconds=30)  # after which a waiting job that the queue does not know will not come any more
+_NEVER_QUEUED = "The app ended before this job was in the queue: try again."
 MOST_ATTEMPTS = 5  # a job that ended its worker this often is not tried again
 _ENDED = (
     f"The worker ended {MOST_ATTEMPTS} times while it did this job, perhaps for want of memory: "
@@ -19,6 +24,7 @@ def take_over(engine: Engine, name: str, queue: str) -> None:
 
     A worker of the same name takes up its own jobs when it starts; this is for those whose name never comes back.
     """
+    _find_lost(engine, queue)
     with reading(engine) as session:
         alive = {worker.executor_id for worker in live_workers(session)} | {name}
     for job in DBOS.list_workflows(status="PENDING", load_input=False, load_output=False):
@@ -30,3 +36,26 @@ def take_over(engine: Engine, name: str, queue: str) -> None:
             row = session.get(Job, job.workflow_id)
             if row is not None and row.state in OPEN:
                 row.state, row.error, row.updated_at = "failed", _ENDED, now()
+
+
+def _find_lost(engine: Engine, queue: str) -> None:
+    """Nothing; a round whose app ended before it had asked the queue is in the queue now; other such jobs have failed.
+
+    What other kinds of job were asked to do only the app knew.
+    """
+    with reading(engine) as session:
+        waiting = session.scalars(select(Job).where(Job.state == "waiting", Job.created_at < now() - LOST)).all()
+    if not waiting:
+        return
+    known = DBOS.list_workflows(workflow_ids=[job.id for job in waiting], load_input=False, load_output=False)
+    for job in waiting:
+        if job.id in {one.workflow_id for one in known}:
+            continue
+        if job.kind == ROUND:
+            options: EnqueueOptions = {"queue_name": queue, "workflow_name": ROUND, "workflow_id": job.id}
+            DBOS.enqueue_workflow_with_options(options, job.project_id)
+            continue
+        with writing(engine) as session:
+            row = session.get(Job, job.id)
+            if row is not None and row.state == "waiting":
+                row.state, row.error, row.updated_at = "failed", _NEVER_QUEUED, now()

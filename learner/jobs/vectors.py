@@ -1,13 +1,14 @@
 """The vectors of a project's items: those that the last round left, else encoded once and kept."""
 
-import os
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
-from db.domain import Progress, Settings
+from db.aside import aside
+from db.checksums import is_whole, seal
+from db.domain import InputError, Progress, Settings
 from db.engine import artifacts
 from db.models import Matcher
 from learner.blend import Blend, blended
@@ -19,12 +20,18 @@ FILE = "vectors.npy"
 
 
 def save_vectors(path: Path, vectors: np.ndarray) -> None:
-    """Nothing; the vectors lie in the file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(f".{os.getpid()}.tmp")  # a worker taken for dead may still be writing its own
-    with aside.open("wb") as file:
+    """Nothing; the vectors lie in the file, whole or not at all, and its folder has their checksum."""
+    with aside(path) as part, part.open("wb") as file:
         np.save(file, vectors)
-    aside.replace(path)
+    seal(path.parent, [path])
+
+
+def load_vectors(path: Path) -> np.ndarray:
+    """(items, d), as they were stored. Raises InputError where they are gone or damaged."""
+    if not is_whole(path):
+        raise InputError(f"{path} is damaged or missing: try the job again, which makes it anew")
+    stored: np.ndarray = np.load(path)
+    return stored
 
 
 def vectors_of(
@@ -54,11 +61,11 @@ def pretrained_vectors(project_id: int, data: ProjectData, settings: Settings, p
 def _stored_or_encoded(
     path: Path, load: Callable[[], Encoder], data: ProjectData, blend: Blend, progress: Progress
 ) -> np.ndarray:
-    try:
+    """(items, d) as stored; where they are gone or damaged, made again and stored."""
+    if is_whole(path):
         stored: np.ndarray = np.load(path)
-    except FileNotFoundError:
-        progress("load", 0.0)
-        vectors = load().encode(data.dataset.texts, progress)
-        stored = blended(data.dataset, vectors, blend, progress=progress)
-        save_vectors(path, stored)
-    return stored
+        return stored
+    progress("load", 0.0)
+    vectors = blended(data.dataset, load().encode(data.dataset.texts, progress), blend, progress=progress)
+    save_vectors(path, vectors)
+    return vectors

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from db.checksums import seal_models
 from db.domain import InputError, Progress, no_progress
 from learner.catalog import PIPELINES
 from learner.catalog.section import Section
@@ -94,7 +95,7 @@ def begin(name: str, folder: Path, inputs: Section, config: Section) -> Run:
 
 
 def run_stage(run: Run, stage: Stage, progress: Progress = no_progress) -> None:
-    """Nothing; the stage's folder is there, whole."""
+    """Nothing; the stage's folder is there, whole, and its models have their checksums."""
     if run.has(stage.name):
         return
     aside = run.folder / f".{stage.name}"
@@ -102,6 +103,7 @@ def run_stage(run: Run, stage: Stage, progress: Progress = no_progress) -> None:
         shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir(parents=True, exist_ok=True)
     stage.work(run, aside, progress)
+    seal_models(aside)
     aside.replace(run.of(stage.name))
 
 

@@ -1,7 +1,6 @@
 """A running app, Chromium, and projects to label; every test has a project of its own."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -24,6 +23,7 @@ from db.engine import make_engine, migrate, reading, writing
 from db.models import Answer, Task, Worker, now
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
+from tests.ports import free_port
 
 CHROMIUM = Path("/usr/bin/chromium")
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
@@ -104,15 +104,6 @@ class App:
             except OSError:
                 time.sleep(0.1)
         raise RuntimeError((self.home / "app.log").read_text())
-
-
-def free_port() -> int:
-    """A port that nobody uses, and that no outgoing connection takes while the app is down."""
-    for port in range(20_000 + os.getpid() % 5_000, 30_000):
-        with socket.socket() as candidate:
-            if candidate.connect_ex(("localhost", port)) != 0:
-                return port
-    raise RuntimeError("no port between 20000 and 30000 is free")
 
 
 @pytest.fixture(scope="session")
