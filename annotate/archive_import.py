@@ -21,12 +21,11 @@ from sqlalchemy.orm import Session
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.archive import COPIED, DESIGNS, FORMAT, MANIFEST, MODELS, OLD_SCORES, VECTORS, VERSION, table_file
-from db.answers import known_keys
 from db.domain import PICKLED, EventKind, InputError, Settings
 from db.engine import artifacts, person_of
 from db.events import add_event
 from db.matchers import SCORES, matchers_of
-from db.models import Answer, Design, Item, Matcher, Project, Task
+from db.models import Answer, CheckAnswer, Design, Item, Matcher, Project, Task
 from db.pipelines import require_reranker
 from db.projects import checked_name, numbered_name
 from db.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
@@ -34,6 +33,7 @@ from db.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 26
 MOST_PACKED: Final = 200  # times its own size that an archive may unpack to: tables of text reach 30
+KEYED: dict[str, type[Answer] | type[CheckAnswer]] = {table.__tablename__: table for table in (Answer, CheckAnswer)}
 DECKS = "decks.npz"  # of a design
 SIDES = ("left.npy", "right.npy")  # of decks and scores: they hold items' ids
 # What a damaged or foreign file makes others raise: zipfile and json (RuntimeError: an unknown compression, a password,
@@ -165,8 +165,8 @@ class _Import:
 
     def _add(self, arrival: Arrival, name: str) -> int:
         def changed(rows: list[Row]) -> list[Row]:
-            if name == Answer.__tablename__:
-                _renew_keys(arrival.session, rows)
+            if name in KEYED:
+                _renew_keys(arrival.session, KEYED[name], rows)
             for row in rows:
                 if name == Task.__tablename__:
                     row["alike"] = _renumbered(row.get("alike"), arrival.numbers[Item.__tablename__])
@@ -244,9 +244,9 @@ def _folder(project_id: int, table: str, row: Row) -> str | None:
     return f"project-{project_id}/{kind.format(int(row['number']))}"
 
 
-def _renew_keys(session: Session, rows: list[Row]) -> None:
+def _renew_keys(session: Session, table: type[Answer] | type[CheckAnswer], rows: list[Row]) -> None:
     """Nothing; answers whose keys are taken, as those of the project itself are, have new ones."""
-    taken = known_keys(session, [row["key"] for row in rows])
+    taken = set(session.scalars(select(table.key).where(table.key.in_([row["key"] for row in rows]))))
     for row in rows:
         if row["key"] in taken:
             row["key"] = f"copy-{uuid4().hex}"

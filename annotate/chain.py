@@ -18,6 +18,7 @@ from db.domain import InputError
 
 REMAINING, CHECKSUM = "remaining", "checksum"
 CHAIN: dict[str, type] = {REMAINING: int, CHECKSUM: str}  # the last two columns of a chained table
+EXACT = 2**53  # below it every whole number is a float of its own
 BROKEN = "the chain breaks here: this row was changed or put here, or rows before it were removed or moved"
 
 
@@ -59,7 +60,7 @@ def verify(path: Path) -> Verified:
 
 def _plain(cell: Any) -> Any:
     """The cell so that every format gives it back as the same text: whole numbers without a point."""
-    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+    return int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT else cell
 
 
 def _first(columns: Sequence[str]) -> str:

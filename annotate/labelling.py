@@ -51,7 +51,7 @@ class Event(BaseModel):
     key: Annotated[str, Field(pattern=r"^[!-~]{1,80}$")]
     task_id: Annotated[int, Field(gt=-(2**53), lt=2**53)]
     answer: AnswerKind
-    seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    seconds: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] | None = None
     note: Annotated[str, Field(max_length=LONGEST_NOTE)] = ""
 
 

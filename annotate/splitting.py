@@ -83,7 +83,10 @@ def last_split(engine: Engine, project_id: int, who: str) -> tuple[str, int] | N
 
 
 def undo(engine: Engine, project_id: int, who: str, act: str) -> None:
-    """Nothing; on the pairs of the split stands again what this reviewer had said: an earlier answer, or none."""
+    """Nothing; the pairs of the split have the labels that they would have without it.
+
+    An earlier answer of this reviewer stands again where nobody else has answered since; else they have none.
+    """
     taken = act.replace(ACT, UNDO, 1)
     with acting(engine, Right.ADJUDICATE, project_id, who) as session:
         before = own_before(session, project_id, who, act)

@@ -16,6 +16,7 @@ from annotate.access.acts import Refused, require
 from annotate.access.gate import engine_for
 from annotate.access.roles import Right
 from annotate.model_readme import model_readme
+from db.checksums import FILE as CHECKSUMS
 from db.domain import InputError
 from db.engine import artifacts, make_engine, person_of, reading
 from db.models import Matcher
@@ -23,6 +24,7 @@ from db.projects import project_of
 
 ADDRESS = "download/matchers"
 CARD = "README.md"
+LEFT = (CARD, CHECKSUMS)  # written anew; and of use to this installation alone: a model may be changed elsewhere
 MOST_ID = 2**31 - 1  # that a row has
 USAGE = """\
 import json
@@ -80,7 +82,7 @@ def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]
     with TemporaryDirectory(prefix="allpairs-") as temporary:
         archive = Path(temporary) / f"{name}.zip"
         with ZipFile(archive, "w", ZIP_STORED) as bundle:  # weights do not compress: storing is as small and faster
-            for file in sorted(path for path in folder.rglob("*") if path.is_file() and path != folder / CARD):
+            for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in LEFT):
                 bundle.write(file, Path(name) / file.relative_to(folder))
             bundle.writestr(f"{name}/{CARD}", card)
         yield archive

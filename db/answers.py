@@ -162,13 +162,21 @@ def answered_at_once(session: Session, project_id: int, annotator: str, beginnin
 
 
 def own_before(session: Session, project_id: int, annotator: str, beginning: str) -> dict[tuple[int, int], Answer]:
-    """What this annotator said, before an act whose keys begin so, about the pairs of it; of each pair the last."""
+    """What this annotator said, before an act whose keys begin so, about the pairs of it; of each pair the last.
+
+    Only where nobody else has answered since: said again, it would count before what others said later.
+    """
     begins = Answer.key.startswith(beginning, autoescape=True)
     mine = (Answer.project_id == project_id, Answer.annotator == annotator)
     act = select(Answer.left_id, Answer.right_id, Answer.id).where(*mine, begins).subquery()
     same = and_(Answer.left_id == act.c.left_id, Answer.right_id == act.c.right_id, Answer.id < act.c.id)
-    earlier = select(Answer).join(act, same).where(*mine, Answer.answer != AnswerKind.SKIP).order_by(Answer.id)
-    return {(answer.left_id, answer.right_id): answer for answer in session.scalars(earlier)}
+    other = aliased(Answer)
+    overtaken = select(other.id).where(
+        other.project_id == project_id, other.left_id == Answer.left_id, other.right_id == Answer.right_id,
+        other.annotator != annotator, other.id > Answer.id, other.answer != AnswerKind.SKIP,
+    )  # fmt: skip
+    earlier = select(Answer).join(act, same).where(*mine, Answer.answer != AnswerKind.SKIP, ~overtaken.exists())
+    return {(answer.left_id, answer.right_id): answer for answer in session.scalars(earlier.order_by(Answer.id))}
 
 
 def known_keys(session: Session, keys: Iterable[str]) -> set[str]:

@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from sqlalchemy import ColumnElement, Row, Select, and_, func, select
+from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
 from db.chance import chance
 from db.checks import answered_checks, checks_before
 from db.domain import AnswerKind, CheckKind, Settings
-from db.models import Answer, Check, Gold, PairLabel, Project, Rush, RushTask, Task
+from db.models import Answer, Check, CheckAnswer, Gold, PairLabel, Project, Rush, RushTask, Task
 from db.seeds import known_pairs
-from db.votes import labelled
+from db.votes import labelled, second_look, wants_vote_of
 
 BETWEEN = 100  # answers of the annotator that lie between an answer and its repetition
 AGO = timedelta(hours=1)  # and the time: what was just read would be remembered
@@ -45,7 +45,7 @@ class _Deck:
         mine = and_(Gold.project_id == self.project_id, Gold.positive.is_(positive))
         open_task = select(Task.id).where(
             Task.project_id == self.project_id, Task.left_id == Gold.left_id, Task.right_id == Gold.right_id,
-            ~labelled(),
+            or_(~labelled(), wants_vote_of(self.annotator, second_look(self.session, self.project_id))),
         )  # fmt: skip
         pairs = known_pairs(self.project_id).where(mine, ~Gold.closure, ~open_task.exists(), *self._unseen(Gold))
         found = _from(self.session, pairs, Gold.left_id, *self._ends(Gold.left_id, mine), roll)
@@ -72,7 +72,8 @@ class _Deck:
     def rushed(self) -> list[Draw]:
         """The annotator's pairs out of a rush, where nobody else labels the project who could look at them again."""
         mine = (Rush.project_id == self.project_id, Rush.annotator == self.annotator)
-        checked = select(Check.id).where(Check.task_id == RushTask.task_id, Check.annotator == self.annotator)
+        mine_only = (Check.annotator == self.annotator, self._is_used())
+        checked = select(Check.id).where(Check.task_id == RushTask.task_id, *mine_only)
         waiting = select(RushTask.task_id).join(Rush, Rush.id == RushTask.rush_id).where(*mine, ~checked.exists())
         tasks = list(self.session.scalars(waiting))
         if not tasks or not self._is_alone():
@@ -108,8 +109,14 @@ class _Deck:
         return [~answered.exists(), ~self._checks_of(table)]
 
     def _checks_of(self, table: Any) -> ColumnElement[bool]:
-        mine = (Check.project_id == self.project_id, Check.annotator == self.annotator)
+        mine = (Check.project_id == self.project_id, Check.annotator == self.annotator, self._is_used())
         return select(Check.id).where(*mine, Check.left_id == table.left_id, Check.right_id == table.right_id).exists()
+
+    def _is_used(self) -> ColumnElement[bool]:
+        """Whether the check was answered or may still be shown: one before a pair that others labelled never is."""
+        answered = select(CheckAnswer.id).where(CheckAnswer.check_id == Check.id)
+        ahead = select(Task.id).where(Task.id == Check.before_id, ~labelled())
+        return or_(Check.created_at > self.at - AGO, answered.exists(), ahead.exists())
 
     def _ends(self, column: Any, condition: ColumnElement[bool]) -> tuple[int, int]:
         """The least and the greatest value of the column, each from an index."""

@@ -5,6 +5,7 @@ import json
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
@@ -75,6 +76,8 @@ def _is_readable(path: Path) -> bool:
     try:
         with ZipFile(path) as archive:
             return archive.testzip() is None
+    except FileNotFoundError:  # a job has removed it meanwhile
+        return True
     except DAMAGE:
         return False
 
@@ -91,5 +94,11 @@ def _noted(folder: Path) -> dict[str, str]:
 
 
 def _digest(path: Path) -> str:
+    about = path.stat()
+    return _digest_of(path, about.st_size, about.st_mtime_ns, about.st_ino)
+
+
+@lru_cache(maxsize=1_000)  # a search asks for the same vectors each time: seconds, of a million items
+def _digest_of(path: Path, size: int, changed: int, inode: int) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -24,6 +24,7 @@ def add_event(
     old, new: what it was and is, as JSON has it. Never a password or a token.
     """
     who = session.get_one(Person, by).name if by is not None else ""
+    about = about.encode("utf-8", "replace").decode()  # a file's name may be no text
     session.add(Event(project_id=project_id, who=who, kind=kind, about=about, old=old, new=new))
     session.flush()
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
     text,
     update,
 )
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
 from db.answers import purpose_counts
 from db.domain import AnswerKind, Purpose
@@ -143,7 +143,6 @@ def _free_in(
 ) -> list[Task]:
     skipped = _skips(batch, annotator)
     mine = and_(Lease.annotator == annotator, Lease.expires_at > now)
-    free = or_(Lease.task_id.is_(None), Lease.annotator == annotator, Lease.expires_at <= now)
     # Skipped pairs go to the very back, even those still leased, in the order of skipping.
     order: list[SQLColumnExpression[Any]] = [
         func.coalesce(skipped.c.skip_id, 0),
@@ -153,13 +152,28 @@ def _free_in(
     if grouped:
         order = [*(func.min(place).over(partition_by=Task.left_id) for place in order), Task.left_id, *order]
     wanted = _open_tasks(part, annotator, looks).outerjoin(skipped, skipped.c.task_id == Task.id)
-    return list(session.scalars(wanted.where(free).order_by(*order).limit(n)))
+    return list(session.scalars(wanted.where(~_leases_of_pair(annotator, now).exists()).order_by(*order).limit(n)))
 
 
 def _open_tasks(part: ColumnElement[bool], annotator: str, looks: int) -> Select[Task]:
     """These tasks where nobody has labelled the pair or it wants another vote, this annotator's, with their lease."""
     held = select(Task).outerjoin(Lease, Lease.task_id == Task.id)
     return held.where(part, or_(~labelled(), wants_vote_of(annotator, looks)))
+
+
+def _leases_of_pair(annotator: str, now: datetime) -> Select[datetime]:
+    """When each lease ends that keeps the task from this annotator: of somebody else, or by an older task of its pair.
+
+    A batch may hold a pair of the one before that somebody has in their buffer still.
+    """
+    lease, leased = aliased(Lease), aliased(Task)
+    own = and_(lease.annotator == annotator, lease.task_id == Task.id)
+    return (
+        select(lease.expires_at)
+        .join(leased, leased.id == lease.task_id)
+        .where(leased.project_id == Task.project_id, leased.left_id == Task.left_id, leased.right_id == Task.right_id)
+        .where(lease.expires_at > now, ~own)
+    )
 
 
 def _skips(batch: Round, annotator: str) -> CTE:
@@ -191,8 +205,8 @@ def next_lease_end(
     if batch is None:
         return None
     open_ones = _open_tasks(Task.round_id == batch.id, annotator, second_look(session, project_id))
-    held = open_ones.where(Lease.annotator != annotator, Lease.expires_at > now)
-    return session.scalar(held.with_only_columns(func.min(Lease.expires_at)))
+    first_end = _leases_of_pair(annotator, now).order_by(text("expires_at")).limit(1).scalar_subquery()
+    return session.scalar(open_ones.with_only_columns(func.min(first_end)))
 
 
 def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:

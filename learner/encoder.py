@@ -52,10 +52,16 @@ def require_folder(name: str) -> None:
     folder = Path(name).expanduser()
     if name.startswith(("/", ".", "~")) and not folder.is_dir():
         raise InputError(f"there is no folder {name}: name a model's folder, or a model of the hub")
-    for file in folder.rglob("*") if folder.is_dir() else ():
+    for file in _weights(folder):
         if file.name.endswith(PICKLED) and not any(file.parent.glob("*.safetensors")):
             what = f"{file.relative_to(folder)} could run code when it is read"
             raise InputError(f"model {name!r}: {what}: save the model as safetensors (save_pretrained does)")
+
+
+def _weights(folder: Path) -> Iterator[Path]:
+    """The files that could be read as weights: in the folder, and in those of its modules (1_Pooling and so on)."""
+    modules = [one for one in folder.glob("*") if one.is_dir() and one.name[:1].isdecimal()] if folder.is_dir() else []
+    return (file for place in (folder, *modules) for file in place.glob("*"))
 
 
 def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Encoder":

@@ -55,8 +55,8 @@ def evaluate_exact(
     if not len(positives):
         return None
     layer = None if layer is None or layer.threshold is None else layer
-    queries, corpus = as_tensor(left, device), as_tensor(right, device)
-    scores = torch.sort((queries[positives[:, 0]] * corpus[positives[:, 1]]).sum(1)).values
+    pairs = as_tensor(left[positives[:, 0]], device) * as_tensor(right[positives[:, 1]], device)
+    scores = torch.sort(pairs.sum(1)).values
     scale = _Scale.of(scores.cpu().numpy(), tie, layer)
     given = (left, right, positives, symmetric, device, scale)
     found = (engine or default_engine()).map(_counting, given, parts_of(len(left)), "evaluate", progress)

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder
 
+from db.checksums import require_whole
 from db.domain import InputError, Progress, no_progress
 from learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
 from learner.encoder import NO_CODE, SAFETENSORS, require_folder
@@ -101,9 +103,10 @@ def is_cross_encoder(name: str) -> bool:
 def load_cross_encoder(name: str, texts: Sequence[str], device: str | None = None) -> TextScorer:
     """The scorer of a cross-encoder's folder, for these texts. Raises InputError where it cannot be one."""
     require_folder(name)
+    require_whole(Path(name).expanduser())
     try:
         model = CrossEncoder(str(Path(name).expanduser()), device=device, **NO_CODE, model_kwargs={**SAFETENSORS})
-    except (OSError, ValueError, RuntimeError, KeyError) as error:
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{name} cannot be loaded as a cross-encoder ({what}): save it again") from error
     if model.num_labels not in (1, 2):

@@ -187,7 +187,7 @@ def test_a_failure_that_is_nobodys_input_is_one_line_too(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ALLPAIRS_DATABASE_URL", "postgresql://127.0.0.1:1/nothing?connect_timeout=1")
-    assert "OperationalError" in failure(capsys, "project", "list", code=1)
+    assert "The database does not answer" in failure(capsys, "project", "list", code=1)
 
 
 @pytest.mark.parametrize(

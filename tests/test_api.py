@@ -14,7 +14,7 @@ from annotate.labelling import serve
 from annotate.lifecycle import archive_project, bin_project
 from annotate.monitoring import estimates_table, read_report
 from db.answers import current_labels
-from db.domain import Role
+from db.domain import Role, version_of
 from db.engine import reading, writing
 from db.models import Answer, Job, Lease
 from tests.api import answer, browser, member, site
@@ -158,7 +158,7 @@ def test_labels_come_page_by_page_and_later_ones_after(engine: Engine, project: 
     assert seen[0] | {"created_at": ""} == {
         "id1": "left-0", "id2": "left-1", "text1": "text 0", "text2": "text 1", "label": 1, "answer": "positive",
         "annotator": "annotator", "round": 1, "strategy": "uncertainty", "score": 0.95, "created_at": "",
-        "purpose": "train", "note": None,
+        "purpose": "train", "note": None, "model": None, "guidelines": version_of(""),
     }  # fmt: skip
     said(ben, project, answer("changed", tasks[1]))
     news = boss.get(of(project, "/labels"), params={"cursor": cursor}).json()

@@ -298,3 +298,35 @@ def test_where_others_label_too_they_look_at_a_rush(engine: Engine) -> None:
     say(engine, project, "ben", serve(engine, project, "ben", 1)[0][0], NO)
     long_ago(engine)
     assert checks_among(serve(engine, project, "ann", 90)[0]) == []
+
+
+def test_a_check_that_was_never_shown_gives_its_pair_free(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    project = project_of(engine, n=30, gold_share=0.5)
+    know(engine, project, 1, 0)
+    served = serve(engine, project, "ben")[0]
+    (check,) = checks_among(served)
+    before = served[served.index(check) + 1]
+    with writing(engine) as session:  # Ben went away, and Ann labels the pair that it stood before
+        session.execute(update(Lease).values(expires_at=now()))
+    say(engine, project, "ann", before, NO)
+    with writing(engine) as session:
+        session.execute(update(Check).values(created_at=now() - timedelta(hours=2)))
+    (again,) = checks_among(serve(engine, project, "ben")[0])
+    assert again.task_id != check.task_id and again.left == check.left
+    say(engine, project, "ben", again, YES)
+    with writing(engine) as session:
+        session.execute(update(Check).values(created_at=now() - timedelta(hours=2)))
+    assert checks_among(serve(engine, project, "ben")[0]) == []  # answered, it is never drawn again
+
+
+def test_a_pair_that_waits_for_the_annotator_s_own_vote_is_no_check(engine: Engine) -> None:
+    project = project_of(engine, n=10, gold_share=0.5)
+    (first, *_) = serve(engine, project, "ann")[0]
+    want(engine, 2)
+    with writing(engine) as session:
+        task = session.get_one(Task, first.task_id)
+        session.add(Gold(project_id=project, left_id=task.left_id, right_id=task.right_id, positive=True))
+    say(engine, project, "ann", first, YES)
+    with writing(engine) as session:
+        session.execute(update(Lease).values(expires_at=now()))
+    assert checks_among(serve(engine, project, "ben")[0]) == []  # the vote would not be an independent one

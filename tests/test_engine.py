@@ -1,8 +1,6 @@
 """One contract for every engine: the same answers from every stage, whatever dies meanwhile."""
 
-import os
 import pickle
-import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from db.domain import Cancelled, InputError, Progress, no_progress
+from db.domain import Cancelled, InputError, no_progress
 from learner import encoder as encoder_module
 from learner import search
 from learner.backbones import generator as generator_module
@@ -21,10 +19,11 @@ from learner.backbones.reranker import Reading, Reranker, truth_logits
 from learner.bm25 import QUERIES, Bm25
 from learner.catalog.backbones import GeneratorSettings
 from learner.encoder import load_encoder
-from learner.engine.engine import ADDRESS, ENGINE, LOCAL, Engine, Work, default_engine, slices
+from learner.engine.engine import ADDRESS, ENGINE, LOCAL, Engine, default_engine, slices
 from learner.evaluation import evaluate_exact
 from learner.output_layer import OutputLayer
 from learner.pipelines.mining import shards
+from tests.engine_work import doubling, dying, failing, large, slow
 from tests.tiny import tiny_encoder
 from tests.tiny_backbones import tiny_backbone
 
@@ -153,39 +152,10 @@ def test_the_local_progress_goes_through_the_parts() -> None:
     assert (found, heard) == ([2, 4], [0.25, 0.75])
 
 
-def doubling() -> Work[int, int]:
-    def work(part: int, progress: Progress) -> int:
-        progress("double", 0.5)
-        return 2 * part
-
-    return work
-
-
-def dying(folder: Path, deaths: int) -> Work[int, tuple[int, int]]:
-    """Work that kills its process at the third part, so many times."""
-
-    def work(part: int, progress: Progress) -> tuple[int, int]:
-        died = len(list(folder.iterdir()))
-        if part == 2 and died < deaths:
-            (folder / str(died)).touch()
-            os.kill(os.getpid(), signal.SIGKILL)
-        return part, part * part
-
-    return work
-
-
 def test_a_part_whose_process_is_killed_is_worked_at_again(on_ray: Engine, tmp_path: Path) -> None:
     found = list(on_ray.map(dying, (tmp_path, 2), range(6), "square"))
     assert found == [(part, part * part) for part in range(6)]
     assert len(list(tmp_path.iterdir())) == 2
-
-
-def slow(seconds: float) -> Work[int, int]:
-    def work(part: int, progress: Progress) -> int:
-        time.sleep(seconds)
-        return part
-
-    return work
 
 
 def test_a_node_that_goes_away_takes_no_part_with_it(cluster: Any, on_ray: Engine) -> None:
@@ -194,10 +164,6 @@ def test_a_node_that_goes_away_takes_no_part_with_it(cluster: Any, on_ray: Engin
     first = next(found)
     cluster.remove_node(node, allow_graceful=False)
     assert [first, *found] == list(range(12))
-
-
-def large() -> Work[int, np.ndarray]:
-    return lambda part, progress: np.full(30 * 2**20, part, dtype=np.uint8)
 
 
 def test_what_does_not_fit_the_store_is_moved_to_disk(on_ray: Engine) -> None:
@@ -215,13 +181,6 @@ def test_no_room_at_all_is_said_with_advice(on_ray: Engine, monkeypatch: pytest.
     monkeypatch.setattr(ray, "put", full)
     with pytest.raises(InputError, match="no room to double: give its nodes more memory or disk"):
         list(on_ray.map(dying, [Path("x"), 0], [1, 2], "double"))
-
-
-def failing() -> Work[int, int]:
-    def work(part: int, progress: Progress) -> int:
-        raise InputError(f"part {part} has no texts: give it some")
-
-    return work
 
 
 def test_an_error_in_a_part_is_the_stage_s_own(on_ray: Engine) -> None:
@@ -248,8 +207,10 @@ def test_nothing_answers_at_an_address_is_one_line(monkeypatch: pytest.MonkeyPat
 
     if ray.is_initialized():
         ray.shutdown()
+    engine = OnRay("127.0.0.1:1")
+    assert list(engine.map(doubling, [], [3], "double")) == [6]  # nothing to move: no cluster is needed
     with pytest.raises(InputError, match=r"no Ray cluster answers at 127.0.0.1:1: .*check ALLPAIRS_RAY_ADDRESS"):
-        OnRay("127.0.0.1:1")
+        list(engine.map(doubling, [], [3, 4], "double"))
 
 
 def test_an_encoder_travels(tmp_path: Path) -> None:

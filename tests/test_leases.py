@@ -9,8 +9,8 @@ from sqlalchemy import Engine, select
 from annotate.components.card import why_empty
 from annotate.labelling import Reason, look, record, serve
 from db.engine import reading, writing
-from db.models import Lease, now
-from db.tasks import LEASE, free_tasks, lease_tasks
+from db.models import Lease, Task, now
+from db.tasks import LEASE, free_tasks, lease_tasks, next_lease_end
 from tests.factories import make_project, make_round
 
 START = datetime(2026, 3, 1, 12).astimezone()
@@ -70,3 +70,20 @@ def test_when_a_pair_is_free_is_told_as_the_leases_of_others_stand(engine: Engin
             lease.expires_at = now() + timedelta(minutes=4)
     assert "free in 10 minutes" in why_empty(told)
     assert "free in 4 minutes" in why_empty(look(engine, project, "ben"))
+
+
+def test_a_pair_that_somebody_has_from_the_batch_before_is_not_given_out_twice(engine: Engine, project: int) -> None:
+    old = ask(engine, project, "ann", 0)[0]
+    newest = make_round(engine, project, 2)
+    with writing(engine) as session:  # a new batch has one of the pairs again: it had no label when it was made
+        pair = session.get_one(Task, old)
+        again = session.scalars(select(Task).where(Task.round_id == newest)).first()
+        assert again is not None
+        again.left_id, again.right_id = pair.left_id, pair.right_id
+        twice = again.id
+    assert twice not in ask(engine, project, "ben", 1)
+    assert twice not in ask(engine, project, "ann", 1)  # who sees each pair once
+    with reading(engine) as session:
+        assert next_lease_end(session, project, "ben", START + timedelta(minutes=1)) == START + LEASE
+    record(engine, project, "ann", [event(old, "positive", "a")])
+    assert twice not in ask(engine, project, "ben", 1)  # it is labelled now

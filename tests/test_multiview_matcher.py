@@ -59,7 +59,7 @@ def test_passages_are_found_by_the_whole_score(folder: Path, tmp_path: Path, two
         (tmp_path / f"{name}.csv").write_text("id,text\n" + "".join(f"{i},{text}\n" for i, text in enumerate(some)))
     corpus = load_corpus(tmp_path / "left.csv", tmp_path / "right.csv" if two_lists else None)
     wanted, cosine = score(folder, dataset_of(all_evaluation(corpus)))
-    found = matcher_search(folder, queries, passages, no_progress)(queries[2:5], 6)
+    found = matcher_search(folder, queries, passages, no_progress)(queries[2:5], 6, no_progress)
     for row, query in enumerate(range(2, 5)):
         np.testing.assert_allclose(found.scores[row], np.sort(wanted[query])[::-1][:6], atol=1e-5)
         np.testing.assert_allclose(wanted[query][found.ids[row]], found.scores[row], atol=1e-5)

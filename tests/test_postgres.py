@@ -194,9 +194,9 @@ def test_people_log_in_see_their_projects_and_guess_slowly(
     assert len(new) == 1 and logins.guest_of(postgres, new[0], START + ROTATED) is not None
 
 
-def test_programs_ask_it(server: str, postgres: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_ask_it(postgres: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     cheap_hashes(monkeypatch)
-    monkeypatch.setenv("ALLPAIRS_DATABASE_URL", server)
+    monkeypatch.setenv("ALLPAIRS_DATABASE_URL", postgres.url.render_as_string(hide_password=False))
     project_id = make_project(postgres, ["a", "b", "c"], auto_train=False)
     make_round(postgres, project_id, 3)
     boss = member(postgres, project_id, Role.ADMINISTRATOR)

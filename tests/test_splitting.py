@@ -116,3 +116,15 @@ def test_the_page_shows_what_stands_against_a_split_before_it_is_made(engine: En
     assert answers(engine, project)[2, 3] == (NO, "me")
     page.button(key="undo_split").click().run()
     assert not page.exception and answers(engine, project)[2, 3] == (YES, "ann")
+
+
+def test_taking_a_split_back_does_not_silence_who_answered_after_the_reviewer(engine: Engine, project: int) -> None:
+    pair = item_ids(engine, project)[2], item_ids(engine, project)[3]
+    with writing(engine) as session:
+        answer_at_once(session, project, "eve", [pair], NO, "early")
+        answer_at_once(session, project, "ben", [pair], YES, "later")
+    assert answers(engine, project)[2, 3] == (YES, "ben")
+    cut_off(engine, project, "eve", 3)
+    assert answers(engine, project)[2, 3] == (NO, "eve")
+    undo(engine, project, "eve", last_split(engine, project, "eve")[0])  # type: ignore[index]
+    assert answers(engine, project)[2, 3] == (YES, "ben")

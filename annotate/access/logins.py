@@ -123,6 +123,7 @@ def log_out(engine: Engine, guest: Guest, at: datetime, everywhere: bool = False
     with writing(as_system(engine)) as session:
         if everywhere:
             logins.end_logins(session, guest.person_id, at)
+            add_event(session, guest.person_id, EventKind.LOGGED_OUT, about=guest.name)
         else:
             logins.end_login(session, guest.login_id, at)
 

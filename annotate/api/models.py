@@ -61,7 +61,9 @@ class Projects(Given):
 class Lease(Asked):
     """How many pairs to lease, and from where."""
 
-    n: Annotated[int, Field(ge=1, le=BUFFER), BeforeValidator(_whole)] = Field(BUFFER, description="How many at most.")
+    n: Annotated[int, Field(ge=1, le=BUFFER), BeforeValidator(_whole)] = Field(
+        BUFFER, description="How many at most; pairs that are asked again to check answers come on top."
+    )
     sitting: bool = Field(False, description="From the newest sitting, which measures, in place of the batch.")
 
 
@@ -143,6 +145,8 @@ class Label(Given):
     answer: AnswerKind
     annotator: str
     round: int | None
+    model: int | None = Field(description="The round of the model that chose the pair; 0: the pre-trained encoder.")
+    guidelines: str | None = Field(description="The version of the guidelines under which it was given.")
     strategy: str | None
     score: float | None
     created_at: datetime

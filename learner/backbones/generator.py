@@ -163,9 +163,11 @@ def generate(
     engine: Engine | None = None,
 ) -> list[str]:
     """What is written from each source, in their order: the likeliest text of a beam, or one drawn from the seed."""
-    parts = [(list(sources[part]), seed + part.start) for part in slices(len(sources), WRITTEN)]
+    order = sorted(range(len(sources)), key=lambda at: len(sources[at]))  # like lengths are written together
+    parts = [([sources[at] for at in order[part]], seed + part.start) for part in slices(len(sources), WRITTEN)]
     found = (engine or default_engine()).map(_writing, (generator, settings), parts, "write", progress)
-    return [text for some in found for text in some]
+    written = dict(zip(order, (text for some in found for text in some), strict=True))
+    return [written[at] for at in range(len(sources))]
 
 
 def _writing(generator: TextGenerator, settings: GeneratorSettings) -> Work[tuple[list[str], int], list[str]]:

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, Protocol, TypeVar
 
 from db.domain import InputError, Progress, no_progress, part_of
@@ -72,19 +71,18 @@ def slices(n: int, size: int) -> list[slice]:
 def default_engine() -> Engine:
     """The engine that the environment names: ALLPAIRS_ENGINE `local` (or nothing) or `ray`, ALLPAIRS_RAY_ADDRESS where.
 
-    Raises InputError for another word, and where Ray is not installed or does not answer.
+    Raises InputError for another word, and where Ray is not installed.
     """
-    name = os.environ.get(ENGINE, "local")
+    name = os.environ.get("ALLPAIRS_ENGINE", "local")
     if name == "local":
         return LOCAL
     if name == "ray":
-        return _on_ray(os.environ.get(ADDRESS) or None)
+        return _on_ray(os.environ.get("ALLPAIRS_RAY_ADDRESS") or None)
     raise InputError(f"{ENGINE} is {name!r}: set it to local or ray")
 
 
-@cache
 def _on_ray(address: str | None) -> Engine:
-    """The cluster at the address; connected once for each process."""
+    """The cluster at the address."""
     try:
         from learner.engine.on_ray import OnRay  # of an optional requirement
     except ModuleNotFoundError as error:

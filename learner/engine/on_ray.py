@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import ray
-import torch
 from ray.exceptions import (
-    GetTimeoutError,
     ObjectStoreFullError,
     OutOfDiskError,
     OutOfMemoryError,
@@ -30,24 +28,13 @@ CARRIED = ("HF_HUB_OFFLINE", "PYTHONPATH", "ALLPAIRS_HOME")  # of the environmen
 
 
 class OnRay:
-    """The cluster at an address; without one a cluster of this machine alone, which ends with the process."""
+    """The cluster at an address; without one a cluster of this machine alone, which ends with the process.
+
+    It is connected when there are parts for it, once for each process.
+    """
 
     def __init__(self, address: str | None = None) -> None:
-        """Raises InputError where nothing answers at the address."""
-        if ray.is_initialized():
-            return
-        _require_answer(address)
-        carried = {name: os.environ[name] for name in CARRIED if name in os.environ}
-        try:
-            ray.init(
-                address=address,
-                runtime_env={"env_vars": {**carried, ENGINE: "local"}},  # a part is worked at where it arrives
-                log_to_driver=False,
-                logging_level="ERROR",
-                include_dashboard=None if address else False,
-            )
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            raise InputError(_unanswered(address, str(error).splitlines()[0])) from error
+        self.address = address
 
     def map(
         self,
@@ -60,12 +47,13 @@ class OnRay:
     ) -> Iterator[Result]:
         """As `Engine.map`. One part alone is worked at here: nothing needs to be moved.
 
-        A part whose process, machine or memory is lost is worked at again. Raises InputError where the cluster has no
-        room for what is given.
+        A part whose process, machine or memory is lost is worked at again. Raises InputError where no cluster answers,
+        and where it has no room for what is given.
         """
         if len(parts) < 2:
             yield from LOCAL.map(make, given, parts, stage, progress)
             return
+        _connect(self.address)
         waiting: deque[ray.ObjectRef] = deque()
         left = deque(parts)
         try:
@@ -91,7 +79,10 @@ class OnRay:
                 ray.cancel(reference, force=True)
 
     def parts(self, n: int, least: int, most: int) -> list[slice]:
-        """As `Engine.parts`: some for each process."""
+        """As `Engine.parts`: some for each process. Raises InputError where no cluster answers."""
+        if n <= least:
+            return slices(n, least)
+        _connect(self.address)
         return slices(n, min(most, max(least, -(-n // (ROUNDS * self._processes(True))))))
 
     def _task(self, on_device: bool) -> RemoteFunction:
@@ -101,6 +92,24 @@ class OnRay:
     def _processes(self, on_device: bool) -> int:
         """Parts that are worked at at once: one for each GPU where it is wanted and there is any, else each core."""
         return max(1, int((on_device and _resource("GPU")) or _resource("CPU")))
+
+
+def _connect(address: str | None) -> None:
+    """Nothing; Ray is connected. Raises InputError where nothing answers at the address."""
+    if ray.is_initialized():
+        return
+    _require_answer(address)
+    carried = {name: os.environ[name] for name in CARRIED if name in os.environ}
+    try:
+        ray.init(
+            address=address or "local",
+            runtime_env={"env_vars": {**carried, ENGINE: "local"}},  # a part is worked at where it arrives
+            log_to_driver=False,
+            logging_level="ERROR",
+            include_dashboard=None if address else False,
+        )
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise InputError(_unanswered(address, str(error).splitlines()[0])) from error
 
 
 def _require_answer(address: str | None) -> None:
@@ -126,12 +135,11 @@ def _first(waiting: "deque[ray.ObjectRef]", stage: str, progress: Progress, done
     """What the first of those that wait returns, which waits no more; meanwhile the progress is told, and may raise."""
     while True:
         progress(stage, done)
-        try:
-            found = ray.get(waiting[0], timeout=LOOK)
-        except GetTimeoutError:
-            continue
-        waiting.popleft()
-        return found
+        # Not `get` with a time limit: it would begin to fetch anew each time, and a large result would never arrive.
+        if ray.wait([waiting[0]], timeout=LOOK, fetch_local=False)[0]:
+            found = ray.get(waiting[0])
+            waiting.popleft()
+            return found
 
 
 @ray.remote  # type: ignore[untyped-decorator]  # Ray has no types
@@ -141,7 +149,7 @@ def _work_at(make: Callable[..., Work[Any, Any]], part: Any, *given: Any) -> Any
 
 def _on_processor(result: Any) -> Any:
     """The result with its tensors in ordinary memory, where every process can read them."""
-    if isinstance(result, torch.Tensor):
+    if getattr(result, "is_cuda", False):
         return result.cpu()
     if isinstance(result, tuple) and not hasattr(result, "_fields"):
         return tuple(map(_on_processor, result))

@@ -117,7 +117,12 @@ def _searcher(kind: str, passages: TextTable, settings: FirstStage, kept: Path, 
     encoder = load_encoder(settings.encoder)
     vectors = encoder.encode(passages.all(), lambda words, done: progress(words, 0.9 * done))
     np.save(kept, vectors)
-    return lambda queries, k, hear: neighbours(encoder.encode(queries), vectors, k, False, progress=hear)
+
+    def by_meaning(queries: list[str], k: int, hear: Progress) -> Neighbours:
+        asked = encoder.encode(queries, part_of(hear, 0.0, 0.5))
+        return neighbours(asked, vectors, k, False, progress=part_of(hear, 0.5, 1.0))
+
+    return by_meaning
 
 
 def _of_run(path: Path, run: Run, texts: Texts, name: str) -> np.ndarray:
