@@ -6,7 +6,7 @@ export TOKENIZERS_PARALLELISM ?= true
 test test-postgres slow: export HF_HUB_OFFLINE = 1
 
 # Services whose statements PostgreSQL sees too; all tests do with: make test-postgres
-SERVICES := $(addprefix tests/test_,answers.py labelling.py history.py review.py votes.py projects.py lifecycle.py backup.py)
+SERVICES := $(addprefix tests/test_,answers.py labelling.py history.py review.py votes.py lifecycle.py)
 
 .PHONY: app test test-postgres slow lint reference bench bench-quick venv chromium postgres
 
@@ -17,7 +17,7 @@ app: .venv/app
 test: .venv/dev chromium postgres
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not browser"
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --database postgresql $(SERVICES)
-	$(BIN)/python -m pytest -m "browser and not slow" --reruns 1
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "browser and not slow" --reruns 1
 
 test-postgres: .venv/dev postgres
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --database postgresql -m "not slow and not gpu and not browser"
@@ -50,7 +50,7 @@ reference: .venv/dev
 	$(BIN)/pip install --quiet -r requirements.txt -c constraints.txt
 	touch $@
 
-.venv/dev: requirements-dev.txt requirements.txt constraints.txt | .venv/bin/python
+.venv/dev: requirements-dev.txt requirements-cluster.txt requirements.txt constraints.txt | .venv/bin/python
 	$(BIN)/pip install --quiet -r requirements-dev.txt -c constraints.txt
 	touch $@ .venv/app
 

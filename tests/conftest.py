@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from uuid import uuid4
 
 import pytest
 from sqlalchemy import Engine
@@ -55,10 +56,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
         return
     server = request.getfixturevalue("server")
     like = request.getfixturevalue("template") if "engine" in request.fixturenames else None
-    url = new_database(server, "test", like)
+    name = f"test_{uuid4().hex}"  # pages keep figures by the database's address: each test has its own
+    url = new_database(server, name, like)
     monkeypatch.setenv("ALLPAIRS_DATABASE_URL", url)
     yield tmp_path / "home"
-    drop_database(server, "test")
+    drop_database(server, name)
 
 
 @pytest.fixture(scope="session")

@@ -38,11 +38,13 @@ def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
         asked = {name: _asked(run, texts, name) for name in names}
         if kind == MATCHER:
             everything = [query for queries, _ in asked.values() for query in queries]
-            search = matcher_search(Path(run.inputs.matcher).parent, everything, table.all(), part)
+            search = matcher_search(Path(run.inputs.matcher).parent, everything, table.all(), part_of(part, 0.0, 0.5))
         else:
-            search = _searcher(kind, table, run.config.first_stage, folder / VECTORS.format(table.path.stem), part)
-        for name, (queries, most) in asked.items():
-            np.save(folder / f"{name}-{kind}.npy", candidates(search, queries, table, most, part))
+            vectors = folder / VECTORS.format(table.path.stem)
+            search = _searcher(kind, table, run.config.first_stage, vectors, part_of(part, 0.0, 0.5))
+        for place, (name, (queries, most)) in enumerate(asked.items(), len(asked)):
+            hear = part_of(part, place / (2 * len(asked)), (place + 1) / (2 * len(asked)))
+            np.save(folder / f"{name}-{kind}.npy", candidates(search, queries, table, most, hear))
     for name in (TEST, REST):
         path = getattr(run.inputs, f"{name}_run")
         if path is not None:
@@ -115,7 +117,7 @@ def _searcher(kind: str, passages: TextTable, settings: FirstStage, kept: Path, 
 
         return by_words
     encoder = load_encoder(settings.encoder)
-    vectors = encoder.encode(passages.all(), lambda words, done: progress(words, 0.9 * done))
+    vectors = encoder.encode(passages.all(), progress)
     np.save(kept, vectors)
 
     def by_meaning(queries: list[str], k: int, hear: Progress) -> Neighbours:

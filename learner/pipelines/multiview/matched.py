@@ -25,7 +25,7 @@ def matcher_search(
     matcher = load_matcher(str(folder))
     dataset, rows = _lists(queries, passages)
     distance = matcher.encoder.distance
-    encoded = matcher.encoder.encode(dataset.texts, lambda words, done: progress(words, 0.9 * done))
+    encoded = matcher.encoder.encode(dataset.texts, progress)
     space = Space(distance, offset=True)
     vectors = blended(dataset, encoded, matcher.blend, distance)
     left, right = as_left(vectors, space), as_right(vectors[dataset.evaluation_right], space)
