@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Select, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session, aliased
 
-from db.domain import AnswerKind, Purpose, Settings, version_of
-from db.models import Answer, Item, PairLabel, Project, Task, now
+from db.domain import AnswerKind, Purpose, version_of
+from db.models import Answer, CheckAnswer, Item, PairLabel, Project, Task, now
 
 
 @dataclass(frozen=True)
@@ -151,14 +151,18 @@ def answered_at_once(session: Session, project_id: int, annotator: str, beginnin
     """The pairs on which this annotator's last answer is one whose key begins so; skips are no answers."""
     begins = Answer.key.startswith(beginning, autoescape=True)
     mine = (Answer.project_id == project_id, Answer.annotator == annotator, begins)
-    act = select(Answer.left_id, Answer.right_id, Answer.id).where(*mine).subquery()
-    later = aliased(Answer)
-    changed = select(later.id).where(
-        later.project_id == project_id, later.left_id == act.c.left_id, later.right_id == act.c.right_id,
-        later.annotator == annotator, later.id > act.c.id, later.answer != AnswerKind.SKIP,
-    )  # fmt: skip
-    rows = session.execute(select(act.c.left_id, act.c.right_id).where(~changed.exists()).order_by(act.c.id))
+    rows = session.execute(select(Answer.left_id, Answer.right_id).where(*mine, ~changed()).order_by(Answer.id))
     return [(left, right) for left, right in rows]
+
+
+def changed() -> ColumnElement[bool]:
+    """Whether the annotator of an answer has answered its pair again, or taken it back; a skip is no answer."""
+    later = aliased(Answer)
+    again = select(later.id).where(
+        later.project_id == Answer.project_id, later.left_id == Answer.left_id, later.right_id == Answer.right_id,
+        later.annotator == Answer.annotator, later.id > Answer.id, later.answer != AnswerKind.SKIP,
+    )  # fmt: skip
+    return again.exists()
 
 
 def own_before(session: Session, project_id: int, annotator: str, beginning: str) -> dict[tuple[int, int], Answer]:
@@ -198,11 +202,17 @@ def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     if not rows:
         return
     settings = session.scalars(select(Project.settings).where(Project.id == rows[0]["project_id"])).one()
-    given_under = {"guidelines": version_of(Settings.model_validate(settings).guidelines)}
-    # Two tabs may replay the same answers at once; where the database lets both write, the second must not fail.
+    given_under = {"guidelines": version_of(settings.get("guidelines", ""))}
+    store_once(session, Answer, [given_under | row for row in rows])
+
+
+def store_once(session: Session, table: type[Answer] | type[CheckAnswer], rows: Sequence[dict[str, Any]]) -> None:
+    """Nothing; each row is in the table unless its key already is.
+
+    Two tabs may replay the same answers at once; where the database lets both write, the second must not fail.
+    """
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-    stored = dialect.insert(Answer).on_conflict_do_nothing(index_elements=["key"])
-    session.execute(stored, [given_under | row for row in rows])
+    session.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=["key"]), rows)
 
 
 def answer_at_once(

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select
 from sqlalchemy.orm import Session, aliased
 
+from db.answers import changed
 from db.chance import chance
 from db.checks import answered_checks, checks_before
 from db.domain import AnswerKind, CheckKind, Settings
@@ -33,6 +34,7 @@ class _Deck:
     project_id: int
     annotator: str
     at: datetime
+    looks: int  # as `second_look` says
 
     def known(self, roll: Roll) -> Draw | None:
         """A pair that the annotator has never seen and whose answer is known: a match or none, by equal chance."""
@@ -45,7 +47,7 @@ class _Deck:
         mine = and_(Gold.project_id == self.project_id, Gold.positive.is_(positive))
         open_task = select(Task.id).where(
             Task.project_id == self.project_id, Task.left_id == Gold.left_id, Task.right_id == Gold.right_id,
-            or_(~labelled(), wants_vote_of(self.annotator, second_look(self.session, self.project_id))),
+            or_(~labelled(), wants_vote_of(self.annotator, self.looks)),
         )  # fmt: skip
         pairs = known_pairs(self.project_id).where(mine, ~Gold.closure, ~open_task.exists(), *self._unseen(Gold))
         found = _from(self.session, pairs, Gold.left_id, *self._ends(Gold.left_id, mine), roll)
@@ -72,8 +74,8 @@ class _Deck:
     def rushed(self) -> list[Draw]:
         """The annotator's pairs out of a rush, where nobody else labels the project who could look at them again."""
         mine = (Rush.project_id == self.project_id, Rush.annotator == self.annotator)
-        mine_only = (Check.annotator == self.annotator, self._is_used())
-        checked = select(Check.id).where(Check.task_id == RushTask.task_id, *mine_only)
+        own = (Check.annotator == self.annotator, Check.task_id == RushTask.task_id)
+        checked = select(Check.id).where(*own, self._is_used())
         waiting = select(RushTask.task_id).join(Rush, Rush.id == RushTask.rush_id).where(*mine, ~checked.exists())
         tasks = list(self.session.scalars(waiting))
         if not tasks or not self._is_alone():
@@ -88,16 +90,11 @@ class _Deck:
 
     def _own_answers(self) -> Select[*tuple[Any, ...]]:
         """The annotator's standing answers, yes or no, that are old enough and no check was made of."""
-        later = aliased(Answer)
-        changed = select(later.id).where(
-            later.project_id == Answer.project_id, later.left_id == Answer.left_id, later.right_id == Answer.right_id,
-            later.annotator == Answer.annotator, later.id > Answer.id, later.answer != AnswerKind.SKIP,
-        )  # fmt: skip
         own = select(Answer.left_id, Answer.right_id, Answer.answer, Answer.task_id)
         return own.where(
             Answer.project_id == self.project_id, Answer.annotator == self.annotator, Answer.answer.in_(YES_OR_NO),
             Answer.task_id.is_not(None), ~Answer.settles, Answer.created_at <= self.at - AGO,
-            ~changed.exists(), ~self._checks_of(Answer),
+            ~changed(), ~self._checks_of(Answer),
         )  # fmt: skip
 
     def _unseen(self, table: Any) -> list[ColumnElement[bool]]:
@@ -141,7 +138,7 @@ def plan_checks(
 ) -> dict[int, Check]:
     """The check that this annotator is to answer before each of these tasks, by the task's id; new ones are stored."""
     settings = Settings.model_validate(session.get_one(Project, project_id).settings)
-    deck = _Deck(session, project_id, annotator, at)
+    deck = _Deck(session, project_id, annotator, at, second_look(session, project_id))
     planned, rushed = checks_before(session, annotator, task_ids), deck.rushed()
     shares = {CheckKind.GOLD: settings.gold_share, CheckKind.REPEAT: settings.repeat_share}
     if rushed:

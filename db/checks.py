@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Select, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from db.answers import store_once
 from db.domain import LABELS, AnswerKind, CheckKind
 from db.models import Check, CheckAnswer, Task
 
@@ -55,8 +55,7 @@ def own_checks(session: Session, project_id: int, annotator: str, check_ids: Col
 def store_check_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     """Nothing; each row is stored unless its key already is."""
     if rows:
-        dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-        session.execute(dialect.insert(CheckAnswer).on_conflict_do_nothing(index_elements=["key"]), rows)
+        store_once(session, CheckAnswer, rows)
 
 
 def own_check_answers(session: Session, annotator: str, round_id: int, limit: int) -> list[OwnCheck]:

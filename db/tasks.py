@@ -205,8 +205,9 @@ def next_lease_end(
     if batch is None:
         return None
     open_ones = _open_tasks(Task.round_id == batch.id, annotator, second_look(session, project_id))
-    first_end = _leases_of_pair(annotator, now).order_by(text("expires_at")).limit(1).scalar_subquery()
-    return session.scalar(open_ones.with_only_columns(func.min(first_end)))
+    ends = _leases_of_pair(annotator, now)
+    first = ends.with_only_columns(func.min(ends.selected_columns.expires_at)).scalar_subquery()
+    return session.scalar(open_ones.with_only_columns(func.min(first)))
 
 
 def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:

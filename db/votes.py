@@ -1,8 +1,9 @@
 """Votes: what different annotators say about one pair, as it stands; which pairs want more of them."""
 
 from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import Session
 
+from db.answers import changed
 from db.domain import LABELS, AnswerKind, Settings
 from db.models import Answer, PairLabel, Project, Task
 
@@ -41,10 +42,5 @@ def wants_vote_of(annotator: str, looks: int) -> ColumnElement[bool]:
 
 def _votes() -> Select[int]:
     """The answers on the task's pair that stand: of each annotator the last one, unless it retracts. A skip is none."""
-    later = aliased(Answer)
     pair = (Answer.project_id == Task.project_id, Answer.left_id == Task.left_id, Answer.right_id == Task.right_id)
-    changed = select(later.id).where(
-        later.project_id == Answer.project_id, later.left_id == Answer.left_id, later.right_id == Answer.right_id,
-        later.annotator == Answer.annotator, later.id > Answer.id, later.answer != AnswerKind.SKIP,
-    )  # fmt: skip
-    return select(Answer.id).where(*pair, Answer.answer.in_(LABELS), ~changed.exists())
+    return select(Answer.id).where(*pair, Answer.answer.in_(LABELS), ~changed())

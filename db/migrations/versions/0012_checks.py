@@ -12,6 +12,12 @@ def _reference(column: str, target: str, rule: str = "CASCADE") -> sa.ForeignKey
 
 
 def upgrade() -> None:
+    _checks()
+    _rushes()
+    _indexes()
+
+
+def _checks() -> None:
     op.create_table(
         "checks",
         sa.Column("id", sa.Integer(), primary_key=True),
@@ -45,6 +51,9 @@ def upgrade() -> None:
         _reference("check_id", "checks"),
         sa.UniqueConstraint("key"),
     )
+
+
+def _rushes() -> None:
     op.create_table(
         "rushes",
         sa.Column("id", sa.Integer(), primary_key=True),
@@ -69,6 +78,9 @@ def upgrade() -> None:
         _reference("rush_id", "rushes"),
         _reference("project_id", "projects"),
     )
+
+
+def _indexes() -> None:
     op.create_index("ix_checks_pair", "checks", ["project_id", "annotator", "left_id", "right_id"])
     for table, columns in _INDEXED.items():
         for column in columns:
