@@ -6,7 +6,7 @@ from typing import Any
 from annotate.figures import counted
 from annotate.model_implications import model_lines, training_lines
 from annotate.situation import Situation
-from db.domain import BatchOrder, Settings, batch_size_of
+from db.domain import BatchOrder, Search, Settings, batch_size_of
 from learner.catalog import STRATEGIES
 
 BATCHES = 3  # coming ones, whose sizes are told
@@ -104,6 +104,15 @@ def _strategy(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
         yield f"All {now.items:,} texts are encoded by the pre-trained encoder if its vectors are not there any more."
 
 
+_SEARCHED: dict[Search, str] = {
+    "auto": ": exactly while they are not too many.",
+    "exact": "; it is exact.",
+    "faiss-flat": "; it is exact.",
+    "faiss-hnsw": ", which misses some of them; how many is measured.",
+    "faiss-ivf": ", which misses some of them; how many is measured.",
+}
+
+
 def _candidates(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
     if old.neighbours != new.neighbours:
         wider = "more" if new.neighbours > old.neighbours else "fewer"
@@ -112,8 +121,7 @@ def _candidates(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
             f"{old.neighbours:,}: {wider} candidates, a search and memory in proportion."
         )
     if old.search != new.search:
-        missed = "; it is exact." if new.search in ("exact", "faiss-flat") else ", which misses some of them."
-        yield f"Neighbours are searched by {new.search} instead of {old.search}{missed}"
+        yield f"Neighbours are searched by {new.search} instead of {old.search}{_SEARCHED[new.search]}"
 
 
 def _measuring(old: Settings, new: Settings, changed: dict[str, Any], now: Situation) -> Iterator[str]:

@@ -15,6 +15,7 @@ SPREAD_STRATEGY = "spread"  # in its place where all answers so far are positive
 GrowthKind = Literal["exponential", "linear", "constant"]
 Distance = Literal["cosine", "dot", "l2"]
 BatchOrder = Literal["likely first", "contested first"]
+Search = Literal["auto", "exact", "faiss-flat", "faiss-hnsw", "faiss-ivf"]
 
 # (stage, share of the stage that is done, 0 to 1); may raise Cancelled to stop the work.
 Progress = Callable[[str, float], None]
@@ -169,8 +170,10 @@ class Settings(BaseModel):
         description="How batches grow: growth times (exponential), by the same number (linear), or not (constant).",
     )
     neighbours: int = Field(100, ge=1, le=10_000, description="Nearest neighbours searched for each text (m).")
-    search: Literal["exact", "faiss-flat", "faiss-hnsw", "faiss-ivf"] = Field(
-        "exact", description="Neighbour search: exact, or FAISS (HNSW and IVF miss some; they pay above 100,000 items)."
+    search: Search = Field(
+        "auto",
+        description="Neighbour search: exact, or by an index that misses some (HNSW, IVF). Auto: exact up to 250,000 "
+        "texts, 5,000,000 on a GPU, IVF above. What is missed is measured and said.",
     )
     evaluation_share: float = Field(
         0.3, ge=0, lt=1, description="Share of the items kept for measuring; their pairs are never trained on."

@@ -12,8 +12,9 @@ import numpy as np
 import torch
 
 from db.domain import Progress, no_progress
+from learner.candidates import near_pairs
 from learner.estimation import Stratum
-from learner.search import ROWS, Block, Pairs, as_tensor, blocks, count_pairs, nearest, pairs_numbered, without
+from learner.search import ROWS, Block, Pairs, as_tensor, blocks, count_pairs, pairs_numbered, without
 
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows of left, rows of right -> scores, one for each pair
 NEAR = 100  # neighbours whose negatives are enumerated (paper 004, reference code)
@@ -57,8 +58,11 @@ class Population:
 def near_random(
     population: Population, score: Score, n: int, rng: np.random.Generator, progress: Progress = no_progress
 ) -> list[Stratum]:
-    """Two strata: all negatives among the nearest neighbours, and n drawn uniformly from the other negatives (A.2)."""
-    found = nearest(population.left, population.right, NEAR, population.symmetric, progress=progress)
+    """Two strata: all negatives among the nearest neighbours, and n drawn uniformly from the other negatives (A.2).
+
+    Neighbours that an approximate search misses are among the others, so that both sizes are exact all the same.
+    """
+    found = near_pairs(population.left, population.right, NEAR, population.symmetric, rng, progress=progress).pairs
     near = found.take(~np.isin(population.keys(found.left, found.right), population.positive_keys))
     known = np.union1d(population.keys(found.left, found.right), population.positive_keys)
     others = population.draw(n, lambda left, right: np.isin(population.keys(left, right), known), rng)

@@ -4,7 +4,11 @@ import faiss
 import numpy as np
 
 from db.domain import Progress, no_progress
+from learner.engine.engine import slices
 from learner.search import ROWS, Pairs, as_pairs
+
+SHARD = 1_000_000  # vectors in one index
+LINKS, LOOKED_AT = 32, 256  # of HNSW: links of a vector, and vectors that a search keeps in sight
 
 
 def nearest_by_faiss(
@@ -12,30 +16,35 @@ def nearest_by_faiss(
 ) -> Pairs:
     """Each left row with about its k nearest right rows, as `learner.search.nearest` returns them.
 
-    kind: `faiss-flat` (exact), `faiss-hnsw` or `faiss-ivf`; a flat index goes to the GPU where FAISS knows one.
+    kind: `faiss-flat` (exact) or `faiss-hnsw`; a flat index goes to the GPU where FAISS knows one. One index holds so
+    many right rows at most; of several the best are merged.
     """
-    index = _index(np.ascontiguousarray(right, dtype=np.float32), kind)
     wanted = min(k + symmetric, len(right))
-    ids = np.empty((len(left), wanted), dtype=np.int64)
-    scores = np.empty((len(left), wanted), dtype=np.float32)
-    for row in range(0, len(left), ROWS):
-        scores[row : row + ROWS], ids[row : row + ROWS] = index.search(left[row : row + ROWS], wanted)
-        progress("search", min(1.0, (row + ROWS) / len(left)))
+    ids = np.full((len(left), wanted), -1, dtype=np.int64)
+    scores = np.full((len(left), wanted), -np.inf, dtype=np.float32)
+    shards = slices(len(right), SHARD)
+    for number, shard in enumerate(shards):
+        index = _index(np.ascontiguousarray(right[shard], dtype=np.float32), kind)
+        for some in slices(len(left), ROWS):
+            score, near = index.search(np.ascontiguousarray(left[some], dtype=np.float32), wanted)
+            near[near >= 0] += shard.start
+            scores[some], ids[some] = _best(np.hstack([scores[some], score]), np.hstack([ids[some], near]), wanted)
+            progress("search", (number + some.stop / len(left)) / len(shards))
     return as_pairs(ids, scores, symmetric)
+
+
+def _best(scores: np.ndarray, ids: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """The k best of each row, in no order."""
+    chosen = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+    return np.take_along_axis(scores, chosen, 1), np.take_along_axis(ids, chosen, 1)
 
 
 def _index(vectors: np.ndarray, kind: str) -> faiss.Index:
     dimension, inner = vectors.shape[1], faiss.METRIC_INNER_PRODUCT
     index: faiss.Index
     if kind == "faiss-hnsw":
-        index = faiss.IndexHNSWFlat(dimension, 32, inner)
-        index.hnsw.efSearch = 256
-    elif kind == "faiss-ivf":
-        lists = max(1, round(4 * len(vectors) ** 0.5))
-        lists = max(1, min(lists, len(vectors) // 39))  # FAISS wants 39 vectors to train each list
-        index = faiss.IndexIVFFlat(faiss.IndexFlatIP(dimension), dimension, lists, inner)
-        index.nprobe = min(lists, max(8, lists // 8))
-        index.train(vectors)
+        index = faiss.IndexHNSWFlat(dimension, LINKS, inner)
+        index.hnsw.efSearch = LOOKED_AT
     else:
         index = faiss.IndexFlatIP(dimension)
         if hasattr(faiss, "get_num_gpus") and faiss.get_num_gpus() > 0:

@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from learner.candidates import Near
 from learner.dataset import Dataset
 from learner.output_layer import OutputLayer
 from learner.search import Pairs, count_pairs, pairs_numbered
@@ -50,20 +51,30 @@ class Background:
 class Pool:
     """What a strategy may choose from, and what it may know.
 
-    find: searches the candidates; layer: the newest output layer (none while nothing is trained); draw(n, rng): n
-    distinct pairs drawn uniformly from all unlabelled pairs; vectors: (texts, d) under the newest model.
+    find: searches near unlabelled pairs; layer: the newest output layer (none while nothing is trained); draw(n, rng):
+    n distinct pairs drawn uniformly from all unlabelled pairs; vectors: (texts, d) under the newest model.
     """
 
-    find: Callable[[], Pairs]
+    find: Callable[[], Near]
     layer: OutputLayer | None
     draw: Draw
     vectors: np.ndarray
     background: Background = field(default_factory=Background)
 
     @cached_property
-    def candidates(self) -> Pairs:
+    def near(self) -> Near:
         """Unlabelled pairs found by nearest-neighbour search, each once; searched when first asked for."""
         return self.find()
+
+    @property
+    def candidates(self) -> Pairs:
+        """The pairs of `near`."""
+        return self.near.pairs
+
+    @property
+    def searched(self) -> Near | None:
+        """`near`, where somebody asked for it."""
+        return self.__dict__.get("near")
 
 
 def draw_pairs(dataset: Dataset, known: np.ndarray, n: int, rng: np.random.Generator) -> Pairs:

@@ -6,16 +6,16 @@ import numpy as np
 
 from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, InputError, Progress, Settings, no_progress
 from learner.acquisition import strategy
+from learner.candidates import Near, near_pairs
 from learner.catalog import STRATEGIES
 from learner.dataset import Dataset
 from learner.diversity import Cap, neighbourhoods, with_controls, within_caps
 from learner.evaluation import TIE, AllPairs, evaluate_exact
-from learner.faiss_search import nearest_by_faiss
 from learner.heuristics import stated_figures
 from learner.output_layer import OutputLayer, fit_output_layer
 from learner.pool import Background, Pool, draw_pairs, unscored
 from learner.scorer import VectorScorer
-from learner.search import Pairs, nearest
+from learner.search import Pairs
 from learner.space import COSINE, Space, as_left, as_right, magnitude, scores
 from learner.training import Labelled
 
@@ -26,11 +26,13 @@ NO_BACKGROUND = Background()
 class Batch:
     """Pairs to label, the first the most wanted: rows of the dataset, and the strategy that chose them.
 
-    rerank: the scores (k,) of the first k pairs by the re-ranker that put them in order, where one did.
+    rerank: the scores (k,) of the first k pairs by the re-ranker that put them in order, where one did; near: what the
+    strategy chose from, where it asked for near pairs.
     """
 
     pairs: Pairs
     strategy: str
+    near: Near | None = None
     rerank: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
@@ -58,7 +60,7 @@ def choose(
         return Batch(unscored(*np.empty((2, 0), dtype=np.int64)), name)
     seen = _seen(settings.strategy, vectors, background)
     pool = Pool(
-        lambda: _candidates(dataset, seen, known, settings, space, progress),
+        lambda: _near(dataset, seen, known, settings, space, rng, progress),
         layer, lambda count, rng: draw_pairs(dataset, known, count, rng), vectors, background,
     )  # fmt: skip
     controls = round(settings.control_share * n)
@@ -66,7 +68,7 @@ def choose(
     pairs = within_caps(lambda count: rank(pool, count, rng), n - controls, _caps(dataset, vectors, settings, rng))
     if controls:
         pairs = with_controls(pairs, pool.candidates, controls, len(dataset.texts), rng)
-    return Batch(replace(pairs, score=scores(vectors, pairs.left, pairs.right, space)), name)
+    return Batch(replace(pairs, score=scores(vectors, pairs.left, pairs.right, space)), name, pool.searched)
 
 
 def _can_rank(layer: OutputLayer | None) -> bool:
@@ -90,20 +92,21 @@ def _seen(strategy_name: str, vectors: np.ndarray, background: Background) -> np
     return background.pretrained
 
 
-def _candidates(
-    dataset: Dataset, vectors: np.ndarray, known: np.ndarray, settings: Settings, space: Space, progress: Progress
-) -> Pairs:
+def _near(
+    dataset: Dataset,
+    vectors: np.ndarray,
+    known: np.ndarray,
+    settings: Settings,
+    space: Space,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Near:
+    """Near training pairs whose key is not known."""
     left, right = dataset.train_left, dataset.train_right
     sides = as_left(vectors[left], space), as_right(vectors[right], space)
-    found = _neighbours(*sides, settings, dataset.symmetric, progress)
-    candidates = Pairs(left[found.left], right[found.right], found.score)
-    return candidates.take(~np.isin(dataset.keys(candidates.left, candidates.right), known))
-
-
-def _neighbours(left: np.ndarray, right: np.ndarray, settings: Settings, symmetric: bool, progress: Progress) -> Pairs:
-    if settings.search == "exact":
-        return nearest(left, right, settings.neighbours, symmetric, progress=progress)
-    return nearest_by_faiss(left, right, settings.neighbours, symmetric, settings.search, progress)
+    near = near_pairs(*sides, settings.neighbours, dataset.symmetric, rng, settings.search, progress)
+    pairs = Pairs(left[near.pairs.left], right[near.pairs.right], near.pairs.score)
+    return replace(near, pairs=pairs.take(~np.isin(dataset.keys(pairs.left, pairs.right), known)))
 
 
 def _caps(dataset: Dataset, vectors: np.ndarray, settings: Settings, rng: np.random.Generator) -> list[Cap]:

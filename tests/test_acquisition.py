@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, InputError, Settings
 from learner.acquisition import Strategy, most_similar, smallest, spread, strategy, uncertainty
+from learner.candidates import Near
 from learner.catalog import STRATEGIES
 from learner.dataset import Dataset, make_dataset
 from learner.output_layer import OutputLayer
@@ -24,7 +25,8 @@ def pool_of(scores: np.ndarray, layer: OutputLayer) -> Pool:
     """A pool whose i-th candidate is the pair (i, i + 100)."""
     rows = np.arange(len(scores))
     candidates = Pairs(rows, rows + 100, scores.astype(np.float32))
-    return Pool(lambda: candidates, layer, lambda n, rng: candidates.take(rng.permutation(len(scores))[:n]),
+    near = Near(candidates, "exact", len(scores))
+    return Pool(lambda: near, layer, lambda n, rng: candidates.take(rng.permutation(len(scores))[:n]),
                 np.zeros((200, 2), dtype=np.float32))  # fmt: skip
 
 
@@ -203,7 +205,7 @@ def test_static_retrieval_looks_with_the_pre_trained_encoder() -> None:
 
 
 def test_candidates_are_searched_only_where_they_are_wanted() -> None:
-    def fail() -> Pairs:
+    def fail() -> Near:
         raise AssertionError("searched")
 
     dataset, vectors = corpus(True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from db.domain import InputError
+from learner.candidates import Near
 from learner.committee import HEADS, committee, fit_heads
 from learner.output_layer import OutputLayer, sigmoid
 from learner.pool import Background, Pool
@@ -19,7 +20,8 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 def pool_of(vectors: np.ndarray, pairs: np.ndarray, labelled: Labelled) -> Pool:
     candidates = Pairs(*pairs.T, np.zeros(len(pairs), dtype=np.float32))
-    return Pool(lambda: candidates, OutputLayer(1, 0), lambda n, rng: candidates.take(np.arange(n)), vectors,
+    near = Near(candidates, "exact", len(vectors))
+    return Pool(lambda: near, OutputLayer(1, 0), lambda n, rng: candidates.take(np.arange(n)), vectors,
                 Background(labelled))  # fmt: skip
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from db.domain import Cancelled, InputError, no_progress
 from learner import encoder as encoder_module
-from learner import search
+from learner import ivf_search, search
 from learner.backbones import generator as generator_module
 from learner.backbones import reranker as reranker_module
 from learner.backbones.generator import generate, load_generator
@@ -21,6 +21,7 @@ from learner.catalog.backbones import GeneratorSettings
 from learner.encoder import load_encoder
 from learner.engine.engine import ADDRESS, ENGINE, LOCAL, Engine, default_engine, slices
 from learner.evaluation import evaluate_exact
+from learner.ivf_search import neighbours_by_lists
 from learner.output_layer import OutputLayer
 from learner.pipelines.mining import shards
 from tests.engine_work import doubling, dying, failing, large, slow
@@ -79,6 +80,10 @@ def tiles(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
     return tuple(shards.neighbours(unit(400, 1), on_disk, 5, engine=engine))
 
 
+def lists(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
+    return tuple(neighbours_by_lists(unit(2_500, 1), unit(900, 2), 5, np.random.default_rng(0), engine=engine))
+
+
 def evaluate(engine: Engine, folder: Path) -> tuple[Any, ...]:
     vectors = unit(2_500, 3)
     positives = np.column_stack([np.arange(0, 600, 3), np.arange(1, 601, 3)])
@@ -107,8 +112,8 @@ def write(decoding: str) -> Stage:
 
 
 STAGES: dict[str, Stage] = {
-    "encode": encode, "nearest": nearest, "neighbours": neighbours, "tiles": tiles, "evaluate": evaluate,
-    "bm25": bm25, "rerank": rerank, "write": write("beam"), "sample": write("sample"),
+    "encode": encode, "nearest": nearest, "neighbours": neighbours, "tiles": tiles, "lists": lists,
+    "evaluate": evaluate, "bm25": bm25, "rerank": rerank, "write": write("beam"), "sample": write("sample"),
 }  # fmt: skip
 ROUNDED = {"encode": 1e-6, "rerank": 1e-5}  # other parts, so other blocks: the last bits of a product may differ
 
@@ -118,6 +123,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "PARTS", 1)
     monkeypatch.setattr(shards, "QUERIES", 100)
     monkeypatch.setattr(shards, "SHARD", 500)
+    monkeypatch.setattr(ivf_search, "GROUPS", 4)
     monkeypatch.setattr(generator_module, "WRITTEN", 10)
     for module in (encoder_module, reranker_module):
         monkeypatch.setattr(module, "LEAST", 10)

@@ -338,6 +338,15 @@ def test_a_round_after_a_cancelled_one_registers_the_model_that_chose_it(engine:
     assert count(engine, Evaluation) == 2
 
 
+def test_a_batch_says_what_an_approximate_search_found(engine: Engine, encoder: Path) -> None:
+    project_id = make_project(engine, texts(30), name="Lists", encoder=str(encoder), first=10, search="faiss-ivf")
+    run(engine, project_id)
+    batch, tasks = newest(engine, project_id)
+    assert len(tasks) > 0
+    assert "searched approximately (faiss-ivf): 100.0%" in batch.note
+    assert "by a sample of 30 texts" in batch.note
+
+
 def test_when_every_pair_is_labelled_the_batch_is_empty_and_says_so(engine: Engine, encoder: Path) -> None:
     settings: dict[str, Any] = {"encoder": str(encoder), "first": 10, "neighbours": 5, "epochs": 1}
     project_id = make_project(engine, texts(4), name="Small", **settings)

@@ -26,7 +26,7 @@ ROOT = Path(__file__).parent.parent
 TRAINING = ["--learning-rate", "0.002", "--epochs", "12", "--neighbours", "20"]
 ROUND = {
     "round", "labels", "positives", "trained", "average_precision", "precision_at_recall_20", "pairs",
-    "evaluation_positives", "seconds",
+    "evaluation_positives", "seconds", "search",
 }  # fmt: skip
 AT_THRESHOLD = {"precision", "recall", "f1", "calibration_error"}
 
@@ -154,6 +154,7 @@ def test_rounds_are_written_one_object_a_line(files: Files, out: Path) -> None:
         assert row["trained"] == (0 < row["positives"] < row["labels"])
         assert (row["pairs"], row["evaluation_positives"]) == (len(measured), len(files.gold & set(measured)))
         assert {"choose", "train", "encode", "evaluate"} >= set(row["seconds"])
+        assert row["search"] == {"method": "exact", "neighbours": 20, "recall": None}
         for name in ("average_precision", "precision_at_recall_20"):
             assert set(row[name]) == {"value", "low", "high", "method", "labels"}
             assert row[name]["low"] == row[name]["value"] == row[name]["high"]

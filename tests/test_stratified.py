@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from learner.candidates import Near
 from learner.dataset import make_dataset
 from learner.output_layer import OutputLayer
 from learner.pool import Background, Gold, Pool, draw_pairs, gold_of
@@ -25,7 +26,7 @@ TRAIN_POSITIVES = {tuple(pair) for pair in POSITIVES[:30].tolist()}
 
 
 def pool_of(gold: Gold) -> Pool:
-    def search() -> Pairs:
+    def search() -> Near:
         raise AssertionError("searched")
 
     vectors = np.zeros((LEFT + RIGHT, 2), dtype=np.float32)

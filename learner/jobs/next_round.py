@@ -43,7 +43,7 @@ from learner.lexical.weights import fit_lexical
 from learner.matcher import Matcher as TrainedMatcher
 from learner.matcher import add_details, save_matcher
 from learner.output_layer import OutputLayer
-from learner.rounds import choose, evaluate, refit
+from learner.rounds import Batch, choose, evaluate, refit
 from learner.space import BLENDED
 from learner.training import train
 
@@ -211,7 +211,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
             if newest is None or newest.number is None or newest.number < number:
                 row = Round(
                     project_id=project_id, number=number, strategy=batch.strategy, size=size,
-                    matcher_id=matcher_id, note=f"{_note(plan, batch.strategy, size)} {order_note}".strip(),
+                    matcher_id=matcher_id, note=_note(plan, batch, size, settings.neighbours, order_note),
                     ordered=settings.batch_order if len(batch.rerank) else None,
                 )  # fmt: skip
                 p = layer.probability(batch.pairs.score) if layer else None
@@ -275,8 +275,13 @@ def _store_matcher(
     return row.id
 
 
-def _note(plan: Plan, strategy: str, found: int) -> str:
-    """What a person should know about a batch that is not as usual."""
+def _note(plan: Plan, batch: Batch, found: int, neighbours: int, order_note: str) -> str:
+    """What a person should know about a batch that is not as usual, about its search and about its order."""
+    searched = batch.near.words(neighbours) if batch.near else ""
+    return " ".join(words for words in (_unusual(plan, batch.strategy, found), searched, order_note) if words)
+
+
+def _unusual(plan: Plan, strategy: str, found: int) -> str:
     if found == 0:
         return "Every pair that the search finds has been labelled: raise the number of neighbours, or stop here."
     if plan["number"] == 0 or plan["trains"]:

@@ -1,0 +1,114 @@
+"""Near pairs by the search that fits their number and the device, with what an approximate one finds of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+from db.domain import Estimate, Progress, Search, no_progress, part_of
+from learner.device import default_device
+from learner.faiss_search import nearest_by_faiss
+from learner.ivf_search import nearest_by_lists
+from learner.search import Pairs, nearest, neighbours
+
+EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # left texts; some minutes of exact search (docs/scale.md)
+MOST = 100_000_000  # neighbours of all texts together: their pairs take about 5 GB while each is made to appear once
+SAMPLED = 1_000  # left texts whose true neighbours are searched, to measure an approximate search
+
+
+@dataclass(frozen=True)
+class Near:
+    """Each left row with its nearest right rows as pairs, each once, and how they were searched.
+
+    recall: the share of a text's true neighbours that the search found, where it is approximate.
+    """
+
+    pairs: Pairs
+    method: Search
+    neighbours: int
+    recall: Estimate | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """`{method, neighbours, recall}`: the form of the files."""
+        recall = None if self.recall is None else self.recall.as_dict()
+        return {"method": self.method, "neighbours": self.neighbours, "recall": recall}
+
+    def words(self, wanted: int) -> str:
+        """What a person should know of the search; nothing where it found all of the neighbours wanted."""
+        said = []
+        if self.neighbours < wanted:
+            said.append(f"So many texts have room for {self.neighbours:,} neighbours each instead of {wanted:,}.")
+        if self.recall is not None:
+            value, low, high = (f"{100 * each:.1f}" for each in (self.recall.value, self.recall.low, self.recall.high))
+            said.append(
+                f"Neighbours were searched approximately ({self.method}): {value}% ({low}–{high}%) of the true ones "
+                f"were found, by a sample of {self.recall.labels:,} texts."
+            )
+        return " ".join(said)
+
+
+def near_pairs(
+    left: np.ndarray,
+    right: np.ndarray,
+    k: int,
+    symmetric: bool,
+    rng: np.random.Generator,
+    search: Search = "auto",
+    progress: Progress = no_progress,
+) -> Near:
+    """Each left row with its k nearest right rows, in a symmetric corpus each pair once, left < right.
+
+    left (n, d), right (m, d): vectors whose inner product is the score, of the same items where symmetric. `auto` is
+    exact up to a number of left rows, and looks into lists above. k is lowered where so many neighbours would not fit
+    in memory. The generator is not drawn from: approximate searches have generators of their own, from its seed.
+    """
+    method = _fitting(len(left)) if search == "auto" else search
+    k = max(1, min(k, MOST // max(1, len(left))))
+    if method == "exact":
+        return Near(nearest(left, right, k, symmetric, progress=progress), method, k)
+    first, last = part_of(progress, 0.0, 0.95), part_of(progress, 0.95, 1.0)
+    if method == "faiss-ivf":
+        pairs = nearest_by_lists(left, right, k, symmetric, rng.spawn(1)[0], first)
+    else:
+        pairs = nearest_by_faiss(left, right, k, symmetric, method, first)
+    if method == "faiss-flat":
+        return Near(pairs, method, k)
+    return Near(pairs, method, k, _recall(left, right, pairs, k, symmetric, rng.spawn(1)[0], last))
+
+
+def _fitting(rows: int) -> Search:
+    return "exact" if rows <= EXACT_UP_TO[default_device()] else "faiss-ivf"
+
+
+def _recall(
+    left: np.ndarray,
+    right: np.ndarray,
+    found: Pairs,
+    k: int,
+    symmetric: bool,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Estimate:
+    """The share of a text's k true neighbours that it makes a pair with, on average, by a sample of the left rows.
+
+    The interval is Wilson's for as many texts that have all of their neighbours or none: no share varies more.
+    """
+    sample = np.sort(rng.choice(len(left), min(SAMPLED, len(left)), replace=False))
+    near = neighbours(left[sample], right, k + symmetric, False, progress=progress).ids
+    if symmetric:
+        near = _without(near, sample)
+    rows = np.broadcast_to(sample[:, None], near.shape)
+    true = Pairs(np.minimum(rows, near), np.maximum(rows, near), near) if symmetric else Pairs(rows, near, near)
+    touched = np.isin(found.left, sample) | (symmetric & np.isin(found.right, sample))
+    size = max(len(left), len(right))
+    share = np.isin(true.keys(size), found.take(touched).keys(size)).mean(1)
+    low, high = binomtest(int(share.sum()), len(share)).proportion_ci(method="wilson")
+    return Estimate(float(share.mean()), float(low), float(high), "sample of texts, exact search", len(share))
+
+
+def _without(near: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """The neighbours (n, k) without each row's own number, which is among them unless equal texts took its place."""
+    drop = near == own[:, None]
+    drop[:, -1] |= ~drop.any(1)
+    return near[~drop].reshape(len(near), -1)
