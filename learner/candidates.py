@@ -11,6 +11,7 @@ from learner.device import default_device
 from learner.faiss_search import nearest_by_faiss
 from learner.ivf_search import nearest_by_lists
 from learner.search import Pairs, nearest, neighbours
+from learner.space import Readable
 
 EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # left texts; some minutes of exact search (docs/scale.md)
 MOST = 100_000_000  # neighbours of all texts together: their pairs take about 5 GB while each is made to appear once
@@ -49,8 +50,8 @@ class Near:
 
 
 def near_pairs(
-    left: np.ndarray,
-    right: np.ndarray,
+    left: Readable,
+    right: Readable,
     k: int,
     symmetric: bool,
     rng: np.random.Generator,
@@ -59,19 +60,20 @@ def near_pairs(
 ) -> Near:
     """Each left row with its k nearest right rows, in a symmetric corpus each pair once, left < right.
 
-    left (n, d), right (m, d): vectors whose inner product is the score, of the same items where symmetric. `auto` is
-    exact up to a number of left rows, and looks into lists above. k is lowered where so many neighbours would not fit
-    in memory. The generator is not drawn from: approximate searches have generators of their own, from its seed.
+    left (n, d), right (m, d): vectors whose inner product is the score, of the same items where symmetric; a search of
+    lists leaves those on their disk that lie on one. `auto` is exact up to a number of left rows, and searches lists
+    above. k is lowered where so many neighbours would not fit in memory. The generator is not drawn from: approximate
+    searches have generators of their own, from its seed.
     """
     method = _fitting(len(left)) if search == "auto" else search
     k = max(1, min(k, MOST // max(1, len(left))))
     if method == "exact":
-        return Near(nearest(left, right, k, symmetric, progress=progress), method, k)
+        return Near(nearest(np.asarray(left), np.asarray(right), k, symmetric, progress=progress), method, k)
     first, last = part_of(progress, 0.0, 0.95), part_of(progress, 0.95, 1.0)
     if method == "faiss-ivf":
         pairs = nearest_by_lists(left, right, k, symmetric, rng.spawn(1)[0], first)
     else:
-        pairs = nearest_by_faiss(left, right, k, symmetric, method, first)
+        pairs = nearest_by_faiss(np.asarray(left), np.asarray(right), k, symmetric, method, first)
     if method == "faiss-flat":
         return Near(pairs, method, k)
     return Near(pairs, method, k, _recall(left, right, pairs, k, symmetric, rng.spawn(1)[0], last))
@@ -82,8 +84,8 @@ def _fitting(rows: int) -> Search:
 
 
 def _recall(
-    left: np.ndarray,
-    right: np.ndarray,
+    left: Readable,
+    right: Readable,
     found: Pairs,
     k: int,
     symmetric: bool,
@@ -95,7 +97,7 @@ def _recall(
     The interval is Wilson's for as many texts that have all of their neighbours or none: no share varies more.
     """
     sample = np.sort(rng.choice(len(left), min(SAMPLED, len(left)), replace=False))
-    near = neighbours(left[sample], right, k + symmetric, False, progress=progress).ids
+    near = neighbours(left[sample], np.asarray(right), k + symmetric, False, progress=progress).ids
     if symmetric:
         near = _without(near, sample)
     rows = np.broadcast_to(sample[:, None], near.shape)

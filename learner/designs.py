@@ -15,8 +15,10 @@ from db.domain import Progress, no_progress
 from learner.candidates import near_pairs
 from learner.estimation import Stratum
 from learner.search import ROWS, Block, Pairs, as_tensor, blocks, count_pairs, pairs_numbered, without
+from learner.space import Readable
 
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows of left, rows of right -> scores, one for each pair
+NEAR_RANDOM, STRATIFIED = "near-random", "stratified"
 NEAR = 100  # neighbours whose negatives are enumerated (paper 004, reference code)
 TOP, BULK = 1_024, 0.02  # size of the highest stratum; share of pairs above the lowest stratum
 CHUNK = 100_000  # pairs whose vectors are in memory at once
@@ -26,8 +28,8 @@ CHUNK = 100_000  # pairs whose vectors are in memory at once
 class Population:
     """All pairs of left and right: vectors of the cheap score (n, d) and (m, d), and the positives (k, 2) by row."""
 
-    left: np.ndarray
-    right: np.ndarray
+    left: Readable
+    right: Readable
     positives: np.ndarray
     symmetric: bool
 
@@ -156,7 +158,7 @@ def _draw_below(population: Population, edge: float, n: int, rng: np.random.Gene
     positive = population.positive_keys
 
     def barred(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        scores = cosines(population.left, population.right, left, right)
+        scores = cosines(np.asarray(population.left), np.asarray(population.right), left, right)
         return (scores >= edge) | np.isin(population.keys(left, right), positive)
 
     return population.draw(n, barred, rng)
@@ -173,7 +175,7 @@ def cosines(left: np.ndarray, right: np.ndarray, rows: np.ndarray, columns: np.n
 
 def _blocks(population: Population) -> Iterator[tuple[Block, float]]:
     """Every block of cheap scores, positives and pairs that do not exist at minus infinity, and the share done."""
-    left, right = as_tensor(population.left), as_tensor(population.right)
+    left, right = as_tensor(np.asarray(population.left)), as_tensor(np.asarray(population.right))
     for block in without(blocks(left, right, population.symmetric), population.positives):
         yield block, min(1.0, (block.row + ROWS) / len(left))
 

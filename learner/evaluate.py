@@ -14,7 +14,7 @@ from learner.audit.files import read_audit
 from learner.backbones.reranker import is_reranker
 from learner.blend import blended
 from learner.dataset import Dataset
-from learner.designs import Population, Score, near_random, stratified
+from learner.designs import NEAR_RANDOM, STRATIFIED, Population, Score, near_random, stratified
 from learner.encoder import load_encoder
 from learner.estimation import Stratum, estimate
 from learner.evaluation import AllPairs
@@ -29,7 +29,7 @@ from learner.space import Space
 from learner.token_scorer import is_token_scorer, load_token_scorer
 from learner.training import Labelled
 
-DESIGNS = {"near-random": near_random, "stratified": stratified}
+DESIGNS = {NEAR_RANDOM: near_random, STRATIFIED: stratified}
 METHODS = ("exact", *DESIGNS)
 GAINED = ("average_precision", "precision_at_recall_20")  # figures that compare two models, whatever their thresholds
 FEW = 200_000  # pairs that a scorer which reads each pair alone still reads all
@@ -39,7 +39,8 @@ FEW = 200_000  # pairs that a scorer which reads each pair alone still reads all
 class Method:
     """How to measure: exactly, or from about `sample` scored negatives; `base`: the encoder of the cheap score.
 
-    Without a name: exact, but stratified for a model that would have to read more than 200,000 pairs one by one.
+    Without a name: exact, but stratified for a model that would have to read more than 200,000 pairs one by one, and
+    near-random where multiplying all pairs would take hours.
     """
 
     name: str | None = None
@@ -168,9 +169,10 @@ def as_result(measured: AllPairs) -> dict[str, Any]:
 
 def _measure(dataset: Dataset, scorer: Scorer, method: Method, progress: Progress) -> AllPairs:
     few = count_pairs(len(dataset.evaluation_left), len(dataset.evaluation_right), dataset.symmetric) <= FEW
-    name = method.name or ("exact" if few or isinstance(scorer, VectorScorer) else "stratified")
+    name = method.name or ("exact" if few or isinstance(scorer, VectorScorer) else STRATIFIED)
     if name == "exact" and isinstance(scorer, VectorScorer):
-        measured = evaluate(dataset, scorer.vectors, progress, scorer.layer, scorer.space)
+        insists = method.name == "exact"
+        measured = evaluate(dataset, scorer.vectors, progress, scorer.layer, scorer.space, method.seed, insists)
         assert measured is not None  # there is a positive
         return measured
     measured = _sampled(dataset, scorer, replace(method, name=name), progress)

@@ -17,6 +17,7 @@ from db.domain import Progress, no_progress, part_of
 from learner.device import default_device
 from learner.engine.engine import Engine, Work, default_engine, slices
 from learner.search import ROWS, Neighbours, Pairs, as_pairs
+from learner.space import Readable
 
 LISTS = 2.0  # lists for each square root of the number of vectors
 PROBES = 32  # lists that a query looks into: its cost is in proportion, and what it misses falls with it
@@ -46,8 +47,8 @@ class Index:
 
 
 def nearest_by_lists(
-    left: np.ndarray,
-    right: np.ndarray,
+    left: Readable,
+    right: Readable,
     k: int,
     symmetric: bool,
     rng: np.random.Generator,
@@ -59,8 +60,8 @@ def nearest_by_lists(
 
 
 def neighbours_by_lists(
-    left: np.ndarray,
-    right: np.ndarray,
+    left: Readable,
+    right: Readable,
     k: int,
     rng: np.random.Generator,
     progress: Progress = no_progress,
@@ -68,7 +69,8 @@ def neighbours_by_lists(
 ) -> Neighbours:
     """About the k right rows nearest to each left row, in no order; -1 where fewer were found.
 
-    left (n, d) and right (m, d) may lie on disk, and may be float16: some lists of them are in memory at a time.
+    left (n, d) and right (m, d) may be float16, lie on disk, or be made when they are read: of them the vectors of some
+    lists are in memory at a time.
     """
     index = make_index(right, rng, part_of(progress, 0.0, 0.2))
     groups = index.lists if left is right else _lists(left, index.centres, part_of(progress, 0.2, 0.25))
@@ -82,21 +84,22 @@ def neighbours_by_lists(
     return found
 
 
-def make_index(vectors: np.ndarray, rng: np.random.Generator, progress: Progress = no_progress) -> Index:
+def make_index(vectors: Readable, rng: np.random.Generator, progress: Progress = no_progress) -> Index:
     """The vectors (n, d) in lists around centres that are learned from a sample of them."""
     wanted = max(1, min(round(LISTS * len(vectors) ** 0.5), len(vectors) // PER_LIST))
-    sample = rng.choice(len(vectors), min(len(vectors), PER_LIST * wanted), replace=False)
+    rows = rng.choice(len(vectors), min(len(vectors), PER_LIST * wanted), replace=False)
+    sample = _read(vectors, np.sort(rows))
     learned = faiss.Kmeans(
-        vectors.shape[1], wanted, niter=ROUNDS, seed=int(rng.integers(2**31)), spherical=True,
+        sample.shape[1], wanted, niter=ROUNDS, seed=int(rng.integers(2**31)), spherical=True,
         min_points_per_centroid=1, max_points_per_centroid=len(sample),
     )  # fmt: skip
     progress("lists", 0.0)
-    learned.train(_read(vectors, np.sort(sample)))
+    learned.train(sample)
     centres = np.asarray(learned.centroids)
     return Index(_lists(vectors, centres, part_of(progress, 0.5, 1.0)), centres)
 
 
-def _lists(vectors: np.ndarray, centres: np.ndarray, progress: Progress) -> Lists:
+def _lists(vectors: Readable, centres: np.ndarray, progress: Progress) -> Lists:
     """The vectors' rows by the centre with the highest product."""
     nearest = faiss.IndexFlatIP(centres.shape[1])
     nearest.add(centres)
@@ -108,7 +111,7 @@ def _lists(vectors: np.ndarray, centres: np.ndarray, progress: Progress) -> List
 
 
 def _searching(
-    left: np.ndarray, right: np.ndarray, index: Index, groups: Lists, k: int
+    left: Readable, right: Readable, index: Index, groups: Lists, k: int
 ) -> Work[slice, tuple[np.ndarray, np.ndarray]]:
     """Work on the queries of some lists, in their order: row numbers and scores of their neighbours."""
     device = default_device()
@@ -147,6 +150,6 @@ def _look_into(queries: Tensor, some: Tensor, vectors: Tensor, rows: Tensor, ids
         ids[few] = torch.cat([ids[few], rows.expand(len(few), -1)], 1).gather(1, at)
 
 
-def _read(vectors: np.ndarray, rows: np.ndarray | slice) -> np.ndarray:
+def _read(vectors: Readable, rows: np.ndarray | slice) -> np.ndarray:
     """These rows in memory, float32."""
     return np.ascontiguousarray(vectors[rows], dtype=np.float32)

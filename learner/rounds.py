@@ -9,17 +9,22 @@ from learner.acquisition import strategy
 from learner.candidates import Near, near_pairs
 from learner.catalog import STRATEGIES
 from learner.dataset import Dataset
+from learner.designs import NEAR_RANDOM, Population, near_random
+from learner.device import default_device
 from learner.diversity import Cap, neighbourhoods, with_controls, within_caps
+from learner.estimation import estimate
 from learner.evaluation import TIE, AllPairs, evaluate_exact
 from learner.heuristics import stated_figures
 from learner.output_layer import OutputLayer, fit_output_layer
 from learner.pool import Background, Pool, draw_pairs, unscored
 from learner.scorer import VectorScorer
-from learner.search import Pairs
-from learner.space import COSINE, Space, as_left, as_right, magnitude, scores
+from learner.search import Pairs, count_pairs
+from learner.space import COSINE, Space, as_left, as_right, factors, magnitude, scores
 from learner.training import Labelled
 
 NO_BACKGROUND = Background()
+EXACT_PAIRS = {"cpu": 2 * 10**11, "cuda": 2 * 10**13}  # about half an hour of two cores, or of a GPU (docs/scale.md)
+SAMPLED = 1_000_000  # negatives beside the near ones where the pairs are more: scoring them takes seconds
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,7 @@ def _near(
 ) -> Near:
     """Near training pairs whose key is not known."""
     left, right = dataset.train_left, dataset.train_right
-    sides = as_left(vectors[left], space), as_right(vectors[right], space)
+    sides = factors(vectors, left, right, space)
     near = near_pairs(*sides, settings.neighbours, dataset.symmetric, rng, settings.search, progress)
     pairs = Pairs(left[near.pairs.left], right[near.pairs.right], near.pairs.score)
     return replace(near, pairs=pairs.take(~np.isin(dataset.keys(pairs.left, pairs.right), known)))
@@ -128,17 +133,43 @@ def evaluate(
     progress: Progress = no_progress,
     layer: OutputLayer | None = None,
     space: Space = COSINE,
+    seed: int = 0,
+    exact: bool = False,
 ) -> AllPairs | None:
-    """Exact figures over all evaluation pairs, or None where there is no gold positive among them.
+    """Figures over all evaluation pairs, or None where there is no gold positive among them.
 
-    With an output layer also the figures at its threshold; with stated negatives also those of the stated pairs.
+    They are exact, unless the pairs are so many that this takes hours and nobody insists: then the near pairs are
+    counted, and a sample of the others. With an output layer come the figures at its threshold; with stated negatives
+    those of the stated pairs.
     """
-    left, right = vectors[dataset.evaluation_left], vectors[dataset.evaluation_right]
+    if not len(dataset.evaluation_positives):
+        return None
+    scorer = VectorScorer(vectors, layer, space)
+    sides = len(dataset.evaluation_left), len(dataset.evaluation_right)
+    exact = exact or count_pairs(*sides, dataset.symmetric) <= EXACT_PAIRS[default_device()]
+    measured = _exact(dataset, scorer, progress) if exact else _sampled(dataset, scorer, seed, progress)
+    return replace(measured, estimates={**measured.estimates, **stated_figures(dataset, scorer)})
+
+
+def _exact(dataset: Dataset, scorer: VectorScorer, progress: Progress) -> AllPairs:
+    space, layer = scorer.space, scorer.layer
+    left, right = scorer.vectors[dataset.evaluation_left], scorer.vectors[dataset.evaluation_right]
     measured = evaluate_exact(
         as_left(left, space), as_right(right, space), dataset.evaluation_positives, dataset.symmetric,
         progress=progress, layer=layer, tie=TIE * magnitude(left, right, space),
     )  # fmt: skip
-    if measured is None:
-        return None
-    stated = stated_figures(dataset, VectorScorer(vectors, layer, space))
-    return replace(measured, estimates={**measured.estimates, **stated})
+    assert measured is not None  # there is a positive
+    return measured
+
+
+def _sampled(dataset: Dataset, scorer: VectorScorer, seed: int, progress: Progress) -> AllPairs:
+    """The near + random design, with the scorer's own score as the cheap one."""
+    left, right, positives = dataset.evaluation_left, dataset.evaluation_right, dataset.evaluation_positives
+    population = Population(*factors(scorer.vectors, left, right, scorer.space), positives, dataset.symmetric)
+
+    def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return scorer.score(left[rows], right[columns], progress)
+
+    rng = np.random.default_rng(seed)
+    strata = near_random(population, score, SAMPLED, rng, progress)
+    return estimate(score(*positives.T), strata, NEAR_RANDOM, rng, scorer.layer)

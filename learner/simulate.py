@@ -199,7 +199,8 @@ def _measure(
     progress: Progress,
 ) -> AllPairs:
     with watch.stage("evaluate"):
-        measured = evaluate(dataset, vectors, progress, layer, Space(settings.distance, offset=True))
+        space = Space(settings.distance, offset=True)
+        measured = evaluate(dataset, vectors, progress, layer, space, settings.seed)
     assert measured is not None  # _check found a positive
     return measured
 

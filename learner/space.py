@@ -4,10 +4,12 @@ Everything that searches or measures multiplies blocks of left and right vectors
 [2a, -‖a‖², -1] and [b, 1, ‖b‖²]; and so is a score with something taken off for each of the two texts.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 from torch import Tensor
 
 from db.domain import Distance
@@ -46,6 +48,35 @@ def as_right(vectors: np.ndarray, space: Space) -> np.ndarray:
     if space.distance == "l2":
         offset = offset + _squares(bare)
     return np.hstack([bare, np.ones_like(offset), offset])
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Vectors of some rows as a factor of a score: an array (n, d) that is made, a part at a time, when it is read."""
+
+    vectors: np.ndarray
+    rows: np.ndarray
+    space: Space
+    as_factor: Callable[[np.ndarray, Space], np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, some: np.ndarray | slice) -> np.ndarray:
+        return self.as_factor(self.vectors[self.rows[some]], self.space)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self[:], dtype=dtype)
+
+
+Readable = np.ndarray | Factor
+
+
+def factors(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Space) -> tuple[Factor, Factor]:
+    """The factors of the scores of these left and right rows; one and the same where nothing tells them apart."""
+    one = Factor(vectors, left, space, as_left)
+    same = space == COSINE and np.array_equal(left, right)
+    return one, one if same else Factor(vectors, right, space, as_right)
 
 
 def score(left: Vectors, right: Vectors, distance: Distance) -> Vectors:

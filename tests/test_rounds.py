@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare  # type: ignore[import-untyped]
 
 from db.domain import SEED_STRATEGY, GrowthKind, Settings, batch_size_of
+from learner import designs, rounds
 from learner.dataset import Dataset, make_dataset
 from learner.output_layer import OutputLayer
 from learner.pool import draw_pairs
@@ -135,6 +136,26 @@ def test_two_lists_share_the_right_one() -> None:
     measured = evaluate(dataset, vectors_of(dataset))
     assert measured is not None
     assert (measured.pairs, measured.positives) == (20, 2)
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_where_the_pairs_are_too_many_a_sample_measures(symmetric: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    positives = [(i, i + 1) for i in range(300, 600, 3)] if symmetric else [(i, 400 + i) for i in range(250, 400)]
+    dataset = dataset_of(symmetric, 200, 400 if symmetric else 200, right=0 if symmetric else 400, positives=positives)
+    vectors, layer = vectors_of(dataset), OutputLayer(4.0, -1.0)
+    whole = evaluate(dataset, vectors, layer=layer)
+    monkeypatch.setattr(rounds, "EXACT_PAIRS", {"cpu": 10_000, "cuda": 10_000})
+    monkeypatch.setattr(designs, "NEAR", 20)
+    monkeypatch.setattr(rounds, "SAMPLED", 20_000)
+    sampled, insisted = (evaluate(dataset, vectors, layer=layer, seed=1, exact=exact) for exact in (False, True))
+    assert whole is not None and sampled is not None and insisted is not None
+    assert insisted.estimates == whole.estimates
+    assert (sampled.pairs, sampled.positives) == (whole.pairs, whole.positives)
+    assert sum(part["size"] for part in sampled.strata) == whole.pairs
+    assert sampled.estimates.keys() == whole.estimates.keys()
+    for name, one in sampled.estimates.items():
+        assert one.method == "near-random"
+        assert one.low <= whole.estimates[name].value <= one.high, name
 
 
 def test_without_gold_nothing_is_measured() -> None:

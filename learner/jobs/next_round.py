@@ -157,7 +157,8 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
         if stored is not None and mine and (plan["trains"] or _is_pretrained(stored, data.settings)):
             return stored.id
         started = time.monotonic()
-        measured = evaluate(data.dataset, load_vectors(_vectors(project_id, job_id)), progress, _layer(plan), BLENDED)
+        vectors = load_vectors(_vectors(project_id, job_id))
+        measured = evaluate(data.dataset, vectors, progress, _layer(plan), BLENDED, data.settings.seed)
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:
             add_details(_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())

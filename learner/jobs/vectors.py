@@ -27,10 +27,10 @@ def save_vectors(path: Path, vectors: np.ndarray) -> None:
 
 
 def load_vectors(path: Path) -> np.ndarray:
-    """(items, d), as they were stored. Raises InputError where they are gone or damaged."""
+    """(items, d), as they were stored, read when they are wanted. Raises InputError where they are gone or damaged."""
     if not is_whole(path):
         raise InputError(f"{path} is damaged or missing: try the job again, which makes it anew")
-    stored: np.ndarray = np.load(path)
+    stored: np.ndarray = np.load(path, mmap_mode="r")
     return stored
 
 
