@@ -12,6 +12,7 @@ from annotate.cli_labels import labels
 from annotate.cli_output import group, run
 from annotate.cli_people import people
 from annotate.cli_projects import project
+from annotate.cli_worker import worker
 
 app = group("Projects, labels and people, and the app in the browser.")
 project.command("export")(cli_archive.export_to)
@@ -21,6 +22,7 @@ app.add_typer(project, name="project")
 app.add_typer(labels, name="labels")
 app.add_typer(db, name="db")
 app.add_typer(people, name="people")
+app.command()(worker)
 
 
 @app.command()

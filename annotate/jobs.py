@@ -17,14 +17,23 @@ from db import jobs
 from db.answers import answered_since
 from db.domain import InputError, Settings
 from db.engine import jobs_url, reading
-from db.jobs import EXPERIMENT, EXPLORE, MATCHES, OPINIONS, PIPELINE, PREVIEW, SEARCH, SUGGEST
+from db.jobs import (
+    AUDIT,
+    CORRECTION,
+    EXPERIMENT,
+    EXPLORE,
+    MATCHES,
+    NEXT_ROUND,
+    OPINIONS,
+    PIPELINE,
+    PREVIEW,
+    SEARCH,
+    SUGGEST,
+)
 from db.models import Job, Worker
 from db.projects import live_project
+from db.queues import queue_of, served_queues
 from db.tasks import newest_round, open_sitting, unanswered
-
-# The worker registers the queue and the kinds of job under these names.
-QUEUE = "jobs"
-NEXT_ROUND, AUDIT, CORRECTION = "next_round", "audit", "correction"
 
 Check = Callable[[Session, int], None]  # (session, project): raises InputError where the job has nothing to do
 
@@ -125,7 +134,7 @@ def _request_apart(
         if last is not None and last.state in jobs.OPEN:
             raise InputError(f"{busy}: wait until it is done, or cancel it")
         job_id = jobs.add_job(session, project_id, kind).id
-    _enqueue(job_id, kind, project_id, *arguments)
+    _enqueue(engine, job_id, kind, project_id, *arguments)
     return job_id
 
 
@@ -140,7 +149,7 @@ def request_matches(engine: Engine, project_id: int, number: int, threshold: flo
         if last is not None and last.state in jobs.OPEN:
             raise InputError("matches are being searched: wait until that is done, or cancel it")
         job_id = jobs.add_job(session, project_id, MATCHES).id
-    _enqueue(job_id, MATCHES, project_id, number, threshold, reranker)
+    _enqueue(engine, job_id, MATCHES, project_id, number, threshold, reranker)
     return job_id
 
 
@@ -158,7 +167,7 @@ def _request(
             raise InputError("a job is at work: wait until it is done")
         job_id = job.id
     # The same id twice is one job, so a crash before this line heals where the next call joins.
-    _enqueue(job_id, kind, project_id, *arguments)
+    _enqueue(engine, job_id, kind, project_id, *arguments)
     return job_id
 
 
@@ -184,9 +193,11 @@ def _require_news(session: Session, project_id: int) -> None:
     raise InputError(f"{what}: label some pairs first")
 
 
-def _enqueue(job_id: str, kind: str, *arguments: object) -> None:
+def _enqueue(engine: Engine, job_id: str, kind: str, *arguments: object) -> None:
+    with reading(engine) as session:
+        queue = queue_of(kind, served_queues(session))  # workers move it where that changes
     with closing_client() as client:
-        client.enqueue({"queue_name": QUEUE, "workflow_name": kind, "workflow_id": job_id}, *arguments)
+        client.enqueue({"queue_name": queue, "workflow_name": kind, "workflow_id": job_id}, *arguments)
 
 
 def closing_client() -> Any:

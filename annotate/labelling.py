@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from annotate.access.acts import acting
 from annotate.access.roles import Right
-from annotate.jobs import NEXT_ROUND, request_audit, request_correction, request_round
+from annotate.jobs import request_audit, request_correction, request_round
 from annotate.rushes import note_rushes
 from annotate.served import Answered, Pair, answered_pairs, slip_in_checks, task_pairs
 from db.answers import answered_since, known_keys, store_answers
@@ -22,7 +22,7 @@ from db.audits import design_of
 from db.checks import own_checks, store_check_answers
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, InputError, Purpose, Settings
 from db.engine import as_system, reading
-from db.jobs import last_job, newest_job, open_job
+from db.jobs import NEXT_ROUND, last_job, newest_job, open_job
 from db.models import Check, Job, Project, Task, now
 from db.rounds import last_answer_at
 from db.tasks import (

@@ -9,13 +9,13 @@ from sqlalchemy.orm import Session
 
 from annotate.access.acts import acting
 from annotate.access.roles import Right
-from annotate.jobs import AUDIT, CORRECTION, require_no_sitting
+from annotate.jobs import require_no_sitting
 from annotate.mined import Mined, check_items, mined_pairs
 from annotate.precision import Band, allocate, ranks
 from db.answers import answer_at_once
 from db.domain import AnswerKind, DesignKind, InputError
 from db.engine import reading
-from db.jobs import open_job
+from db.jobs import AUDIT, CORRECTION, open_job
 from db.mined import UNDO, count_drawn, drawn_pairs, mined_designs, next_design_number, own_labels
 from db.models import Design, Project, Round
 from db.pairs import Pair

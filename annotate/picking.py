@@ -5,9 +5,8 @@ from sqlalchemy.orm import Session
 
 from annotate.access.acts import acting
 from annotate.access.roles import Right
-from annotate.jobs import NEXT_ROUND
 from db.domain import InputError, Split
-from db.jobs import open_job
+from db.jobs import NEXT_ROUND, open_job
 from db.models import Round, now
 from db.pairs import Pair, in_round, items_of, labels_of
 from db.tasks import newest_round, put_first

@@ -22,6 +22,7 @@ from annotate.lifecycle import empty_bin
 from db.domain import InputError
 from db.engine import make_engine, writing
 from db.jobs import remove_worker, report_worker
+from db.logs import configure
 from db.models import now
 from db.upgrade import upgrade
 
@@ -57,14 +58,17 @@ def lifespan(is_forced: Callable[[], bool]) -> Callable[[Any], AbstractAsyncCont
 @asynccontextmanager
 async def _living(is_forced: Callable[[], bool]) -> AsyncIterator[None]:
     """Nothing; while the app runs the database is up to date, a worker is alive, and the bin is emptied in time."""
-    engine = _migrated()
     try:
+        configure()
+        engine = _migrated()
         check_start(engine, is_forced())
     except InputError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
         os._exit(2)  # raised from here, the line would be lost in the server's traceback; nothing has begun yet
     ensure_demo(engine)
-    tasks = [asyncio.create_task(_keep_worker(engine)), asyncio.create_task(_keep_bin(engine))]
+    tasks = [asyncio.create_task(_keep_bin(engine))]
+    if os.environ.get("ALLPAIRS_WORKER") != "0":
+        tasks.append(asyncio.create_task(_keep_worker(engine)))
     try:
         yield
     finally:
@@ -82,7 +86,7 @@ async def _keep_bin(engine: Engine) -> None:
             removed = await asyncio.to_thread(empty_bin, engine, now())
             for name in removed:
                 log.info("the project %r was removed from the bin for good", name)
-        except SQLAlchemyError:
+        except (SQLAlchemyError, InputError):  # InputError: another app process was faster
             log.exception("the bin could not be emptied")
         await asyncio.sleep(EMPTY_EVERY)
 

@@ -197,11 +197,14 @@ def keys_like(session: Session, project_id: int, start: str) -> set[str]:
 def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     """Nothing; each row, all of one project, is stored unless its key already is.
 
-    It is given under the project's guidelines as they are, unless it says which they were.
+    It is given under the project's guidelines as they are, unless it says which they were. Others who answer in the
+    project wait until this transaction ends: a later answer must not be seen before an earlier one, for cutoffs,
+    cursors and pages name the last answer that they have seen, and the label of a pair is its last answer's.
     """
     if not rows:
         return
-    settings = session.scalars(select(Project.settings).where(Project.id == rows[0]["project_id"])).one()
+    mine = select(Project.settings).where(Project.id == rows[0]["project_id"])
+    settings = session.scalars(mine.with_for_update(key_share=True)).one()
     given_under = {"guidelines": version_of(settings.get("guidelines", ""))}
     store_once(session, Answer, [given_under | row for row in rows])
 

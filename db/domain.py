@@ -70,6 +70,13 @@ LABELS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE)
 PICKLED = (".bin", ".ckpt", ".dill", ".joblib", ".pickle", ".pkl", ".pt", ".pth")
 
 
+class Queue(StrEnum):
+    """In which jobs wait for a worker."""
+
+    GPU = "gpu"  # what trains, or encodes whole lists
+    CPU = "cpu"  # what reads labels, and vectors that are there: people wait for it
+
+
 class Purpose(StrEnum):
     TRAIN = "train"
     AUDIT = "audit"  # drawn for measuring; never trains a model

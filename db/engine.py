@@ -15,6 +15,8 @@ from sqlalchemy.orm import Session
 
 from db.domain import InputError
 
+MIGRATIONS = Path(__file__).parent / "migrations"
+
 
 def home() -> Path:
     """The folder of everything that Allpairs stores: `ALLPAIRS_HOME`, else `.allpairs` in the working folder."""
@@ -125,6 +127,15 @@ def revision(engine: Engine) -> str | None:
         return MigrationContext.configure(connection).get_current_revision()
 
 
+def newest_revision() -> str:
+    """The revision of the tables that this version needs."""
+    return _versions().get_current_head() or ""
+
+
+def _versions() -> ScriptDirectory:
+    return ScriptDirectory(str(MIGRATIONS))
+
+
 def migrate(url: str | None = None, to: str = "head", before: Callable[[Engine, str, str], None] | None = None) -> None:
     """Nothing; the database has the newest tables afterwards, or those of the revision `to`.
 
@@ -132,9 +143,8 @@ def migrate(url: str | None = None, to: str = "head", before: Callable[[Engine, 
     process can change them. Raises InputError where the tables are those of a later version.
     """
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
-    versions = ScriptDirectory.from_config(config)
-    newest = versions.get_current_head() or ""
+    config.set_main_option("script_location", str(MIGRATIONS))
+    newest = newest_revision()
     engine = make_engine(url)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _let_tables_be_made_anew)
@@ -142,7 +152,7 @@ def migrate(url: str | None = None, to: str = "head", before: Callable[[Engine, 
         if connection.dialect.name == "postgresql":  # where no lock is taken at the start, two might upgrade at once
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(728154)")
         at = MigrationContext.configure(connection).get_current_revision()
-        if at is not None and at not in {version.revision for version in versions.walk_revisions()}:
+        if at is not None and at not in {version.revision for version in _versions().walk_revisions()}:
             raise InputError(
                 f"the database has the tables of a later version ({at}; this one knows {newest}): "
                 "install that version, or restore a back-up"

@@ -1,15 +1,17 @@
 """Job rows and workers: what pages show of work that DBOS owns."""
 
 from collections.abc import Collection
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
+from db.domain import Queue
 from db.models import Job, Worker, now
 
 OPEN = ("waiting", "running")
+NEXT_ROUND, AUDIT, CORRECTION = "next_round", "audit", "correction"
 PREVIEW, EXPERIMENT, EXPLORE, SEARCH, MATCHES = "preview", "experiment", "explore", "search", "matches"
 PIPELINE, SUGGEST, OPINIONS = "pipeline", "suggest", "opinions"
 # Kinds of job that change nothing of their project: no other job need wait for them.
@@ -64,9 +66,16 @@ def live_workers(session: Session) -> list[Worker]:
     return list(session.scalars(select(Worker).where(Worker.seen_at > now() - ALIVE)))
 
 
-def report_worker(session: Session, executor_id: str, host: str, pid: int, device: str) -> None:
-    """Nothing; the worker has been heard of now."""
-    session.merge(Worker(executor_id=executor_id, host=host, pid=pid, device=device, seen_at=now()))
+def heard_of(session: Session, executor_id: str) -> datetime | None:
+    """When the worker of this name was last heard of; nothing where there is none."""
+    return session.scalar(select(Worker.seen_at).where(Worker.executor_id == executor_id))
+
+
+def report_worker(
+    session: Session, executor_id: str, host: str, pid: int, device: str, queue: Queue | None = None
+) -> None:
+    """Nothing; the worker has been heard of now. queue: whose jobs it takes, without one none yet."""
+    session.merge(Worker(executor_id=executor_id, host=host, pid=pid, device=device, queue=queue, seen_at=now()))
 
 
 def remove_worker(session: Session, executor_id: str, pid: int) -> None:

@@ -8,7 +8,7 @@ from sqlalchemy import DateTime as SqlDateTime
 from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from db.domain import AnswerKind, CheckKind, DesignKind, EventKind, Kind, Purpose, Role, Side, Split
+from db.domain import AnswerKind, CheckKind, DesignKind, EventKind, Kind, Purpose, Queue, Role, Side, Split
 
 
 def now() -> datetime:
@@ -38,6 +38,7 @@ class Base(DeclarativeBase):
         Purpose: String(8),
         DesignKind: String(16),
         CheckKind: String(8),
+        Queue: String(8),
         Role: String(16),
         EventKind: String(32),
     }
@@ -378,6 +379,7 @@ class Worker(Base):
     host: Mapped[str]
     pid: Mapped[int]
     device: Mapped[str]
+    queue: Mapped[Queue | None]  # whose jobs it takes; empty while it starts
     seen_at: Mapped[datetime] = mapped_column(default=now)
 
 

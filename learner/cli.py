@@ -13,7 +13,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from db.corpus.corpus import load_corpus
 from db.corpus.split import read_split, split_corpus
-from db.domain import DEFAULT_ENCODER, InputError, Settings
+from db.domain import DEFAULT_ENCODER, InputError, Queue, Settings
 from learner import worker as worker_process
 from learner.catalog import STRATEGIES
 from learner.cli_concat import concat
@@ -53,12 +53,21 @@ def about() -> None:
 @app.command()
 def worker(
     name: Annotated[str | None, typer.Option(help="Name of this worker; the machine's name without it.")] = None,
+    queue: Annotated[
+        Queue | None,
+        typer.Option(
+            help="Whose jobs it takes: gpu (what trains or encodes) or cpu (audits, previews, searches); without it "
+            "gpu on a machine with a GPU, else cpu."
+        ),
+    ] = None,
 ) -> None:
-    """Run jobs of the app until stopped.
+    """Run jobs of the app until stopped, one at a time.
 
-    Example: python -m learner worker
+    While no live worker serves a queue, its jobs go to those of the other queue: none waits in vain.
+
+    Example: python -m learner worker --queue gpu
     """
-    worker_process.run(name)
+    worker_process.run(name, queue)
 
 
 @app.command()

@@ -4,18 +4,20 @@ import logging
 import os
 import signal
 import socket
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from dbos import DBOS, DBOSPortableJSONSerializer
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
-from db.domain import InputError
+from db.domain import InputError, Queue
 from db.engine import jobs_url, make_engine, writing
 from db.jobs import live_workers, remove_worker, report_worker
+from db.logs import configure
 from db.upgrade import upgrade
 from learner.device import default_device
 from learner.jobs import (  # noqa: F401  (registers the workflows)
@@ -31,9 +33,9 @@ from learner.jobs import (  # noqa: F401  (registers the workflows)
     search,
     suggest,
 )
+from learner.jobs.routing import queue_engine, route
 from learner.jobs.takeover import take_over
 
-QUEUE = "jobs"
 VERSION = "1"  # of the workflows' steps: waiting jobs of another version are not taken
 HEARTBEAT = 2.0  # seconds
 LOOK_AROUND = 10  # heartbeats between two looks for jobs that a dead worker left behind
@@ -41,65 +43,88 @@ LOOK_AROUND = 10  # heartbeats between two looks for jobs that a dead worker lef
 log = logging.getLogger(__name__)
 
 
-def run(name: str | None = None) -> None:
-    """Nothing; runs jobs until interrupted. Raises InputError where a worker of that name is alive already."""
-    name = name or socket.gethostname()
+@dataclass(frozen=True)
+class Me:
+    """What a worker tells of itself."""
+
+    name: str
+    device: str
+    queue: Queue
+
+
+def run(name: str | None = None, queue: Queue | None = None) -> None:
+    """Nothing; runs jobs until interrupted. queue: whose jobs, without it what suits the device.
+
+    Raises InputError where a worker of that name is alive already.
+    """
+    configure()
     upgrade()
     engine = make_engine()
     device = default_device()
-    _take_name(engine, name, device)
+    me = Me(name or socket.gethostname(), device, queue or (Queue.CPU if device == "cpu" else Queue.GPU))
+    _take_name(engine, me)
     stopping = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopping.set())
-    _launch(name)
-    print(f"worker {name} is ready ({device})", file=sys.stderr, flush=True)
+    _launch(me)
+    log.info("worker %s is ready (%s, queue %s)", me.name, me.device, me.queue)
     try:
-        _beat(engine, name, device, stopping)
-        _leave(engine, name)
+        _beat(engine, me, stopping)
+        _leave(engine, me)
     finally:
         # A job at work is not waited for: its finished steps are stored, and the next start goes on from there.
         os._exit(0)
 
 
-def _beat(engine: Engine, name: str, device: str, stopping: threading.Event) -> None:
-    """Nothing; reports this worker as alive, and looks after dead ones' jobs, until it is told to stop."""
-    beats = 0
-    while not stopping.wait(HEARTBEAT):
-        _report(engine, name, device)
+def _beat(engine: Engine, me: Me, stopping: threading.Event) -> None:
+    """Nothing; reports this worker as alive, and looks after jobs that nobody would take, until it is told to stop."""
+    beats, queues = 0, queue_engine()
+    while not stopping.is_set():
+        _report(engine, me)
+        with _patience():
+            route(engine, queues)
         beats += 1
         if beats % LOOK_AROUND == 0:
             with _patience():
-                take_over(engine, name, QUEUE)
+                take_over(engine, me.name)
+        stopping.wait(HEARTBEAT)
 
 
-def _launch(name: str) -> None:
+def _launch(me: Me) -> None:
     DBOS(
         config={
             "name": "allpairs",
             "system_database_url": jobs_url(),
             "application_version": VERSION,
-            "executor_id": name,
+            "executor_id": me.name,
             "serializer": DBOSPortableJSONSerializer(),
             "console_log_level": "CRITICAL",  # how a job ended is in its row and in our own log
         }
     )
+    DBOS.listen_queues([me.queue])
     DBOS.launch()
-    DBOS.register_queue(QUEUE, worker_concurrency=1, polling_interval_sec=0.5)
+    DBOS.register_queue(me.queue, worker_concurrency=1, polling_interval_sec=0.5)
 
 
-def _take_name(engine: Engine, name: str, device: str) -> None:
+def _take_name(engine: Engine, me: Me) -> None:
     """Reports this process under the name, unless another live process has it: a name's jobs resume where it starts."""
     with writing(engine) as session:
         for other in live_workers(session):
-            if other.executor_id == name and other.pid != os.getpid() and _is_running(other.host, other.pid):
-                raise InputError(f"a worker named {name} is alive (process {other.pid}): give this one another --name")
-        report_worker(session, name, socket.gethostname(), os.getpid(), device)
+            if other.executor_id == me.name and other.pid != os.getpid() and _is_running(other.host, other.pid):
+                raise InputError(
+                    f"a worker named {me.name} is alive (process {other.pid}): give this one another --name"
+                )
+        _tell(session, me)
 
 
-def _leave(engine: Engine, name: str) -> None:
+def _tell(session: Session, me: Me) -> None:
+    report_worker(session, me.name, socket.gethostname(), os.getpid(), me.device, me.queue)
+
+
+def _leave(engine: Engine, me: Me) -> None:
     """Nothing; the next worker need not wait until this one is taken for dead."""
     with writing(engine) as session:
-        remove_worker(session, name, os.getpid())
+        remove_worker(session, me.name, os.getpid())
 
 
 def _is_running(host: str, pid: int) -> bool:
@@ -114,9 +139,9 @@ def _is_running(host: str, pid: int) -> bool:
     return True
 
 
-def _report(engine: Engine, name: str, device: str) -> None:
+def _report(engine: Engine, me: Me) -> None:
     with _patience(), writing(engine) as session:
-        report_worker(session, name, socket.gethostname(), os.getpid(), device)
+        _tell(session, me)
 
 
 @contextmanager

@@ -33,6 +33,9 @@ ENVIRONMENT = {
     "`postgresql://user:password@host/name`.",
     "ALLPAIRS_LOGIN": "`required`: everybody must log in, even where the app listens on its own machine only. For an "
     "app behind a reverse proxy; see [People](people.md#behind-a-reverse-proxy).",
+    "ALLPAIRS_WORKER": "`0`: the app starts no worker, also while none is alive.",
+    "ALLPAIRS_LOG": "How app and worker log, to stderr: `text` (default), or `json`: one object a line; see "
+    "[Operations](operations.md#logs).",
     "ALLPAIRS_DEMO": "`0`: an empty database gets no demo project.",
     "ALLPAIRS_DATA": "Folder of the real data that slow tests and benchmarks read. Default: `../shared/data`.",
 }

@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, Estimate, Side, Split
+from db.domain import AnswerKind, Estimate, Queue, Side, Split
 from db.engine import writing
 from db.models import Answer, Evaluation, Gold, Item, Job, Matcher, Round, Task, Worker
 from tests.factories import make_project, make_round
@@ -279,7 +279,7 @@ def add_job(engine: Engine, project_id: int, id_: str = "job-1", **columns: obje
 def add_worker(engine: Engine, host: str = "desk", device: str = "cpu") -> None:
     """Nothing; a worker was heard of just now."""
     with writing(engine) as session:
-        session.add(Worker(executor_id=f"{host}-1", host=host, pid=4711, device=device))
+        session.add(Worker(executor_id=f"{host}-1", host=host, pid=4711, device=device, queue=Queue.CPU))
 
 
 def write_model_folder(home: Path, folder: str) -> Path:

@@ -1,7 +1,10 @@
 """The demo project: its first batch is what the job would make, and it is made once."""
 
 import csv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Barrier
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine
@@ -28,6 +31,19 @@ def test_an_empty_database_gets_the_demo_once(engine: Engine) -> None:
     pairs, standing = serve(engine, project.id, "me")
     assert (project.name, len(pairs), standing.progress.size) == (demo.NAME, 40, 40)
     assert [job.state for job in list_jobs(engine, project.id)] == ["waiting"]  # measures the encoder meanwhile
+
+
+def test_two_apps_that_start_at_once_make_one(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, load = Barrier(2), demo.load_corpus
+
+    def loaded(*files: Any) -> Any:
+        both.wait(30)  # neither has seen a project of the other's
+        return load(*files)
+
+    monkeypatch.setattr(demo, "load_corpus", loaded)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(demo.ensure_demo, [engine, engine]))
+    assert len(list_projects(engine)) == 1
 
 
 def test_the_demo_can_be_declined(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -260,12 +260,12 @@ def test_a_job_that_never_came_into_the_queue_is_found(engine: Engine, monkeypat
     asked: list[tuple[object, ...]] = []
     monkeypatch.setattr(takeover.DBOS, "list_workflows", lambda **_: [])
     monkeypatch.setattr(takeover.DBOS, "enqueue_workflow_with_options", lambda *options: asked.append(options))
-    takeover._find_lost(engine, "jobs")
+    takeover._find_lost(engine)
     assert asked == []  # the app may be about to ask
     with writing(engine) as session:
         for job in session.scalars(select(Job)):
             job.created_at -= takeover.LOST * 2
-    takeover._find_lost(engine, "jobs")
+    takeover._find_lost(engine)
     assert [options[0]["workflow_id"] for options in asked] == [lost]  # type: ignore[index]
     with reading(engine) as session:
         assert session.get_one(Job, lost).state == "waiting"

@@ -92,7 +92,8 @@ def test_workers_that_are_alive_are_listed(engine: Engine, project: int) -> None
     with writing(engine) as session:
         session.add(Worker(executor_id="old", host="attic", pid=2, device="cuda", seen_at=now() - timedelta(hours=1)))
     table = open_page().dataframe[0].value
-    assert table.to_dict("records") == [{"Host": "desk", "Process": "4711", "Device": "cpu", "Last seen": "just now"}]
+    desk = {"Host": "desk", "Process": "4711", "Device": "cpu", "Queue": "cpu", "Last seen": "just now"}
+    assert table.to_dict("records") == [desk]
 
 
 def test_without_a_worker_the_page_names_the_command(engine: Engine, project: int) -> None:

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.jobs import cancel, request_round, workers
-from db.domain import AnswerKind
+from annotate.jobs import cancel, closing_client, request_audit, request_matches, request_round, workers
+from db.domain import AnswerKind, Queue
 from db.engine import artifacts, make_engine, reading, writing
 from db.jobs import remove_worker
 from db.models import Answer, Job, Matcher, Round, Task
 from db.tasks import newest_round
-from learner.worker import _report
+from learner.worker import Me, _report
 from tests.factories import make_project, make_round
 from tests.tiny import tiny_encoder
 
@@ -30,10 +30,10 @@ ENDED = ("done", "failed", "cancelled")
 
 
 @contextmanager
-def worker(name: str = "desk") -> Iterator[subprocess.Popen[str]]:
+def worker(name: str = "desk", *options: str) -> Iterator[subprocess.Popen[str]]:
     """A worker process; killed at the end."""
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([*COMMAND, name], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*COMMAND, name, *options], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         yield process
     finally:
@@ -98,7 +98,7 @@ def trainable(engine: Engine, tmp_path: Path) -> int:
 
 def test_a_database_that_does_not_answer_ends_no_worker(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     engine = make_engine(f"sqlite:///{tmp_path}/empty.db")
-    _report(engine, "desk", "cpu")
+    _report(engine, Me("desk", "cpu", Queue.CPU))
     assert "the database does not answer" in caplog.text
     engine.dispose()
 
@@ -129,17 +129,31 @@ def test_a_killed_worker_resumes_at_the_last_finished_step(engine: Engine, train
     assert len({(task.left_id, task.right_id) for task in tasks}) == len(tasks) == 48
 
 
-def test_a_dead_workers_job_is_taken_over_by_another(engine: Engine, tmp_path: Path) -> None:
-    project_id = make_slow_project(engine, tmp_path, 600, first=40)
-    job_id = request_round(engine, project_id)
-    with worker("first") as process:
-        wait_for_stage(engine, job_id, "encode")
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    with writing(engine) as session:
-        remove_worker(session, "first", process.pid)  # as if nothing had been heard of it for long
-    with worker("second"):
-        wait_for_state(engine, job_id, "done")
+def taken_by(job_id: str) -> str | None:
+    """The worker that has the job, or had it."""
+    with closing_client() as client:
+        (job,) = client.list_workflows(workflow_ids=[job_id])
+    return job.executor_id
+
+
+def test_each_worker_takes_its_queues_jobs_and_those_of_a_dead_one(engine: Engine, tmp_path: Path) -> None:
+    project_id, other = make_slow_project(engine, tmp_path, 600, first=40), make_project(engine, ["a", "b"], name="B")
+    with worker("heavy", "--queue", "gpu") as heavy, worker("light", "--queue", "cpu"):
+        wait_for(lambda: {one.queue for one in workers(engine)} == {"gpu", "cpu"})
+        at_work = request_round(engine, project_id)
+        wait_for_stage(engine, at_work, "encode")
+        waiting = request_matches(engine, project_id, 0, 0.5)
+        light = request_audit(engine, other, 0)
+        wait_for(lambda: job_of(engine, light).state == "failed")  # there is nothing to measure
+        assert (taken_by(light), taken_by(at_work)) == ("light", "heavy")
+        assert (job_of(engine, waiting).state, taken_by(waiting)) == ("waiting", None)
+        os.kill(heavy.pid, signal.SIGKILL)
+        heavy.wait()
+        with writing(engine) as session:
+            remove_worker(session, "heavy", heavy.pid)  # as if nothing had been heard of it for long
+        wait_for(lambda: taken_by(waiting) == "light")
+        wait_for_state(engine, at_work, "done")
+        assert taken_by(at_work) == "light"
     with reading(engine) as session:
         assert session.scalars(select(Round.number)).all() == [1]
 

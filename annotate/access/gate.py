@@ -1,8 +1,9 @@
 """What every request and every message of an open page passes: who asks is settled here, before anything answers.
 
-Where everybody must log in, nothing but the log-in page, the app's empty frame, `/healthz` and the description of the
-REST API is answered without. That API takes tokens of programs and no cookie. Where somebody is alone, only their own
-machine is answered.
+Where everybody must log in, nothing but the log-in page, the app's empty frame and the description of the REST API is
+answered without. That API, and the installation's figures, take tokens of programs and no cookie. Where somebody is
+alone, only their own machine is answered. Whether the process lives and is ready everybody hears, also while the
+database is away.
 """
 
 import asyncio
@@ -24,17 +25,19 @@ from annotate.access.headers import guarding
 from annotate.access.logins import Guest, TooMany
 from annotate.api import DESCRIPTION, ROOT
 from annotate.api.problems import problem
+from annotate.health import LIVES, READY
+from annotate.telemetry import PATH as METRICS
 from db.domain import InputError
 from db.engine import as_person, database_url, make_engine
+from db.logs import about
 from db.models import now
 
 LOGIN = "/login"
 # Streamlit's frame holds nothing of ours: the page in it is drawn by the script, which asks who is there.
-OPEN = frozenset(
-    {LOGIN, "/healthz", DESCRIPTION, "/_stcore/health", "/_stcore/host-config", "/oauth2callback", "/favicon.png"}
-)
+OPEN = frozenset({LOGIN, DESCRIPTION, "/_stcore/health", "/_stcore/host-config", "/oauth2callback", "/favicon.png"})
 OPEN_BELOW = (f"{LOGIN}/", "/invitation/", "/auth/")
 FRAME = "/static/"
+PROBES = (LIVES, READY)
 LOG_IN = "log_in"  # `?log_in=NAME`: the page that sends somebody to their provider
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 LOOK_EVERY = 2.0  # seconds between two looks at whether an open page's login is still good
@@ -56,13 +59,13 @@ class Gate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             send = guarding(send, is_secure(HTTPConnection(scope)))
-        if scope["type"] not in ("http", "websocket") or scope["path"].startswith(FRAME):
+        if scope["type"] not in ("http", "websocket") or scope["path"].startswith(FRAME) or scope["path"] in PROBES:
             await self.app(scope, receive, send)
         elif await run_in_threadpool(self._login_needed):
-            await (self._by_token if _is_api(scope) else self._guarded)(scope, receive, send)
+            await (self._by_token if _is_for_programs(scope) else self._guarded)(scope, receive, send)
         elif not _is_alone(HTTPConnection(scope)):
             await _refuse(_not_alone(scope), scope, receive, send)
-        elif _is_api(scope):
+        elif _is_for_programs(scope):
             scope.setdefault("state", {}).update(engine=self._engine(), annotator=mode.ANNOTATOR)
             await self.app(scope, receive, send)
         elif scope["type"] == "websocket":
@@ -84,7 +87,8 @@ class Gate:
                 await run_in_threadpool(logins.seen, self._engine(), guest, self.clock())
             if _is_page(asking) and guest.rotate:
                 send = await self._rotating(guest, asking, send)
-            await self.app(scope, receive, send)
+            with about(person=guest.person_id):
+                await self.app(scope, receive, send)
         elif _is_open(asking):
             await self.app(scope, receive, send)
         else:
@@ -109,7 +113,8 @@ class Gate:
             return
         engine = as_person(self._engine(), bearer.person_id)
         scope.setdefault("state", {}).update(engine=engine, annotator=bearer.name)
-        await self.app(scope, receive, send)
+        with about(person=bearer.person_id):
+            await self.app(scope, receive, send)
 
     async def _rotating(self, guest: Guest, asking: HTTPConnection, send: Send) -> Send:
         """A `send` that hands the browser a new token in place of the old one."""
@@ -191,12 +196,14 @@ def _is_alone(asking: HTTPConnection) -> bool:
     return named and not forwarded and mode.is_loopback(address_of(asking))
 
 
-def _is_api(scope: Scope) -> bool:
-    return bool(scope["type"] == "http" and f"{scope['path']}/".startswith(f"{ROOT}/"))
+def _is_for_programs(scope: Scope) -> bool:
+    """Whether the address is the API's or that of the installation's figures."""
+    path = scope["path"]
+    return bool(scope["type"] == "http" and (f"{path}/".startswith(f"{ROOT}/") or path == METRICS))
 
 
 def _not_alone(scope: Scope) -> Response:
-    return problem(403, ALONE) if _is_api(scope) else PlainTextResponse(ALONE, status_code=403)
+    return problem(403, ALONE) if _is_for_programs(scope) else PlainTextResponse(ALONE, status_code=403)
 
 
 def _is_open(asking: HTTPConnection) -> bool:

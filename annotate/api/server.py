@@ -5,6 +5,7 @@ The gate stands before it and says who asks; without the gate nothing is answere
 
 import logging
 import re
+import time
 from collections.abc import Awaitable, Callable, Container
 from typing import Any
 
@@ -26,31 +27,52 @@ from annotate.api.operations import OPERATIONS, Call, Operation
 from annotate.api.problems import Wrong, problem, wrong_input
 from db.domain import InputError
 from db.engine import person_of, reading
+from db.logs import about
 from db.models import Project
 from db.projects import project_of
 
 LONGEST_BODY = 2_000_000  # bytes: as many answers as fit into one request, each with the longest note
 JSON = "application/json"
+Answer = Callable[[Request], Awaitable[Response]]
+Observe = Callable[[str, str, int, float], None]  # method, the address's form, status, seconds
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 log = logging.getLogger(__name__)
 
 
-def api() -> Mount:
-    """The routes of the API, with problems in place of Starlette's own errors."""
+def api(observe: Observe = lambda *_: None) -> Mount:
+    """The routes of the API, with problems in place of Starlette's own errors; observe: is told of each request."""
     document = description(OPERATIONS)
     described = Route(DESCRIPTION.removeprefix(ROOT), lambda request: Response(document, 200, HEADERS, JSON))
     by_path: dict[str, dict[str, Operation]] = {}
     for one in OPERATIONS:
         by_path.setdefault(one.path, {})[one.method] = one
-    routes = [Route(f"{VERSION}{path}", _answering(by), methods=list(by)) for path, by in by_path.items()]
+    routes = [
+        Route(f"{VERSION}{path}", _timed(path, observe, _answering(by)), methods=list(by))
+        for path, by in by_path.items()
+    ]
     handlers: dict[Any, Any] = {HTTPException: _as_problem, Exception: _failed}
     mount = Mount(ROOT, Starlette(routes=[described, *routes], exception_handlers=handlers))
     mount.path_regex = re.compile(mount.path_regex.pattern, re.DOTALL)  # else a line break leads out of the API
     return mount
 
 
-def _answering(by_method: dict[str, Operation]) -> Callable[[Request], Awaitable[Response]]:
+def _timed(path: str, observe: Observe, answer: Answer) -> Answer:
+    """What answers likewise, and tells how long that took."""
+
+    async def timed(request: Request) -> Response:
+        began, status = time.monotonic(), 500
+        try:
+            response = await answer(request)
+            status = response.status_code
+        finally:
+            observe(request.method, path, status, time.monotonic() - began)
+        return response
+
+    return timed
+
+
+def _answering(by_method: dict[str, Operation]) -> Answer:
     """What answers the requests to one address."""
 
     async def answer(request: Request) -> Response:
@@ -91,7 +113,9 @@ def _answer(operation: Operation, request: Request, body: bytes) -> Response:
         given = (
             _body_given(operation, request, body) if operation.method == "POST" else _query_given(operation, request)
         )
-        result = operation.answer(Call(engine, request.state.annotator, project, named.get("job_id", ""), given))
+        call = Call(engine, request.state.annotator, project, named.get("job_id", ""), given)
+        with about(project=project and project.id):
+            result = operation.answer(call)
     except Refused as error:
         raise Wrong(403, str(error)) from None
     except InputError as error:

@@ -8,12 +8,11 @@ from typing import Any
 import streamlit as st
 
 from annotate.differences import Segment, highlight, shortened
-from annotate.jobs import NEXT_ROUND
 from annotate.labelling import Reason, Receipt, Sitting, Standing, Why
 from annotate.pace import CAP
 from annotate.served import Answered, Pair
 from db.domain import DesignKind
-from db.jobs import OPEN
+from db.jobs import NEXT_ROUND, OPEN
 
 SITTINGS = {DesignKind.AUDIT: "Audit sitting", DesignKind.CORRECTION: "Check", DesignKind.MINED: "Mined sample"}
 MOST_EVENTS = 5_000  # of one message; the browser sends the others again

@@ -7,6 +7,7 @@ from annotate.access.roles import Right
 from annotate.app_state import engine, may
 from annotate.wording import ago, duration, literal
 from db.domain import InputError
+from db.jobs import NEXT_ROUND
 from db.models import Job
 
 KINDS = {
@@ -64,7 +65,7 @@ def _idle(project_id: int, newest: Job | None) -> None:
 
 def has_failed_to_train(job: Job | None) -> bool:
     """Whether the job was to train and has failed: the button that trains tries it again."""
-    return job is not None and job.state == "failed" and job.kind == jobs.NEXT_ROUND
+    return job is not None and job.state == "failed" and job.kind == NEXT_ROUND
 
 
 def train_now(project_id: int, label: str = "Train now") -> None:

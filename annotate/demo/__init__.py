@@ -5,13 +5,14 @@ import os
 from pathlib import Path
 
 from sqlalchemy import Engine, insert
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from annotate.jobs import request_round
 from annotate.lifecycle import has_projects
 from annotate.projects import create_project
 from db.corpus.corpus import load_corpus
-from db.domain import SEED_STRATEGY, Settings, Side
+from db.domain import SEED_STRATEGY, InputError, Settings, Side
 from db.engine import writing
 from db.items import items_by_identifier
 from db.models import Round, Task
@@ -34,7 +35,12 @@ def ensure_demo(engine: Engine) -> None:
     if os.environ.get("ALLPAIRS_DEMO") == "0" or has_projects(engine):
         return
     corpus = load_corpus(FOLDER / "questions.csv", None, FOLDER / "gold.csv")
-    project_id = create_project(engine, NAME, corpus, SETTINGS)
+    try:
+        project_id = create_project(engine, NAME, corpus, SETTINGS)
+    except (InputError, IntegrityError):
+        if has_projects(engine):  # another app process made it meanwhile
+            return
+        raise
     with writing(engine) as session:
         _store_first_batch(session, project_id)
     request_round(engine, project_id)

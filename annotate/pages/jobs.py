@@ -77,7 +77,13 @@ def worker_list() -> None:
 
 def worker_row(worker: Worker) -> dict[str, object]:
     """What there is to know about a worker."""
-    return {"Host": worker.host, "Process": str(worker.pid), "Device": worker.device, "Last seen": ago(worker.seen_at)}
+    return {
+        "Host": worker.host,
+        "Process": str(worker.pid),
+        "Device": worker.device,
+        "Queue": worker.queue,
+        "Last seen": ago(worker.seen_at),
+    }
 
 
 main()

@@ -12,7 +12,7 @@ from annotate.components.card import SITTINGS, card, outbox, why_empty
 from annotate.components.job_status import failure, progress_in_words
 from annotate.components.trouble import explained
 from annotate.components.why import why
-from annotate.jobs import NEXT_ROUND, request_round
+from annotate.jobs import request_round
 from annotate.labelling import (
     Reason,
     Receipt,
@@ -29,7 +29,7 @@ from annotate.served import Pair
 from annotate.why import last_answered, reasons
 from annotate.wording import literal
 from db.domain import AnswerKind, DesignKind, InputError, Kind, Settings
-from db.jobs import OPEN
+from db.jobs import NEXT_ROUND, OPEN
 from db.models import Job
 
 BUTTONS = (

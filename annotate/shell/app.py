@@ -17,6 +17,7 @@ from annotate.lifecycle import list_archive
 from annotate.shell.door import door
 from annotate.wording import literal
 from db.engine import reading
+from db.logs import about
 from db.models import Project
 from db.projects import all_projects
 
@@ -76,7 +77,8 @@ def _show_page() -> None:
         refuse(pages[shown].title, project)
         return
     tour(project, shown)
-    page.run()
+    with about(project=project and project.id, person=asking.guest and asking.guest.person_id):
+        page.run()
 
 
 def _pages(mine: frozenset[Right], logged_in: bool) -> tuple[dict[str, StreamlitPage], list[str]]:

@@ -12,6 +12,7 @@ from sqlalchemy.exc import OperationalError
 
 from db.domain import Cancelled, InputError
 from db.engine import make_engine, writing
+from db.logs import about
 from db.models import Job, Project, now
 from db.trouble import in_words
 
@@ -38,21 +39,29 @@ def job_state(job_id: str) -> Iterator[None]:
     Raises Cancelled before any work is done where the row is cancelled already, and where there is none, because its
     project was deleted, archived or put into the bin while the job waited in the queue.
     """
+    with about(job=job_id), _outcome(job_id), about(project=_begin(job_id)):
+        log.info("job %s has begun", job_id)
+        yield
+
+
+@contextmanager
+def _outcome(job_id: str) -> Iterator[None]:
+    """Nothing; the row says how it ended."""
     try:
-        _begin(job_id)
         yield
     except (Cancelled, dbos_error.DBOSWorkflowCancelledError, dbos_error.DBOSWorkflowConflictIDError):
         _mark_cancelled(job_id)
         raise
     except Exception as error:
-        log.error("job %s failed: %s", job_id, _sentence(error))  # the row holds the traceback
+        log.error("job %s failed with %s: see the page Jobs", job_id, type(error).__name__)
         _set(job_id, state="failed", error=_sentence(error), traceback=traceback.format_exc())
         raise
     _set(job_id, state="done", stage="", fraction=1.0, seconds_left=None)
+    log.info("job %s is done", job_id)
 
 
-def _begin(job_id: str) -> None:
-    """Nothing; the row says that the job is running."""
+def _begin(job_id: str) -> int:
+    """The number of the job's project; the row says that the job is running."""
     with database() as engine, writing(engine) as session:
         job = session.get(Job, job_id)
         project = session.get(Project, job.project_id) if job is not None else None
@@ -64,6 +73,7 @@ def _begin(job_id: str) -> None:
             job.state, job.error, job.traceback, job.updated_at = "running", None, None, now()
     if not wanted:
         raise Cancelled(job_id)
+    return project.id
 
 
 def _sentence(error: Exception) -> str:

@@ -6,10 +6,10 @@ from dbos import DBOS, EnqueueOptions
 from sqlalchemy import Engine, select
 
 from db.engine import reading, writing
-from db.jobs import OPEN, live_workers
+from db.jobs import NEXT_ROUND, OPEN, live_workers
 from db.models import Job, now
+from db.queues import queue_of, served_queues
 
-ROUND = "next_round"  # whose only argument is the project
 LOST = timedelta(seconds=30)  # after which a waiting job that the queue does not know will not come any more
 _NEVER_QUEUED = "The app ended before this job was in the queue: try again."
 MOST_ATTEMPTS = 5  # a job that ended its worker this often is not tried again
@@ -19,17 +19,18 @@ _ENDED = (
 )
 
 
-def take_over(engine: Engine, name: str, queue: str) -> None:
+def take_over(engine: Engine, name: str) -> None:
     """Nothing; jobs of dead workers wait in the queue again, and the row of one that was tried too often says so.
 
     A worker of the same name takes up its own jobs when it starts; this is for those whose name never comes back.
     """
-    _find_lost(engine, queue)
+    _find_lost(engine)
     with reading(engine) as session:
         alive = {worker.executor_id for worker in live_workers(session)} | {name}
+        served = served_queues(session)
     for job in DBOS.list_workflows(status="PENDING", load_input=False, load_output=False):
         if job.executor_id not in alive:
-            DBOS.resume_workflow(job.workflow_id, queue_name=queue)
+            DBOS.resume_workflow(job.workflow_id, queue_name=queue_of(job.name, served))
     ended = DBOS.list_workflows(status="MAX_RECOVERY_ATTEMPTS_EXCEEDED", load_input=False, load_output=False)
     with writing(engine) as session:
         for job in ended:
@@ -38,21 +39,22 @@ def take_over(engine: Engine, name: str, queue: str) -> None:
                 row.state, row.error, row.updated_at = "failed", _ENDED, now()
 
 
-def _find_lost(engine: Engine, queue: str) -> None:
+def _find_lost(engine: Engine) -> None:
     """Nothing; a round whose app ended before it had asked the queue is in the queue now; other such jobs have failed.
 
     What other kinds of job were asked to do only the app knew.
     """
     with reading(engine) as session:
         waiting = session.scalars(select(Job).where(Job.state == "waiting", Job.created_at < now() - LOST)).all()
+        queue = queue_of(NEXT_ROUND, served_queues(session))
     if not waiting:
         return
     known = DBOS.list_workflows(workflow_ids=[job.id for job in waiting], load_input=False, load_output=False)
     for job in waiting:
         if job.id in {one.workflow_id for one in known}:
             continue
-        if job.kind == ROUND:
-            options: EnqueueOptions = {"queue_name": queue, "workflow_name": ROUND, "workflow_id": job.id}
+        if job.kind == NEXT_ROUND:  # whose only argument is the project
+            options: EnqueueOptions = {"queue_name": queue, "workflow_name": NEXT_ROUND, "workflow_id": job.id}
             DBOS.enqueue_workflow_with_options(options, job.project_id)
             continue
         with writing(engine) as session:

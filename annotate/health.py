@@ -1,0 +1,54 @@
+"""Whether this process lives, and whether it can work: what load balancers and containers ask, without a login."""
+
+import asyncio
+from tempfile import TemporaryFile
+
+from sqlalchemy.exc import SQLAlchemyError
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+
+from db.engine import artifacts, make_engine, newest_revision, revision
+
+LIVES, READY = "/healthz", "/readyz"
+PATIENCE = 5.0  # seconds; a server that is gone is not waited for
+
+
+def routes() -> list[Route]:
+    """The routes of both addresses."""
+    return [Route(LIVES, lambda request: PlainTextResponse("ok")), Route(READY, _ready)]
+
+
+async def _ready(request: Request) -> PlainTextResponse:
+    try:
+        wrong = await asyncio.wait_for(asyncio.to_thread(unready), PATIENCE)
+    except TimeoutError:
+        wrong = f"the database or the artifact folder does not answer within {PATIENCE:g} seconds"
+    return PlainTextResponse(wrong or "ready", 503 if wrong else 200)
+
+
+def unready() -> str:
+    """Why nothing can be done now, in one line that tells no address and no name; empty where it can."""
+    return _folder_problem() or _database_problem()
+
+
+def _folder_problem() -> str:
+    try:
+        artifacts().mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=artifacts()) as file:
+            file.write(b"1")
+    except OSError as error:
+        return f"nothing can be written to the artifact folder: {error.strerror}"
+    return ""
+
+
+def _database_problem() -> str:
+    engine = make_engine()
+    try:
+        at = revision(engine)
+    except SQLAlchemyError:
+        return "the database does not answer"
+    finally:
+        engine.dispose()
+    newest = newest_revision()
+    return "" if at == newest else f"the database has the tables of revision {at}, and this version needs {newest}"
