@@ -4,10 +4,10 @@ Source: paper 000, section 3.1; the same loss trains DPR (paper 001). Distinct t
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -17,6 +17,8 @@ from db.domain import Progress, no_progress
 from learner.catalog.retrieval import RetrieverSettings
 from learner.device import fast_training
 from learner.encoder import Encoder, load_encoder
+from learner.engine.group import ALONE, Group
+from learner.engine.launcher import train_together
 from learner.optimizer import adamw, batches
 
 FILE = "retriever.json"
@@ -49,10 +51,11 @@ class Retriever:
 class Beside(Protocol):
     """Something that is learned beside the retrieval, on the same encoders."""
 
-    def parameters(self) -> Iterator[nn.Parameter]:
+    @property
+    def head(self) -> nn.Module:
         """What is trained beside the encoders."""
 
-    def loss(self, rng: np.random.Generator) -> Tensor:
+    def loss(self, rng: np.random.Generator, group: Group) -> Tensor:
         """The loss of one step, to be added."""
 
 
@@ -122,30 +125,55 @@ def train_retriever(
     Negatives of a pair: the other passages of the step, those of other pairs and wrong or random ones. What is known as
     right is never a negative, nor is the query itself.
     """
-    rng = np.random.default_rng(seed)
-    step = Step(retriever, lesson, settings, rng)
+    networks = _networks(retriever, beside)
+    train_together(_descend, (retriever, lesson, settings, np.random.default_rng(seed), beside), networks, progress)
+
+
+def _networks(retriever: Retriever, beside: Beside | None) -> list[nn.Module]:
+    """What is trained."""
+    return [*(encoder.model for encoder in retriever.towers), *([beside.head] if beside else [])]
+
+
+def _descend(
+    retriever: Retriever,
+    lesson: Lesson,
+    settings: RetrieverSettings,
+    rng: np.random.Generator,
+    beside: Beside | None,
+    progress: Progress,
+    group: Group,
+) -> list[nn.Module]:
+    """The networks that were trained, in place."""
+    step = Step(retriever, lesson, settings, rng, group)
     parameters = [p for encoder in retriever.towers for p in encoder.model.parameters() if p.requires_grad]
-    groups = [{"params": parameters, "lr": settings.learning_rate}]
+    groups: list[dict[str, Any]] = [{"params": parameters, "lr": settings.learning_rate}]
     if beside is not None:
-        groups.append({"params": list(beside.parameters()), "lr": settings.learning_rate * BESIDE_RATE})
+        groups.append({"params": list(beside.head.parameters()), "lr": settings.learning_rate * BESIDE_RATE})
     optimizer, schedule = adamw(groups, settings.learning_rate, settings.steps, WARM_UP, WEIGHT_DECAY)
     for number, batch in enumerate(batches(len(lesson.pairs), settings.batch_size, settings.steps, rng)):
-        loss = step.loss(batch) + (beside.loss(rng) if beside else 0.0)
+        loss = step.loss(batch) + (beside.loss(rng, group) if beside else 0.0)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
+        group.average(p for part in groups for p in part["params"])
         nn.utils.clip_grad_norm_(parameters, 1.0)
         optimizer.step()
         schedule.step()
         progress("train", (number + 1) / settings.steps)
+    return _networks(retriever, beside)
 
 
 class Step:
     """The loss of a step."""
 
     def __init__(
-        self, retriever: Retriever, lesson: Lesson, settings: RetrieverSettings, rng: np.random.Generator
+        self,
+        retriever: Retriever,
+        lesson: Lesson,
+        settings: RetrieverSettings,
+        rng: np.random.Generator,
+        group: Group = ALONE,
     ) -> None:
-        self.retriever, self.lesson, self.settings, self.rng = retriever, lesson, settings, rng
+        self.retriever, self.lesson, self.settings, self.rng, self.group = retriever, lesson, settings, rng, group
         row = {text: at for at, text in enumerate(lesson.passages)}
         own = {(at, row[text]) for at, text in enumerate(lesson.queries) if text in row}
         self.known = own | set(map(tuple, lesson.pairs.tolist()))
@@ -173,7 +201,8 @@ class Step:
         return np.take_along_axis(wrong, self.rng.integers(wrong.shape[1], size=size), 1).ravel()
 
     def _embed(self, encoder: Encoder, texts: Sequence[str], rows: np.ndarray) -> Tensor:
-        return encoder.embed(encoder.tokenize([texts[row] for row in rows], self.settings.max_length))
+        tokens = encoder.tokenize([texts[row] for row in rows], self.settings.max_length)
+        return self.group.whole(encoder.embed, tokens)
 
     def _known(self, query: np.ndarray, passages: np.ndarray, right: np.ndarray) -> Tensor:
         """Where a query of the step and any of its passages are another right pair, (n, m) bool."""

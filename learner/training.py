@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from db.domain import Progress, Settings, no_progress
 from learner.device import fast_training
 from learner.encoder import Encoder, Tokens
+from learner.engine.group import ALONE, Group
+from learner.engine.launcher import train_together
 from learner.optimizer import adamw
 from learner.output_layer import OutputLayer, fit_output_layer
 from learner.space import Space, score, scores
@@ -76,7 +78,8 @@ def train(
     start = {name: value.clone() for name, value in encoder.model.state_dict().items()}
     for attempt in range(ATTEMPTS):
         encoder.model.load_state_dict(start)
-        _descend(encoder, texts, labelled, settings, np.random.default_rng([settings.seed, attempt]), progress)
+        rng = np.random.default_rng([settings.seed, attempt])
+        train_together(_descend, (encoder, *_distinct(texts, labelled), settings, rng), [encoder.model], progress)
         # Encoding again takes a while: the progress stands still, but a cancel is seen.
         found = cosines(encoder, texts, few, lambda stage, done: progress("train", 1.0))
         layer = fit_output_layer(found, few.label)
@@ -87,10 +90,15 @@ def train(
 
 def cosines(encoder: Encoder, texts: Sequence[str], labelled: Labelled, progress: Progress = no_progress) -> np.ndarray:
     """The score of each labelled pair, (n,) float32; each distinct text is encoded once."""
+    texts, labelled = _distinct(texts, labelled)
+    return scores(encoder.encode(texts, progress), labelled.left, labelled.right, Space(encoder.distance))
+
+
+def _distinct(texts: Sequence[str], labelled: Labelled) -> tuple[list[str], Labelled]:
+    """The distinct texts of the pairs, and the pairs by their rows."""
     rows, inverse = np.unique(np.r_[labelled.left, labelled.right], return_inverse=True)
-    vectors = encoder.encode([texts[row] for row in rows], progress)
     left, right = inverse[: len(labelled)], inverse[len(labelled) :]
-    return scores(vectors, left, right, Space(encoder.distance))
+    return [texts[row] for row in rows], Labelled(left, right, labelled.label)
 
 
 def _descend(
@@ -100,24 +108,27 @@ def _descend(
     settings: Settings,
     rng: np.random.Generator,
     progress: Progress,
-) -> None:
-    rows, inverse = np.unique(np.r_[labelled.left, labelled.right], return_inverse=True)
-    tokens = encoder.tokenize([texts[row] for row in rows], MAX_LENGTH)
-    left, right = inverse[: len(labelled)], inverse[len(labelled) :]
+    group: Group,
+) -> list[nn.Module]:
+    """The network that was trained, in place."""
+    tokens = encoder.tokenize(texts, MAX_LENGTH)
+    left, right = labelled.left, labelled.right
     labels = torch.from_numpy(labelled.label.astype(np.float32)).to(encoder.device)
     head = Head(settings.initialization, settings.batch_norm).to(encoder.device)
     order = list(_batches(left, right, settings, rng))
     optimizer, schedule = _optimizer(encoder, head, settings.learning_rate, len(order))
     for step, batch in enumerate(order):
-        logits = head(_batch_scores(encoder, tokens, left[batch], right[batch]))
+        logits = head(_batch_scores(encoder, tokens, left[batch], right[batch], group))
         loss = nn.functional.binary_cross_entropy_with_logits(logits, labels[batch])
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
-        for group in optimizer.param_groups:
-            nn.utils.clip_grad_norm_(group["params"], 1.0)
+        group.average(p for part in optimizer.param_groups for p in part["params"])
+        for part in optimizer.param_groups:
+            nn.utils.clip_grad_norm_(part["params"], 1.0)
         optimizer.step()
         schedule.step()
         progress("train", (step + 1) / len(order))
+    return [encoder.model]
 
 
 def _batches(left: np.ndarray, right: np.ndarray, settings: Settings, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -141,11 +152,13 @@ def _hubs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.where(degree[left] >= degree[right], left, right)
 
 
-def _batch_scores(encoder: Encoder, tokens: Tokens, left: np.ndarray, right: np.ndarray) -> Tensor:
+def _batch_scores(
+    encoder: Encoder, tokens: Tokens, left: np.ndarray, right: np.ndarray, group: Group = ALONE
+) -> Tensor:
     """Scores (n,) with gradients; every distinct text is embedded once."""
     rows, inverse = np.unique(np.r_[left, right], return_inverse=True)
     with fast_training(encoder.device):
-        vectors = encoder.embed([tokens[row] for row in rows])
+        vectors = group.whole(encoder.embed, [tokens[row] for row in rows])
     at = torch.from_numpy(inverse).to(encoder.device)
     return score(vectors[at[: len(left)]], vectors[at[len(left) :]], encoder.distance)
 

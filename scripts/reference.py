@@ -26,6 +26,8 @@ BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than
 ENVIRONMENT = {
     "ALLPAIRS_ENGINE": "Where large computations are worked at: `local` (default) in the worker, `ray` on a "
     "[cluster](cluster.md).",
+    "ALLPAIRS_PROCESSES": "How many processes train a model, on GPUs one on each; 1 by default. See "
+    "[A cluster](cluster.md#training-on-several-processors).",
     "ALLPAIRS_RAY_ADDRESS": "The Ray cluster, as `host:6379`; without it Ray starts one on this machine.",
     "ALLPAIRS_HOME": "Folder of the database, the job queue, models and vectors. Default: `.allpairs` in the working "
     "folder. Several machines share one folder, as they share one database.",

@@ -24,6 +24,7 @@ from learner.experiment.grid import STATE, Grid, Standing, run_grid, standing_sh
 from learner.experiment.process import checked_devices
 from learner.experiment.report import write_report
 from learner.experiment.spec import Experiment, cells_of, read_experiment
+from tests.alive import is_alive
 from tests.tiny import tiny_encoder
 
 ROOT = Path(__file__).parent.parent
@@ -122,13 +123,6 @@ def states(out: Path) -> dict[str, str]:
 
 def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
 
 
 @pytest.fixture(scope="module")

@@ -76,17 +76,8 @@ def test_what_is_known_as_right_is_no_negative(backbone: Path) -> None:
     pairs = [(x, y) for x, _ in PAIRS[:2] for y in (f"{x} first", f"{x} second")]
     wanted = settings(backbone, steps=60, batch_size=4)
     losses: list[float] = []
-    retriever = new_retriever(wanted)
-
-    class Watch:
-        def parameters(self) -> list[torch.nn.Parameter]:
-            return [torch.nn.Parameter(torch.zeros(1))]
-
-        def loss(self, rng: np.random.Generator) -> torch.Tensor:
-            return torch.zeros(())
-
-    train_retriever(retriever, lesson_of(pairs, []), wanted, 0, beside=Watch())
-    lesson = lesson_of(pairs, [])
+    retriever, lesson = new_retriever(wanted), lesson_of(pairs, [])
+    train_retriever(retriever, lesson, wanted, 0)
     scores = 20 * retriever.query.encode(lesson.queries) @ retriever.passage.encode(lesson.passages).T
     wrong = np.array([[2, 3], [0, 1]])
     for query in (0, 1):

@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import threading
 import time
 import traceback
 from dataclasses import dataclass
@@ -14,6 +13,8 @@ from transformers.utils.logging import disable_progress_bar
 
 from db.domain import InputError
 from learner.device import default_device
+from learner.engine.group import PROCESSES
+from learner.engine.lifetime import end_with_parent
 from learner.experiment.cell import run_cell
 from learner.experiment.spec import Cell, Files
 
@@ -98,7 +99,7 @@ def checked_devices(devices: list[str], workers: int) -> list[str]:
 
 def do(work: Work, pipe: connection.Connection) -> None:
     """Nothing; does the work in this process, and tells the parent through the pipe."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    end_with_parent()
     disable_progress_bar()
     _use(work.device, work.threads)
     spoken = 0.0
@@ -116,16 +117,9 @@ def do(work: Work, pipe: connection.Connection) -> None:
         pipe.send(("failed", _sentence(error)))
 
 
-def _end_with_parent() -> None:
-    """Nothing; this process ends as soon as its parent is gone, however that ended."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
-
-
 def _use(device: str, threads: int) -> None:
     torch.set_num_threads(threads)
+    os.environ[PROCESSES] = "1"  # cells are trained beside each other, each in one process
     if device.startswith("cuda:"):
         torch.cuda.set_device(device)
     elif device == "cpu":

@@ -4,7 +4,7 @@ Source: paper 000, section 3.1 (multitask). Its head and the weight of its loss 
 on the vector, binary cross-entropy, and a weight that is a setting.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from learner.catalog.mining import Classifier
 from learner.device import fast_training
 from learner.encoder import Encoder
+from learner.engine.group import Group
 
 FILE = "classifier.npz"
 
@@ -31,18 +32,14 @@ class TextClassifier:
         nn.init.zeros_(self.head.weight)
         nn.init.zeros_(self.head.bias)
 
-    def parameters(self) -> Iterator[nn.Parameter]:
-        """The head's."""
-        return self.head.parameters()
-
-    def loss(self, rng: np.random.Generator) -> Tensor:
+    def loss(self, rng: np.random.Generator, group: Group) -> Tensor:
         """Binary cross-entropy of as many seed texts as others."""
         n = min(self.batch, len(self.seeds), len(self.others))
         texts = [self.seeds[row] for row in rng.choice(len(self.seeds), n, replace=False)]
         texts += [self.others[row] for row in rng.choice(len(self.others), n, replace=False)]
         wanted = torch.repeat_interleave(torch.tensor([1.0, 0.0], device=self.encoder.device), n)
         with fast_training(self.encoder.device):
-            vectors = self.encoder.embed(self.encoder.tokenize(texts, self.max_length))
+            vectors = group.whole(self.encoder.embed, self.encoder.tokenize(texts, self.max_length))
         logits = self.head(vectors.float())[:, 0]
         return self.weight * nn.functional.binary_cross_entropy_with_logits(logits, wanted)
 

@@ -1,0 +1,61 @@
+"""The seam between a training and the processes that do it: who makes which rows of a step, and one gradient of all."""
+
+import os
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from typing import Protocol, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from db.domain import InputError
+
+PROCESSES = "ALLPAIRS_PROCESSES"  # of the environment
+
+Row = TypeVar("Row")
+
+
+class Group(Protocol):
+    """The processes that train a model together, as one of them sees it. All go through the same steps."""
+
+    def whole(self, make: Callable[[list[Row]], Tensor], rows: list[Row]) -> Tensor:
+        """make(rows), a vector (d,) for each row: a process makes its share, and has all.
+
+        What is computed from all of them (a batch norm, a softmax over the step) is the same in every process;
+        gradients flow into its own share alone.
+        """
+
+    def average(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Nothing; every gradient is the mean over the processes, which is that of one process."""
+
+
+class Alone:
+    """One process, which does everything."""
+
+    def whole(self, make: Callable[[list[Row]], Tensor], rows: list[Row]) -> Tensor:
+        """make(rows)."""
+        return make(rows)
+
+    def average(self, parameters: Iterable[nn.Parameter]) -> None:
+        """Nothing."""
+
+
+ALONE = Alone()
+
+
+def process_count() -> int:
+    """How many processes train: ALLPAIRS_PROCESSES of the environment, else one.
+
+    Raises InputError where that is no such number, or more than there are GPUs, and where accelerate is not installed.
+    """
+    written = os.environ.get("ALLPAIRS_PROCESSES", "1")
+    if not written.isdecimal() or int(written) < 1:
+        raise InputError(f"{PROCESSES} is {written!r}: set it to the number of processes that train, such as 2")
+    n = int(written)
+    if n > 1 and torch.cuda.is_available() and n > torch.cuda.device_count():
+        raise InputError(
+            f"{PROCESSES} is {n}, and there are {torch.cuda.device_count()} GPUs: set it to no more than that"
+        )
+    if n > 1 and find_spec("accelerate") is None:
+        raise InputError(f"{PROCESSES}={n} needs accelerate: pip install -r requirements-cluster.txt, or set it to 1")
+    return n

@@ -1,0 +1,11 @@
+"""Whether a process of another parent is alive."""
+
+from pathlib import Path
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it runs; one that ended and that nobody has asked about does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,65 @@
+"""Work for the tests of trainings by several processes."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from torch import nn
+
+from db.domain import InputError, Progress, no_progress
+from learner import device
+from learner.engine import launcher
+from learner.engine.group import PROCESSES, Group
+from learner.engine.launcher import train_together
+
+
+def exact(work: Callable[..., list[nn.Module]], *given: Any) -> list[nn.Module]:
+    """The work in float32, whatever the processor multiplies: in bfloat16 a wrong gradient would pass for rounding."""
+    fast, device.multiplies_bfloat16 = device.multiplies_bfloat16, lambda _: False
+    try:
+        return work(*given)
+    finally:
+        device.multiplies_bfloat16 = fast
+
+
+def staying(network: nn.Module, folder: Path, progress: Progress, group: Group) -> list[nn.Module]:
+    """Work without end."""
+    _sign(folder)
+    while True:
+        time.sleep(0.05)
+        progress("train", 0.5)
+
+
+def dying(network: nn.Module, folder: Path, progress: Progress, group: Group) -> list[nn.Module]:
+    """Work in which the second process is killed while the first one waits for it."""
+    _sign(folder)
+    if os.environ["RANK"] == "1":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return _learning(network, group)
+
+
+def failing(network: nn.Module, folder: Path, progress: Progress, group: Group) -> list[nn.Module]:
+    """Work in which the second process finds a fault while the first one waits for it."""
+    _sign(folder)
+    if os.environ["RANK"] == "1":
+        raise InputError("text 7 is empty: leave it out")
+    return _learning(network, group)
+
+
+def stay(folder: Path) -> None:
+    """Nothing; this process waits for a training without end."""
+    launcher.METHOD, os.environ[PROCESSES] = "fork", "2"
+    train_together(staying, (nn.Linear(1, 1), folder), [], no_progress)
+
+
+def _learning(network: nn.Module, group: Group) -> list[nn.Module]:
+    network.weight.sum().backward()
+    group.average(network.parameters())
+    return [network]
+
+
+def _sign(folder: Path) -> None:
+    (folder / str(os.getpid())).touch()
