@@ -17,6 +17,7 @@ from sqlalchemy import Engine, Table, select
 from sqlalchemy.orm import Session
 
 from annotate.tables import whole
+from db.artifacts import held
 from db.engine import artifacts, snapshot
 from db.matchers import SCORES, matchers_of
 from db.models import Design, now
@@ -88,12 +89,14 @@ def table_file(name: str) -> str:
 
 def _write_folder(folder: Path, name: str, bundle: ZipFile) -> bool:
     """Whether the folder has any file; its files are in the archive, under the name."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    for file in files:
-        _write_file(file, f"{name}/{file.relative_to(folder).as_posix()}", bundle)
+    with held(folder):
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        for file in files:
+            bundle.write(file, f"{name}/{file.relative_to(folder).as_posix()}", ZIP_STORED)  # weights do not compress
     return bool(files)
 
 
 def _write_file(file: Path, name: str, bundle: ZipFile) -> None:
-    if file.is_file():
-        bundle.write(file, name, ZIP_STORED)  # weights do not compress
+    with held(file):
+        if file.is_file():
+            bundle.write(file, name, ZIP_STORED)

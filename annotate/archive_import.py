@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.archive import COPIED, DESIGNS, FORMAT, MANIFEST, MODELS, OLD_SCORES, VECTORS, VERSION, table_file
+from db.artifacts import discard, publish
 from db.domain import PICKLED, EventKind, InputError, Settings
 from db.engine import artifacts, person_of
 from db.events import add_event
@@ -107,10 +108,11 @@ class _Import:
                 new = {"archive": self.path.name}
                 add_event(session, person_of(engine), EventKind.MADE, arrival.project_id, project, new=new)
                 home = artifacts() / f"project-{arrival.project_id}"
-                shutil.rmtree(home, ignore_errors=True)  # of an import that was killed before it was stored
+                discard(home)  # of an import that was killed before it was stored
                 place = place.replace(home)
+                publish(home)
         except BaseException:
-            shutil.rmtree(place, ignore_errors=True)
+            discard(place)
             raise
         return Arrived(arrival.project_id, project, rows, self.notes)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
+from db.artifacts import held, publish, store
 from db.backup import Rows, backup, restore
 from db.domain import InputError, Progress
 from db.engine import artifacts
@@ -23,11 +24,23 @@ def back_up(engine: Engine, folder: Path, models: bool, progress: Progress) -> R
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     rows = backup(engine, part / ROWS, progress)
-    if models and artifacts().is_dir():  # after the rows: what a row names is there before the row is
+    if models:  # after the rows: what a row names is there before the row is
         progress("models", 0.0)
-        shutil.copytree(artifacts(), part / MODELS)
+        _copy_models(part / MODELS)
     part.replace(folder)
     return rows
+
+
+def _copy_models(target: Path) -> None:
+    """Nothing; all artifacts lie in the target, those of a store fetched one after the other."""
+    there = store()
+    if there is None and artifacts().is_dir():
+        shutil.copytree(artifacts(), target)
+    for name in there.names() if there is not None else ():
+        copied = target / name
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        with held(artifacts() / name) as path:
+            shutil.copytree(path, copied) if path.is_dir() else shutil.copyfile(path, copied)
 
 
 def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) -> Rows:
@@ -48,6 +61,7 @@ def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) 
             if artifacts().exists():
                 artifacts().replace(artifacts().with_name(f"{MODELS}-before-{now():%Y-%m-%dT%H-%M-%S}"))
             part.replace(artifacts())
+            publish(artifacts(), again=True)
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return rows

@@ -1,5 +1,6 @@
-"""The commands `db upgrade|backup|restore|check`."""
+"""The commands `db upgrade|backup|restore|check|collect`."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -7,9 +8,12 @@ import typer
 
 from annotate.backups import back_up, bring_back
 from annotate.cli_output import Json, database, group, print_json, progress_line, remark
+from annotate.wording import megabytes
 from db.backup import Rows
 from db.check import problems
+from db.collect import garbage, remove
 from db.engine import make_engine
+from db.models import now
 from db.upgrade import upgrade as bring_up_to_date
 
 db = group("The database: bring it up to date, back it up, bring it back, check it.")
@@ -68,6 +72,28 @@ def check() -> None:
     if found:
         raise typer.Exit(1)
     print("nothing is wrong")
+
+
+@db.command()
+def collect(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Remove files that no row names and that are older than a day: of killed jobs, and what others took the place of.
+
+    Example: python -m annotate db collect --dry-run
+    """
+    found = list(garbage(database(), now()))
+    for one in found:
+        if not dry_run:
+            remove(one)
+        if not as_json:
+            print(f"{megabytes(one.size):>10}  {one.place}")
+    size = sum(one.size for one in found)
+    if as_json:
+        print_json({"removed": not dry_run, "bytes": size, "found": [asdict(one) for one in found]})
+    else:
+        print(f"{megabytes(size)} in {len(found):,} places {'would be removed' if dry_run else 'removed'}")
 
 
 def _print(rows: Rows, where: Path, as_json: bool) -> None:

@@ -28,6 +28,7 @@ from annotate.pipelines import made
 from annotate.study_files import write_study
 from annotate.tables import WRITERS
 from annotate.takeaway import MOST_ID, safe_name
+from db.artifacts import held
 from db.corpus.cells import shown
 from db.domain import InputError
 from db.engine import artifacts, make_engine, reading
@@ -150,7 +151,8 @@ def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Req
     found = made(engine, project_id, request.query_params.get("run", ""), int(number))
     if not found.path.is_dir():
         return found.path
-    return _zipped(found.path, folder / f"{safe_name(name)}-{found.kind}.zip")
+    with held(found.path):
+        return _zipped(found.path, folder / f"{safe_name(name)}-{found.kind}.zip")
 
 
 def _study(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:

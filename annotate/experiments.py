@@ -1,6 +1,5 @@
 """Experiments as the app sees them: asked for, watched, read. The worker runs them and leaves files."""
 
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from annotate import jobs
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
+from db.artifacts import discard
 from db.domain import InputError, Settings
 from db.engine import reading
 from db.evaluations import gold_counts
@@ -155,4 +155,4 @@ def delete(engine: Engine, id_: str) -> None:
             raise InputError("the experiment is at work: cancel it first")
         if job is not None:
             session.delete(job)
-    shutil.rmtree(experiment_folder(id_), ignore_errors=True)
+    discard(experiment_folder(id_))

@@ -12,6 +12,7 @@ from annotate.jobs import request_exploration
 from annotate.previews import PreviewWork
 from annotate.previews import work as work_of
 from db.answers import count_after
+from db.artifacts import held, is_there
 from db.checksums import DAMAGE
 from db.domain import AnswerKind, InputError, Kind, Split
 from db.engine import artifacts, reading
@@ -115,7 +116,7 @@ def work(engine: Engine, project_id: int) -> PreviewWork:
 
 def vectors_are_kept(matcher: Matcher) -> bool:
     """Whether the texts need not be encoded again; unknown, so not, for the pre-trained encoder."""
-    return matcher.folder is not None and (artifacts() / matcher.folder).with_name("vectors.npy").is_file()
+    return matcher.folder is not None and is_there((artifacts() / matcher.folder).with_name("vectors.npy"))
 
 
 def answers_since(engine: Engine, project_id: int, exploration: Exploration) -> int:
@@ -139,7 +140,7 @@ def known_pairs(found: Round) -> Known:
 def _arrays(path: Path) -> Mapping[str, np.ndarray]:
     """The arrays of the file by name. Raises InputError where it is damaged."""
     try:
-        with np.load(path) as stored:
+        with held(path), np.load(path) as stored:
             return dict(stored)
     except DAMAGE:
         raise InputError(f"{path} is damaged: prepare the round again") from None

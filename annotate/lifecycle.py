@@ -11,6 +11,7 @@ from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.projects import delete_project
 from db.answers import label_counts
+from db.artifacts import size_of
 from db.copies import copy_items, copy_labels
 from db.domain import EventKind, InputError
 from db.engine import artifacts, person_of, reading
@@ -27,6 +28,7 @@ from db.projects import (
     live_project,
     project_of,
 )
+from db.store import is_within
 
 KEPT = timedelta(days=7)  # in the bin
 
@@ -141,8 +143,10 @@ def holdings(engine: Engine, project_id: int) -> Holdings:
         models = session.scalar(select(func.count()).where(Matcher.project_id == project_id, Matcher.number > 0)) or 0
         labels = sum(label_counts(session, project_id).values())
         folders = artifact_folders(session, project_id)
-    paths = {path for folder in folders for path in (artifacts() / folder).rglob("*") if path.is_file()}
-    return Holdings(items, labels, models, sum(path.stat().st_size for path in paths))
+    outermost = {
+        folder for folder in folders if not any(is_within(folder, other) for other in folders if other != folder)
+    }
+    return Holdings(items, labels, models, sum(size_of(artifacts() / folder) for folder in outermost))
 
 
 def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str = "") -> tuple[int, str]:

@@ -12,6 +12,7 @@ from annotate.monitoring import threshold
 from annotate.pipelines import list_runs, made_by
 from annotate.tables import write_table
 from db import matches
+from db.artifacts import held
 from db.domain import InputError
 from db.engine import reading
 from db.jobs import MATCHES, last_job
@@ -70,11 +71,12 @@ def write_matches(project_id: int, what: str, path: Path) -> int:
     if what not in FILES:
         raise InputError(f"there are no {what!r} of matches; use {', '.join(FILES)}")
     source = folder_of_matches(project_id) / FILES[what]
-    if not source.is_file():
-        raise InputError("no matches have been searched yet: do so on the page “Data”")
-    there = pyarrow.parquet.read_schema(source).names
-    columns = {name: kind for name, kind in COLUMNS[what].items() if name in there}
-    return write_table(path, columns, _rows(source, list(columns)))
+    with held(source):
+        if not source.is_file():
+            raise InputError("no matches have been searched yet: do so on the page “Data”")
+        there = pyarrow.parquet.read_schema(source).names
+        columns = {name: kind for name, kind in COLUMNS[what].items() if name in there}
+        return write_table(path, columns, _rows(source, list(columns)))
 
 
 def _rows(source: Path, columns: list[str]) -> Iterator[tuple[Any, ...]]:

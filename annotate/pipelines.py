@@ -1,6 +1,5 @@
 """Runs of pipelines as the app sees them: asked for, watched, read, removed. The worker does them and leaves files."""
 
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from annotate import jobs
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
+from db.artifacts import discard, held
 from db.domain import InputError, Kind
 from db.engine import reading
 from db.jobs import OPEN, PIPELINE, list_jobs
@@ -152,7 +152,12 @@ def made_by(run_id: str) -> Sequence[Made]:
         Made(number, one["kind"], one["title"], (folder / one["path"]).resolve(), one["about"])
         for number, one in enumerate(read_artifacts(run_id))
     ]
-    return [one for one in found if one.path.is_relative_to(folder) and one.path.exists()]
+    return [one for one in found if one.path.is_relative_to(folder) and _is_here(one.path)]
+
+
+def _is_here(path: Path) -> bool:
+    with held(path):
+        return path.exists()
 
 
 def made(engine: Engine, project_id: int, run_id: str, number: int) -> Made:
@@ -181,7 +186,7 @@ def delete(engine: Engine, project_id: int, run_id: str) -> None:
                     f"the {uses} of {project.name!r} lies in this run: choose another in its settings first"
                 )
         session.delete(job)
-    shutil.rmtree(folder, ignore_errors=True)
+    discard(folder)
 
 
 def _uses(project: Project, folder: Path) -> str:

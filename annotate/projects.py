@@ -1,6 +1,5 @@
 """Projects as people use them: each function is one act, in one transaction."""
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +13,7 @@ from sqlalchemy.orm import Session
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from db.answers import label_counts
+from db.artifacts import discard
 from db.corpus.corpus import Corpus
 from db.corpus.split import split_corpus
 from db.domain import SIMULATED, AnswerKind, EventKind, InputError, Kind, Progress, Settings, Side, Split, no_progress
@@ -196,7 +196,7 @@ def delete_project(engine: Engine, project_id: int) -> None:
         add_event(session, person_of(engine), EventKind.REMOVED, about=project.name)  # its own events go with it
         folders = remove_project(session, project)
     for folder in folders:
-        shutil.rmtree(artifacts() / folder, ignore_errors=True)
+        discard(artifacts() / folder)
 
 
 def _row(session: Session, project: Project) -> ProjectRow:

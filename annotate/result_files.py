@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from db.artifacts import held
+
 
 @dataclass(frozen=True)
 class TableFile:
@@ -36,13 +38,15 @@ class FigureFile:
 
 def read_tables(folder: Path) -> list[TableFile]:
     """The tables in the folder in the order of their names; none before there are results."""
-    paths = sorted(folder.glob("*.md"))
-    return [TableFile(path.stem, path.read_text(), path.with_suffix(".csv").read_text()) for path in paths]
+    with held(folder):
+        paths = sorted(folder.glob("*.md"))
+        return [TableFile(path.stem, path.read_text(), path.with_suffix(".csv").read_text()) for path in paths]
 
 
 def read_figures(folder: Path) -> list[FigureFile]:
     """The figures in the folder in the order of their names; none before there are results."""
-    return [_figure(path) for path in sorted(folder.glob("*.json"))]
+    with held(folder):
+        return [_figure(path) for path in sorted(folder.glob("*.json"))]
 
 
 def _figure(path: Path) -> FigureFile:
@@ -53,4 +57,5 @@ def _figure(path: Path) -> FigureFile:
 
 def read_report(path: Path) -> str:
     """The whole report as Markdown; empty before there is one."""
-    return path.read_text() if path.exists() else ""
+    with held(path):
+        return path.read_text() if path.exists() else ""

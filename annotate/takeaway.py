@@ -16,6 +16,7 @@ from annotate.access.acts import Refused, require
 from annotate.access.gate import engine_for
 from annotate.access.roles import Right
 from annotate.model_readme import model_readme
+from db.artifacts import held, is_there
 from db.checksums import FILE as CHECKSUMS
 from db.domain import InputError
 from db.engine import artifacts, make_engine, person_of, reading
@@ -76,10 +77,10 @@ def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]
     Raises InputError where the matcher has no folder of its own, or its folder is gone.
     """
     folder = artifacts() / _folder_of(matcher)
-    if not folder.is_dir():
+    if not is_there(folder):
         raise InputError(f"the folder of round {matcher.number} is missing: {folder}; train again to make a new one")
     name = bundle_name(project, matcher)
-    with TemporaryDirectory(prefix="allpairs-") as temporary:
+    with TemporaryDirectory(prefix="allpairs-") as temporary, held(folder):
         archive = Path(temporary) / f"{name}.zip"
         with ZipFile(archive, "w", ZIP_STORED) as bundle:  # weights do not compress: storing is as small and faster
             for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in LEFT):

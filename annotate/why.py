@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from annotate.exploring import probability
 from db.answers import own_answers
+from db.artifacts import held
 from db.checksums import DAMAGE
 from db.domain import AnswerKind, BatchOrder, InputError, Purpose
 from db.engine import artifacts, reading
@@ -119,7 +120,7 @@ def read_score(matcher: Matcher, left_id: int, right_id: int) -> float | None:
     if not matcher.folder:
         return None
     try:
-        with np.load((artifacts() / matcher.folder).parent / SCORES) as stored:
+        with held((artifacts() / matcher.folder).parent / SCORES) as path, np.load(path) as stored:
             left, right, score = stored["left"], stored["right"], stored["score"]
     except (FileNotFoundError, *DAMAGE):
         return None

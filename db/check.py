@@ -2,16 +2,19 @@
 what is in the artifact folder.
 """
 
-import json
 from collections.abc import Iterator
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from db.answers import counting_ids
+from db.artifacts import is_there, store
 from db.checksums import problems_below
+from db.domain import InputError
 from db.engine import artifacts, snapshot
+from db.json_file import read_json
 from db.models import Base, Design, Matcher, PairLabel, Project
+from db.store import Store
 
 ALL = 2**31 - 1  # no answer's id is above it
 SHOWN = 5
@@ -25,7 +28,8 @@ def problems(engine: Engine) -> Iterator[str]:
         for project in session.scalars(select(Project)).all():
             yield from _labels(session, project)
         yield from _files(session)
-    yield from problems_below(artifacts())
+    there = store()
+    yield from problems_below(artifacts()) if there is None else _objects(there)
 
 
 def _pages(session: Session) -> Iterator[str]:
@@ -61,7 +65,7 @@ def _files(session: Session) -> Iterator[str]:
     for model, what in ((Matcher, "model"), (Design, "design")):
         rows = select(Project.name, model.number, model.folder).join(Project, Project.id == model.project_id)
         for name, number, folder in session.execute(rows):
-            if folder is not None and not (artifacts() / folder).is_dir():
+            if folder is not None and not is_there(artifacts() / folder):
                 yield f"project {name!r}: the folder of {what} {number} is missing: {artifacts() / folder}"
     for matcher in session.scalars(select(Matcher).where(Matcher.folder.is_not(None), Matcher.w.is_not(None))):
         yield from _output_layer(matcher)
@@ -71,9 +75,21 @@ def _output_layer(matcher: Matcher) -> Iterator[str]:
     """Whether the model's own file, which has no checksum, says of w and b what the row says."""
     file = artifacts() / str(matcher.folder) / "matcher.json"
     try:
-        known = json.loads(file.read_text())
+        known = read_json(file)
         same = (known["w"], known["b"]) == (matcher.w, matcher.b)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (InputError, OSError, ValueError, KeyError, TypeError):
         same = False
-    if not same and file.parent.is_dir():  # a folder that is missing is named above
+    if not same and is_there(file.parent):  # a folder that is missing is named above
         yield f"the file is damaged: {file}"
+
+
+def _objects(there: Store) -> Iterator[str]:
+    """Objects that are missing or of another size. What they hold is compared with its checksum when it is fetched."""
+    sizes = there.objects()
+    for name in there.names():
+        try:
+            for entry in (there.read(name) or {}).values():
+                if sizes.get(entry.key) != entry.size:
+                    yield f"the object is damaged or missing: {there.address}/{entry.key}"
+        except InputError as error:
+            yield str(error)

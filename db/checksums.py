@@ -23,7 +23,7 @@ def seal(folder: Path, files: Iterable[Path] | None = None) -> None:
         files = (path for path in folder.rglob("*") if path.is_file() and path.name != FILE)
     with suppress(InputError):  # checksums that cannot be read are replaced
         before = _noted(folder)
-    noted = before | {str(path.relative_to(folder)): _digest(path) for path in files}
+    noted = before | {str(path.relative_to(folder)): digest(path) for path in files}
     with aside(folder / FILE) as part:
         part.write_text(json.dumps(noted, indent=1))
 
@@ -40,24 +40,29 @@ def is_whole(path: Path) -> bool:
         noted = _noted(path.parent).get(path.name)
     except InputError:
         return False
-    return path.is_file() and noted in (None, _digest(path))
+    return path.is_file() and noted in (None, digest(path))
 
 
 def damaged(folder: Path) -> Iterator[Path]:
     """The files that are missing or are not what the folder's checksums say; none where it has no checksums."""
     for name, noted in _noted(folder).items():
         path = folder / name
-        if not path.is_file() or _digest(path) != noted:
+        if not path.is_file() or digest(path) != noted:
             yield path
 
 
 def require_whole(folder: Path) -> None:
     """Nothing. Raises InputError where a file of the folder is missing or is not what its checksums say."""
     for path in damaged(folder):
-        raise InputError(
-            f"{path} is damaged or missing: it is not the file that was written there. Bring {folder} back from a "
-            "back-up, or remove that folder and make the next batch, which trains a new model"
-        )
+        raise not_whole(path, folder)
+
+
+def not_whole(path: Path, folder: Path) -> InputError:
+    """The error that says that this file of the folder is damaged or missing, and what to do."""
+    return InputError(
+        f"{path} is damaged or missing: it is not the file that was written there. Bring {folder} back from a "
+        "back-up, or remove that folder and make the next batch, which trains a new model"
+    )
 
 
 def problems_below(folder: Path) -> Iterator[str]:
@@ -93,7 +98,8 @@ def _noted(folder: Path) -> dict[str, str]:
         raise InputError(f"{file} is damaged: bring it back from a back-up, or remove {folder}") from None
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """The SHA-256 of the file, worked out once as long as it does not change."""
     about = path.stat()
     return _digest_of(path, about.st_size, about.st_mtime_ns, about.st_ino)
 

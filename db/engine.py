@@ -14,18 +14,10 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session
 
 from db.domain import InputError
+from db.home import artifacts as artifacts
+from db.home import home as home
 
 MIGRATIONS = Path(__file__).parent / "migrations"
-
-
-def home() -> Path:
-    """The folder of everything that Allpairs stores: `ALLPAIRS_HOME`, else `.allpairs` in the working folder."""
-    return Path(os.environ.get("ALLPAIRS_HOME", ".allpairs")).resolve()
-
-
-def artifacts() -> Path:
-    """The folder of models and embeddings."""
-    return home() / "artifacts"
 
 
 def database_url() -> str:

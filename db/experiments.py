@@ -1,12 +1,13 @@
 """Experiments: where the worker puts them and the app finds them, below the artifact folder. Files alone, no rows."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from db.artifacts import children, is_there
 from db.engine import artifacts
+from db.json_file import read_json
 
 FOLDER = "experiments"
 STATE, REPORT, TABLES, FIGURES = "experiment.json", "report.md", "tables", "figures"  # in an experiment's folder
@@ -39,13 +40,13 @@ def experiment_folder(name: str) -> Path:
 
 def experiment_names() -> list[str]:
     """The names of all experiments that have begun."""
-    return sorted(path.parent.name for path in (artifacts() / FOLDER).glob(f"*/{STATE}"))
+    return sorted(name for name in children(artifacts() / FOLDER) if is_there(experiment_folder(name) / STATE))
 
 
 def read_stored(name: str) -> Stored | None:
     """What the experiment's folder says of it; nothing before it has begun."""
     try:
-        found: dict[str, Any] = json.loads((experiment_folder(name) / STATE).read_text())
+        found: dict[str, Any] = read_json(experiment_folder(name) / STATE)
     except FileNotFoundError:
         return None
     return Stored(found["name"], [RunState(**run) for run in found["cells"]], found["updated"])

@@ -5,15 +5,14 @@ and `known.npz`, every labelled and every gold pair: left, right, score and, 1, 
 (int8). `exploration.json` is written last: a folder that has it is whole.
 """
 
-import json
-import shutil
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from datetime import UTC
 from pathlib import Path
 
+from db.artifacts import children, discard
 from db.engine import artifacts
-from db.json_file import write_json
+from db.json_file import read_json, write_json
 from db.models import Matcher
 
 FOLDER = "explore"  # below the project's
@@ -73,7 +72,7 @@ def write_exploration(folder: Path, exploration: Exploration) -> None:
 def read_exploration(folder: Path) -> Exploration | None:
     """What was prepared; nothing where nothing was, or not all of it."""
     try:
-        return Exploration(**json.loads((folder / _DETAILS).read_text()))
+        return Exploration(**read_json(folder / _DETAILS))
     except FileNotFoundError:
         return None
 
@@ -81,9 +80,8 @@ def read_exploration(folder: Path) -> Exploration | None:
 def keep_explorations(project_id: int, folders: Collection[Path]) -> None:
     """Nothing; explorations of the project in other folders than these are gone."""
     kept = {folder.name for folder in folders} | {_SEARCHES}
-    for folder in _project(project_id).iterdir():
-        if folder.name not in kept:
-            shutil.rmtree(folder, ignore_errors=True)
+    for name in children(_project(project_id)) - kept:
+        discard(_project(project_id) / name)
 
 
 def write_search(project_id: int, search: Search) -> None:
@@ -91,13 +89,13 @@ def write_search(project_id: int, search: Search) -> None:
     path = _search(project_id, search.job_id)
     write_json(path, asdict(search))
     for old in sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-MOST_SEARCHES]:
-        old.unlink(missing_ok=True)
+        discard(old)
 
 
 def read_search(project_id: int, job_id: str) -> Search | None:
     """The result of the search; nothing while there is none, and where it is too long ago."""
     try:
-        stored = json.loads(_search(project_id, job_id).read_text())
+        stored = read_json(_search(project_id, job_id))
     except FileNotFoundError:
         return None
     return Search(**stored | {"hits": [Hit(**hit) for hit in stored["hits"]]})

@@ -4,10 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+from db.artifacts import held, publishing
 from db.aside import aside
 
 
 def write_json(path: Path, content: Any) -> None:
     """Nothing; the file holds this, and its folder is there. Whoever reads meanwhile sees a whole file."""
-    with aside(path) as part:
+    with publishing(path), aside(path) as part:
         part.write_text(json.dumps(content))
+
+
+def read_json(path: Path) -> Any:
+    """What the file holds. Raises FileNotFoundError where there is none."""
+    with held(path):
+        return json.loads(path.read_text())

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from db.artifacts import publishing
 from db.engine import artifacts
+from db.json_file import read_json
 
 FOLDER = "matches"  # below the project's: the newest ones alone
 ABOUT, PAIRS, GROUPS = "about.json", "pairs.parquet", "groups.parquet"
@@ -43,8 +45,9 @@ def writing_matches(project_id: int) -> Iterator[Path]:
     aside.mkdir(parents=True)
     try:
         yield aside
-        shutil.rmtree(folder, ignore_errors=True)
-        aside.replace(folder)
+        with publishing(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            aside.replace(folder)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -57,6 +60,6 @@ def write_about(folder: Path, matches: Matches) -> None:
 def read_matches(project_id: int) -> Matches | None:
     """What the project's newest matches are; nothing where there are none."""
     try:
-        return Matches(**json.loads((folder_of_matches(project_id) / ABOUT).read_text()))
+        return Matches(**read_json(folder_of_matches(project_id) / ABOUT))
     except FileNotFoundError:
         return None

@@ -1,10 +1,10 @@
 """Opinions that a run's encoder has of typed texts, left by the worker in the run's folder."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from db.json_file import write_json
+from db.artifacts import discard
+from db.json_file import read_json, write_json
 from db.pipelines import pipeline_folder
 
 FOLDER = "opinions"  # below the run's; gone with it
@@ -43,13 +43,13 @@ def write_opinions(run_id: str, job_id: str, opinions: Opinions) -> None:
     path = _path(run_id, job_id)
     write_json(path, asdict(opinions))
     for old in sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-MOST]:
-        old.unlink(missing_ok=True)
+        discard(old)
 
 
 def read_opinions(run_id: str, job_id: str) -> Opinions | None:
     """What the job found; nothing while it has not, and where it is too long ago."""
     try:
-        stored = json.loads(_path(run_id, job_id).read_text())
+        stored = read_json(_path(run_id, job_id))
     except FileNotFoundError:
         return None
     return Opinions(**stored | {"found": [Opinion(**one) for one in stored["found"]]})

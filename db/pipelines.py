@@ -1,12 +1,13 @@
 """Runs of pipelines: where the worker puts them and the app finds them, below the artifact folder. Files, no rows."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from db.artifacts import is_there
 from db.domain import InputError
 from db.engine import artifacts
+from db.json_file import read_json
 
 FOLDER = "pipelines"
 # In a run's folder: what it is a run of, and what of the project it began with.
@@ -42,7 +43,7 @@ def results_folder(run_id: str) -> Path:
 def read_began(run_id: str) -> Began | None:
     """What the run was asked for; nothing before it has begun."""
     try:
-        found: dict[str, Any] = json.loads((pipeline_folder(run_id) / BEGAN).read_text())
+        found: dict[str, Any] = read_json(pipeline_folder(run_id) / BEGAN)
     except FileNotFoundError:
         return None
     return Began(**found)
@@ -51,7 +52,7 @@ def read_began(run_id: str) -> Began | None:
 def read_artifacts(run_id: str) -> list[dict[str, Any]]:
     """What the run made: kind, title, path in the run's folder, figures; nothing before it has results."""
     try:
-        found: list[dict[str, Any]] = json.loads((results_folder(run_id) / ARTIFACTS).read_text())
+        found: list[dict[str, Any]] = read_json(results_folder(run_id) / ARTIFACTS)
     except FileNotFoundError:
         return []
     return found
@@ -59,7 +60,7 @@ def read_artifacts(run_id: str) -> list[dict[str, Any]]:
 
 def require_reranker(folder: str) -> None:
     """Nothing. Raises InputError where the folder is no re-ranker's."""
-    if not (Path(folder).expanduser() / RERANKER_FILE).is_file():
+    if not is_there(Path(folder).expanduser() / RERANKER_FILE):
         raise InputError(
             f"there is no re-ranker in {folder}: choose one on the page “Pipelines”, or leave the field empty"
         )

@@ -1,12 +1,11 @@
 """Previews: the pairs that a batch would begin with, left by the worker in a file and read from it by the app."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from db.engine import artifacts
-from db.json_file import write_json
+from db.json_file import read_json, write_json
 
 FOLDER = "previews"  # below the project's; gone as soon as the next round is made
 
@@ -49,7 +48,7 @@ def write_preview(project_id: int, preview: Preview) -> None:
 def read_preview(project_id: int, strategy: str) -> Preview | None:
     """The newest preview of the strategy; nothing where there is none since the last round was made."""
     try:
-        stored = json.loads((_folder(project_id) / f"{strategy}.json").read_text())
+        stored = read_json(_folder(project_id) / f"{strategy}.json")
     except FileNotFoundError:
         return None
     return Preview(**stored | {"pairs": [PreviewPair(**pair) for pair in stored["pairs"]]})

@@ -1,10 +1,9 @@
 """Suggested questions: what a run's generator asks about a passage, left by the worker in the run's folder."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from db.json_file import write_json
+from db.json_file import read_json, write_json
 from db.pipelines import pipeline_folder
 
 FOLDER = "suggestions"  # below the run's; gone with it
@@ -40,6 +39,6 @@ def write_suggestions(asked: Asked, found: list[Suggestion]) -> None:
 def read_suggestions(asked: Asked) -> list[Suggestion] | None:
     """What was suggested last, the likeliest first; nothing where nobody has asked."""
     try:
-        return [Suggestion(**one) for one in json.loads(asked.path.read_text())]
+        return [Suggestion(**one) for one in read_json(asked.path)]
     except FileNotFoundError:
         return None

@@ -14,6 +14,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Normalize, Pooling, Transformer
 from torch import Tensor
 
+from db.artifacts import held
 from db.checksums import require_whole
 from db.domain import DEFAULT_ENCODER, PICKLED, Distance, InputError, Progress, no_progress
 from learner.device import Portable, default_device
@@ -67,16 +68,20 @@ def _weights(folder: Path) -> Iterator[Path]:
 def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Encoder":
     """The encoder of that hub name or folder, in evaluation mode. Raises InputError when it cannot be had."""
     source = str(bundled_minilm()) if name == DEFAULT_ENCODER else name
-    require_folder(name)
-    require_whole(Path(source))
+    with held(Path(source)):
+        require_folder(name)
+        require_whole(Path(source))
+        return Encoder(_load(name, source, device), name)
+
+
+def _load(name: str, source: str, device: str | None) -> SentenceTransformer:
     # The library warns that a plain Hugging Face encoder gets mean pooling: exactly the paper's choice.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:
-        model = SentenceTransformer(source, device=device or default_device(), **NO_CODE, model_kwargs={**SAFETENSORS})
+        return SentenceTransformer(source, device=device or default_device(), **NO_CODE, model_kwargs={**SAFETENSORS})
     except (OSError, ValueError, SafetensorError) as error:
         first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"encoder {name!r} cannot be loaded: {first_line}") from error
-    return Encoder(model, name)
 
 
 class Encoder(Portable):

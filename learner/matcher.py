@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from db.artifacts import held
 from db.checksums import seal
 from db.domain import InputError
 from learner.blend import Blend
@@ -49,13 +50,14 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
 
     A matcher scores by the distance it was trained with; a bare encoder by its cosine, whatever its folder says.
     """
-    known = read_details(Path(name))
-    try:
-        layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
-        blend = Blend.read(known)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise _broken(Path(name), error) from error
-    encoder = load_encoder(name, device)
+    with held(Path(name)) as folder:
+        known = read_details(folder)
+        try:
+            layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
+            blend = Blend.read(known)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _broken(folder, error) from error
+        encoder = load_encoder(name, device)
     return Matcher(encoder.variant(distance=encoder.saved_distance) if known else encoder, layer, blend)
 
 

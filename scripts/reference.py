@@ -30,7 +30,11 @@ ENVIRONMENT = {
     "[A cluster](cluster.md#training-on-several-processors).",
     "ALLPAIRS_RAY_ADDRESS": "The Ray cluster, as `host:6379`; without it Ray starts one on this machine.",
     "ALLPAIRS_HOME": "Folder of the database, the job queue, models and vectors. Default: `.allpairs` in the working "
-    "folder. Several machines share one folder, as they share one database.",
+    "folder. Several machines share one folder, as they share one database, or keep artifacts in a store.",
+    "ALLPAIRS_ARTIFACTS": "Where models, vectors and results lie: a folder (default: `artifacts` in `ALLPAIRS_HOME`), "
+    "or the address of a store, `s3://bucket/prefix`; see [A cluster](cluster.md#files-in-a-store).",
+    "ALLPAIRS_CACHE_BYTES": "How much of a store this machine keeps in `ALLPAIRS_HOME`. Default: 53687091200, which is "
+    "50 GiB.",
     "ALLPAIRS_DATABASE_URL": "A PostgreSQL database instead of the SQLite file, for the job queue too: "
     "`postgresql://user:password@host/name`.",
     "ALLPAIRS_LOGIN": "`required`: everybody must log in, even where the app listens on its own machine only. For an "

@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 from db.engine import database_url, make_engine, migrate
 from tests.commands import Run
 from tests.postgres import drop_database, missing, new_database, running_postgres
+from tests.s3 import program, running_s3
 
 ROOT = Path(__file__).parent.parent
 os.environ.setdefault("STREAMLIT_SERVER_ADDRESS", "localhost")  # in whatever folder a test runs: nobody must log in
@@ -50,7 +51,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
     that the run was told to use.
     """
     monkeypatch.setenv("ALLPAIRS_HOME", str(tmp_path / "home"))
-    monkeypatch.delenv("ALLPAIRS_DATABASE_URL", raising=False)
+    for name in ("ALLPAIRS_DATABASE_URL", "ALLPAIRS_ARTIFACTS"):
+        monkeypatch.delenv(name, raising=False)
     if request.config.getoption("--database") == "sqlite":
         yield tmp_path / "home"
         return
@@ -98,6 +100,15 @@ def elsewhere(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> It
     yield move
     for engine in engines:
         engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment in which `s3://bucket` is a bucket of a server here; skips where there is none."""
+    if program() is None:
+        pytest.skip("rclone is missing: install requirements-dev.txt")
+    with running_s3(tmp_path_factory.mktemp("s3")) as environment:
+        yield environment
 
 
 @pytest.fixture(scope="session")

@@ -33,7 +33,7 @@ RULES = {
         "ask for a job (annotate/jobs.py), or put words that both sides need into db/domain.py",
     ),
     "learner": Rule(
-        ("learner", "db.domain", "db.corpus", "db.checksums"),
+        ("learner", "db.domain", "db.corpus", "db.checksums", "db.artifacts"),
         "hand arrays in; rows are read and written in learner/jobs/",
         heavy=True,
     ),
@@ -46,6 +46,12 @@ RULES = {
     "db": Rule(("db",), "move what computes to learner/ and what people do to annotate/", ("sqlalchemy", "alembic")),
     "db.domain": Rule((), "the words of the product stand on nothing", ("pydantic",)),
     "db.aside": Rule((), "files alone: rows are read elsewhere", ()),
+    "db.home": Rule((), "files alone: rows are read elsewhere", ()),
+    "db.store": Rule(("db.domain", "db.checksums"), "files alone: rows are read elsewhere", ("fsspec", "obstore")),
+    "db.cached": Rule(("db.domain", "db.home"), "files alone: rows are read elsewhere", ()),
+    "db.artifacts": Rule(
+        ("db.cached", "db.checksums", "db.home", "db.store"), "files alone: rows are read elsewhere", ()
+    ),
     "db.checksums": Rule(("db.domain", "db.aside"), "files alone: rows are read elsewhere", ()),
     "db.corpus": Rule(
         ("db.domain", "db.corpus"), "read files without SQL; rows are made in db/", ("numpy", "pyarrow", "scipy")

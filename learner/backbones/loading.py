@@ -9,6 +9,7 @@ from typing import Any
 from safetensors import SafetensorError
 from transformers import AutoTokenizer
 
+from db.artifacts import held
 from db.checksums import require_whole
 from db.domain import DEFAULT_ENCODER, InputError
 from learner.encoder import NO_CODE, bundled_minilm, require_folder
@@ -19,15 +20,15 @@ ERRORS = (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorEr
 @contextmanager
 def loading(name: str) -> Iterator[str]:
     """The folder or hub name to load from; within it the libraries' errors become an InputError of one line."""
-    path = Path(name).expanduser()
-    require_folder(name)
-    require_whole(path)
     for library in ("sentence_transformers", "transformers"):  # both report that the output layer is new, as it should
         logging.getLogger(library).setLevel(logging.ERROR)
-    try:
-        yield str(bundled_minilm()) if name == DEFAULT_ENCODER else str(path) if path.is_dir() else name
-    except ERRORS as error:
-        raise InputError(f"backbone {name!r} cannot be loaded: {_reason(error)}") from error
+    with held(Path(name).expanduser()) as path:
+        require_folder(name)
+        require_whole(path)
+        try:
+            yield str(bundled_minilm()) if name == DEFAULT_ENCODER else str(path) if path.is_dir() else name
+        except ERRORS as error:
+            raise InputError(f"backbone {name!r} cannot be loaded: {_reason(error)}") from error
 
 
 def load_tokenizer(source: str) -> Any:

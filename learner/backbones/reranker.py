@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch.func import functional_call
 
+from db.artifacts import held
 from db.domain import InputError, Progress, no_progress
 from learner.backbones.generator import TextGenerator, load_generator
 from learner.backbones.views import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
@@ -66,15 +67,19 @@ def is_reranker(name: str) -> bool:
 
 def load_reranker(name: str, device: str | None = None) -> Reranker:
     """The re-ranker of that folder. Raises InputError where it cannot be had."""
-    folder = Path(name).expanduser()
-    if not is_reranker(name):
-        raise InputError(f"there is no re-ranker in {name}: name a folder that a pipeline made")
+    with held(Path(name).expanduser()) as folder:
+        if not is_reranker(name):
+            raise InputError(f"there is no re-ranker in {name}: name a folder that a pipeline made")
+        return Reranker(load_generator(str(folder.resolve()), device=device), _read_reading(folder))
+
+
+def _read_reading(folder: Path) -> Reading:
     try:
         about = json.loads((folder / FILE).read_text())
-        reading = Reading(about["view"], about["second"], about["source_length"], about.get("compiled", False))
+        return Reading(about["view"], about["second"], about["source_length"], about.get("compiled", False))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{name}: {FILE} cannot be read ({error}): name another folder that a pipeline made") from None
-    return Reranker(load_generator(str(folder.resolve()), device=device), reading)
+        what = f"{folder}: {FILE} cannot be read ({error})"
+        raise InputError(f"{what}: name another folder that a pipeline made") from None
 
 
 def prefix_of(generator: TextGenerator) -> Tokens:

@@ -24,7 +24,8 @@ ROUNDS = 3  # parts for each process where their size is free: the last ones kee
 RETRIES = 10  # of a part whose process or machine is lost
 CONNECT = 5.0  # seconds until an address counts as wrong
 LOOK = 1.0  # seconds between two looks at whether the stage was cancelled
-CARRIED = ("HF_HUB_OFFLINE", "PYTHONPATH", "ALLPAIRS_HOME")  # of the environment: tasks find code and models as we do
+# Of the environment: tasks find code and models as we do.
+CARRIED = ("HF_HUB_OFFLINE", "PYTHONPATH", "ALLPAIRS_HOME", "ALLPAIRS_ARTIFACTS")
 
 
 class OnRay:

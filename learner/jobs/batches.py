@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy.orm import Session
 
-from db.aside import aside
 from db.audits import audit_rows, design_by_id
 from db.matchers import SCORES
 from db.models import Round
 from db.tasks import add_tasks
 from learner.alike import most_alike
 from learner.jobs.audit_draws import Candidate, columns_of
+from learner.jobs.evaluation_items import save_arrays
 from learner.jobs.rows import Alike, ProjectData, tasks_of
 from learner.rounds import Batch
 from learner.space import BLENDED, scores
@@ -40,8 +40,7 @@ def keep_scores(folder: Path, data: ProjectData, vectors: np.ndarray, known: np.
     """Nothing; the scores of the pairs with these keys, under these blended vectors (items, d), lie in the folder."""
     left, right = np.divmod(np.sort(known), len(data.item_ids))
     score = scores(vectors, left, right, BLENDED)
-    with aside(folder / SCORES) as part, part.open("wb") as file:
-        np.savez(file, left=data.item_ids[left], right=data.item_ids[right], score=score)
+    save_arrays(folder / SCORES, left=data.item_ids[left], right=data.item_ids[right], score=score)
 
 
 def add_batch(

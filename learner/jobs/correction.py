@@ -4,7 +4,6 @@ Pairs that gold does not name count as negatives, and some of them are positives
 it computes the figures of every correction again whose pairs are all labelled.
 """
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from dbos import DBOS
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from db.artifacts import discard
 from db.audits import add_audit_tasks
 from db.domain import DesignKind, InputError
 from db.engine import artifacts, reading, writing
@@ -92,7 +92,7 @@ def measure_corrections(job_id: str, project_id: int) -> str:
     """What was done, in words; every correction whose pairs are all labelled has its figures."""
     with database() as engine, writing(engine) as session:
         told = store_figures(session, project_id)
-    shutil.rmtree(_path(project_id, job_id, MODELS[0]).parent, ignore_errors=True)
+    discard(_path(project_id, job_id, MODELS[0]).parent)
     return told
 
 

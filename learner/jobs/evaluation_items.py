@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from db.artifacts import held, is_there, publishing
 from db.aside import aside
 from db.checksums import DAMAGE
 from db.domain import InputError, Progress
@@ -42,7 +43,7 @@ def blend_of(matcher: Matcher) -> Blend:
 
 def has_model(matcher: Matcher) -> bool:
     """Whether the matcher's folder is there; a pre-trained encoder has none of its own."""
-    return matcher.folder is None or (artifacts() / matcher.folder).is_dir()
+    return matcher.folder is None or is_there(artifacts() / matcher.folder)
 
 
 def encode_rows(data: ProjectData, encoder: Encoder, blend: Blend, progress: Progress) -> np.ndarray:
@@ -105,14 +106,14 @@ def _path(matcher: Matcher) -> Path:
 
 def save_arrays(path: Path, **arrays: np.ndarray) -> None:
     """Nothing; the arrays lie in the file, whole or not at all."""
-    with aside(path) as part, part.open("wb") as file:
+    with publishing(path), aside(path) as part, part.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 
 def load_arrays(path: Path, remedy: str) -> Mapping[str, np.ndarray]:
     """The arrays of the file by name. Raises InputError with the remedy where it is gone or damaged."""
     try:
-        with np.load(path) as stored:
+        with held(path), np.load(path) as stored:
             return dict(stored)
     except (FileNotFoundError, *DAMAGE):
         raise InputError(f"{path} is damaged or missing: {remedy}") from None

@@ -4,13 +4,15 @@ Killed anywhere, it goes on with the runs that are not finished.
 """
 
 import re
+from pathlib import Path
 from typing import Any
 
 from dbos import DBOS
 
+from db.artifacts import held, publish, publishing
 from db.domain import InputError, Progress
 from db.engine import reading
-from db.experiments import experiment_folder
+from db.experiments import STATE, experiment_folder
 from db.jobs import EXPERIMENT
 from db.models import Project
 from learner.experiment.display import grid_bar
@@ -38,7 +40,9 @@ def write_files(job_id: str, project_id: int) -> dict[str, Files]:
     """The project's files under its name, as the experiment's data sets."""
     with database() as engine, reading(engine) as session:
         name = session.get_one(Project, project_id).name
-        return {_as_name(name): write_data(session, project_id, experiment_folder(job_id) / "data")}
+        files = write_data(session, project_id, experiment_folder(job_id) / "data")
+    publish(experiment_folder(job_id) / "data")
+    return {_as_name(name): files}
 
 
 @DBOS.step()
@@ -48,12 +52,14 @@ def run_experiment(job_id: str, definition: dict[str, Any]) -> str:
     Raises InputError where no run could be finished.
     """
     folder = experiment_folder(job_id)
-    wanted = make_experiment(definition, folder)
-    grid = Grid(wanted, folder, checked_devices([], 1))
-    try:
-        _run(job_id, grid)
-    finally:
-        write_report(wanted, folder)  # of what is finished, also where a person has cancelled the rest
+    with held(folder), publishing(folder):
+        wanted = make_experiment(definition, folder)
+        grid = Grid(wanted, folder, checked_devices([], 1))
+        try:
+            _run(job_id, grid)
+        finally:
+            write_report(wanted, folder)  # of what is finished, also where a person has cancelled the rest
+            publish(folder)
     return _told(wanted, grid)
 
 
@@ -63,9 +69,18 @@ def _run(job_id: str, grid: Grid) -> None:
     with database() as engine, grid_bar() as bar:
         reporter: Progress = Reporter(engine, job_id, before, 1 - before)
 
+        published: set[Path] | None = None
+
         def report(words: str, done: float) -> None:
+            nonlocal published
             reporter(words, done)
             bar(words, done)
+            ended = {standing.cell.folder for standing in grid.standings if standing.state == "done"}
+            if ended != published:  # from here another machine can go on, and the page shows it
+                for folder in ended - (published or set()):
+                    publish(grid.out / folder)
+                publish(grid.out / STATE)
+                published = ended
 
         run_grid(grid, report)
 

@@ -4,7 +4,6 @@ Killed anywhere, it goes on with the step at hand. Every step is safe to run twi
 and rows are written in one transaction that first looks whether they are there already.
 """
 
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from dbos import DBOS
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
+from db.artifacts import children, discard, held, publishing
 from db.checksums import FILE as CHECKSUMS
 from db.domain import SPREAD_STRATEGY, Settings, batch_size_of
 from db.engine import artifacts, reading, writing
@@ -40,6 +40,7 @@ from learner.jobs.takeover import MOST_ATTEMPTS
 from learner.jobs.vectors import FILE as VECTORS
 from learner.jobs.vectors import load_vectors, pretrained_vectors, save_vectors
 from learner.lexical.weights import fit_lexical
+from learner.matcher import FILE as MATCHER
 from learner.matcher import Matcher as TrainedMatcher
 from learner.matcher import add_details, save_matcher
 from learner.output_layer import OutputLayer
@@ -110,10 +111,9 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
         layer = train(encoder, data.dataset.texts, labelled, data.settings, progress)
         encoder.name = data.settings.encoder
     counts = {name: plan[name] for name in ("labels", "positives")}
-    save_matcher(
-        TrainedMatcher(encoder, layer), _folder(project_id, job_id) / "model",
-        settings=data.settings.model_dump(), **counts,
-    )  # fmt: skip
+    model = _folder(project_id, job_id) / "model"
+    with publishing(model):
+        save_matcher(TrainedMatcher(encoder, layer), model, settings=data.settings.model_dump(), **counts)
     return {"loss": layer.loss, "seconds": round(time.monotonic() - started, 1)}
 
 
@@ -139,7 +139,7 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
             vectors = blended(data.dataset, load_encoder(str(model)).encode(texts, progress), blend, progress=progress)
             layer = refit(vectors, labelled, BLENDED)
             fitted = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
-            add_details(model, **fitted, **blend.as_dict())
+            _add_details(model, **fitted, **blend.as_dict())
     save_vectors(_vectors(project_id, job_id), vectors)
     return {"layer": fitted, "blend": blend.as_dict(), "encode_seconds": round(time.monotonic() - started, 1)}
 
@@ -161,7 +161,7 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
         measured = evaluate(data.dataset, vectors, progress, _layer(plan), BLENDED, data.settings.seed)
         plan = {**plan, "evaluate_seconds": round(time.monotonic() - started, 1)}
         if measured and plan["trains"]:
-            add_details(_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())
+            _add_details(_folder(project_id, job_id) / "model", curve=measured.curve.thinned().as_dict())
         with writing(engine) as session:
             return _store_matcher(session, job_id, project_id, data.settings, plan, measured)
 
@@ -308,6 +308,12 @@ def _folder(project_id: int, job_id: str) -> Path:
     return artifacts() / folder_of(project_id, job_id)
 
 
+def _add_details(model: Path, **details: Any) -> None:
+    """Nothing; the matcher's file holds these too, for all machines."""
+    with held(model / MATCHER) as file, publishing(file):
+        add_details(model, **details)
+
+
 def _vectors(project_id: int, job_id: str) -> Path:
     return _folder(project_id, job_id) / VECTORS
 
@@ -316,10 +322,12 @@ def _tidy(project_id: int, job_id: str) -> None:
     """Nothing; what other jobs left is gone: vectors, which can be made again, and folders that no matcher names."""
     with database() as engine, reading(engine) as session:
         named = set(session.scalars(select(Matcher.folder).where(Matcher.project_id == project_id)))
-    for folder in (artifacts() / f"project-{project_id}").iterdir():
-        if folder.name == job_id or folder.name.split("-")[0] in (BASE, FOLDER, EXPLORE, MATCHES):
+    project = artifacts() / f"project-{project_id}"
+    for name in children(project):
+        if name == job_id or name.split("-")[0] in (BASE, FOLDER, EXPLORE, MATCHES):
             continue
-        for name in (VECTORS, CHECKSUMS):
-            (folder / name).unlink(missing_ok=True)
-        if f"{folder_of(project_id, folder.name)}/model" not in named:
-            shutil.rmtree(folder, ignore_errors=True)
+        if f"{folder_of(project_id, name)}/model" not in named:
+            discard(project / name)
+            continue
+        for file in (VECTORS, CHECKSUMS):
+            discard(project / name / file)

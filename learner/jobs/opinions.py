@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dbos import DBOS
 
+from db.artifacts import is_there
 from db.domain import InputError
 from db.engine import reading
 from db.jobs import OPINIONS
@@ -57,6 +58,6 @@ def _encoder(run_id: str, number: int) -> tuple[Path, QuipConfig]:
     """The encoder's folder, and what the run was asked for. Raises InputError where the run made no such thing."""
     made, began = read_artifacts(run_id), read_began(run_id)
     folder = pipeline_folder(run_id) / made[number]["path"] if 0 <= number < len(made) else None
-    if folder is None or began is None or not (folder / HEADS).is_file():
+    if folder is None or began is None or not is_there(folder / HEADS):
         raise InputError(f"the run {run_id} has made no encoder of that number that answers, or its files are gone")
     return folder, QuipConfig.model_validate(began.config)

@@ -4,21 +4,25 @@ Killed anywhere, it goes on with the stage at hand; stages that are done leave a
 """
 
 import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from dbos import DBOS
 
+from db.artifacts import held, publish, publishing
 from db.domain import InputError
 from db.engine import reading
 from db.jobs import PIPELINE
-from db.pipelines import BEGAN, Began, pipeline_folder
+from db.pipelines import BEGAN, RUN, Began, pipeline_folder, read_artifacts
 from learner.catalog import PIPELINES
 from learner.jobs.pipeline_data import write_data
 from learner.jobs.progress import reporting
 from learner.jobs.state import database, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
-from learner.pipelines.pipeline import RESULTS, Run, begin, pipeline_named, read_artifacts, run_stage, shares_before
+from learner.pipelines.pipeline import Run, begin, pipeline_named, run_stage, shares_before
 
 Files = dict[str, str | None]
 
@@ -43,6 +47,7 @@ def write_inputs(job_id: str, project_id: int, name: str, config: dict[str, Any]
     with database() as engine, reading(engine) as session:
         begun = write_data(session, project_id, name, chosen, int(config.get("seed", 0)), folder / "data")
     (folder / BEGAN).write_text(json.dumps(asdict(Began(name, config, begun.words))))
+    publish(folder)
     return begun.files
 
 
@@ -50,7 +55,8 @@ def write_inputs(job_id: str, project_id: int, name: str, config: dict[str, Any]
 def check_inputs(job_id: str, name: str, config: dict[str, Any], files: Files) -> list[str]:
     """The names of the stages. Raises InputError for inputs that the pipeline cannot use."""
     run = _run(job_id, name, config, files)
-    begin(name, run.folder, run.inputs, run.config)
+    with _held(run, files), publishing(run.folder / RUN):
+        begin(name, run.folder, run.inputs, run.config)
     return [stage.name for stage in pipeline_named(name).stages]
 
 
@@ -66,14 +72,25 @@ def do_stage(job_id: str, name: str, config: dict[str, Any], files: Files, stage
             tell_row(f"{stage}: {words}", done)
 
         tell_row(stage, 0.0)
-        run_stage(_run(job_id, name, config, files), stages[at], report)
+        run = _run(job_id, name, config, files)
+        with _held(run, files), publishing(run.of(stage)):
+            run_stage(run, stages[at], report)
 
 
 @DBOS.step()
 def tell(job_id: str, name: str) -> str:
     """What the run made, in words."""
-    made = read_artifacts(pipeline_folder(job_id) / RESULTS)
+    made = read_artifacts(job_id)
     return f"{PIPELINES[name].title}: {', '.join(str(artifact['title']) for artifact in made) or 'results'}"
+
+
+@contextmanager
+def _held(run: Run, files: Files) -> Iterator[None]:
+    """Nothing; until the end of the block, all that the run has so far and what it reads lies here."""
+    with ExitStack() as stack:
+        for path in (run.folder, *(Path(file) for file in files.values() if file)):
+            stack.enter_context(held(path))
+        yield
 
 
 def _run(job_id: str, name: str, config: dict[str, Any], files: Files) -> Run:

@@ -9,6 +9,7 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from db.artifacts import is_there
 from db.domain import AnswerKind, InputError, Kind, Side, Split
 from db.engine import artifacts
 from db.items import item_texts
@@ -134,8 +135,10 @@ def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder
 def _matcher(session: Session, project_id: int) -> dict[str, Path]:
     """The file of the project's newest matcher; none while no round has trained one."""
     newest = newest_matcher(session, project_id)
-    path = artifacts() / newest.folder / MATCHER if newest is not None and newest.folder else None
-    return {"matcher": path.resolve()} if path is not None and path.is_file() else {}
+    if newest is None or not newest.folder:
+        return {}
+    path = artifacts() / newest.folder / MATCHER
+    return {"matcher": path.resolve()} if is_there(path) else {}
 
 
 def _seeds(session: Session, project_id: int, chosen: SeedPairs, rng: np.random.Generator) -> tuple[Pairs, str]:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from db.artifacts import held, publishing
 from db.aside import aside
+from db.checksums import FILE as CHECKSUMS
 from db.checksums import is_whole, seal
 from db.domain import InputError, Progress, Settings
 from db.engine import artifacts
@@ -21,17 +23,24 @@ FILE = "vectors.npy"
 
 def save_vectors(path: Path, vectors: np.ndarray) -> None:
     """Nothing; the vectors lie in the file, whole or not at all, and its folder has their checksum."""
-    with aside(path) as part, part.open("wb") as file:
-        np.save(file, vectors)
-    seal(path.parent, [path])
+    with publishing(path), publishing(path.parent / CHECKSUMS):
+        with aside(path) as part, part.open("wb") as file:
+            np.save(file, vectors)
+        seal(path.parent, [path])
 
 
 def load_vectors(path: Path) -> np.ndarray:
     """(items, d), as they were stored, read when they are wanted. Raises InputError where they are gone or damaged."""
-    if not is_whole(path):
+    stored = _stored(path)
+    if stored is None:
         raise InputError(f"{path} is damaged or missing: try the job again, which makes it anew")
-    stored: np.ndarray = np.load(path, mmap_mode="r")
     return stored
+
+
+def _stored(path: Path) -> np.ndarray | None:
+    """(items, d), as they were stored; nothing where they are gone or damaged."""
+    with held(path.parent / CHECKSUMS), held(path):
+        return np.load(path, mmap_mode="r") if is_whole(path) else None
 
 
 def vectors_of(
@@ -62,8 +71,8 @@ def _stored_or_encoded(
     path: Path, load: Callable[[], Encoder], data: ProjectData, blend: Blend, progress: Progress
 ) -> np.ndarray:
     """(items, d) as stored; where they are gone or damaged, made again and stored."""
-    if is_whole(path):
-        stored: np.ndarray = np.load(path)
+    stored = _stored(path)
+    if stored is not None:
         return stored
     progress("load", 0.0)
     vectors = blended(data.dataset, load().encode(data.dataset.texts, progress), blend, progress=progress)
