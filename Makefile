@@ -1,6 +1,7 @@
 # Two commands: `make app` and `make test`. Each does its own set-up; a second run starts at once.
 PYTHON ?= python3
 BIN := .venv/bin
+REQUIREMENTS ?= requirements.txt
 export TOKENIZERS_PARALLELISM ?= true
 
 test test-postgres slow: export HF_HUB_OFFLINE = 1
@@ -46,11 +47,11 @@ reference: .venv/dev
 .venv/bin/python:
 	$(PYTHON) -m venv .venv || (apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv --clear .venv)
 
-.venv/app: requirements.txt constraints.txt | .venv/bin/python
-	$(BIN)/pip install --quiet -r requirements.txt -c constraints.txt
+.venv/app: $(REQUIREMENTS) constraints.txt | .venv/bin/python
+	$(BIN)/pip install --quiet -r $(REQUIREMENTS) -c constraints.txt
 	touch $@
 
-.venv/dev: requirements-dev.txt requirements-cluster.txt requirements.txt constraints.txt | .venv/bin/python
+.venv/dev: requirements-dev.txt requirements-cluster.txt requirements-s3.txt requirements.txt constraints.txt | .venv/bin/python
 	$(BIN)/pip install --quiet -r requirements-dev.txt -c constraints.txt
 	touch $@ .venv/app
 

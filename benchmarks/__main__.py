@@ -19,7 +19,18 @@ from datetime import date
 from benchmarks.table import PAGE, ROOT, Measure, Row, rewrite, store, stored, table
 
 # Each names a module here that has `measure(quick) -> rows`: a new benchmark is one more name.
-BENCHMARKS = ("encode", "search", "evaluation", "training", "rerank", "latency", "pages", "load", "import_rows")
+BENCHMARKS = (
+    "encode",
+    "search",
+    "evaluation",
+    "training",
+    "rerank",
+    "engines",
+    "latency",
+    "pages",
+    "load",
+    "import_rows",
+)
 
 
 def measure_of(name: str) -> Measure:

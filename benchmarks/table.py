@@ -9,7 +9,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 PAGE, RESULTS = ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "benchmarks.json"
-BEGIN, END = "<!-- figures: rewritten by make bench -->", "<!-- end of figures -->"
+BEGIN, END = "<!-- figures: rewritten by a script -->", "<!-- end of figures -->"
 HEADER = ("what", "peer or floor", "ours", "ratio", "target", "met", "when, where")
 
 
@@ -61,5 +61,5 @@ def rewrite(text: str, figures: str) -> str:
     """
     pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
     if not pattern.search(text):
-        raise ValueError(f"{PAGE.name} has lost its marks: put {BEGIN} and {END} where the table belongs")
+        raise ValueError(f"the page has lost its marks: put {BEGIN} and {END} where the table belongs")
     return pattern.sub(lambda _: f"{BEGIN}\n{figures}\n{END}", text)
