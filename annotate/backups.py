@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db.artifacts import held, publish, store
+from db.artifacts import discard, held, publish, store
 from db.backup import Rows, backup, restore
 from db.domain import InputError, Progress
 from db.engine import artifacts
@@ -40,14 +40,16 @@ def _copy_models(target: Path) -> None:
         copied = target / name
         copied.parent.mkdir(parents=True, exist_ok=True)
         with held(artifacts() / name) as path:
-            shutil.copytree(path, copied) if path.is_dir() else shutil.copyfile(path, copied)
+            if path.exists():  # else a job has removed it meanwhile
+                shutil.copytree(path, copied) if path.is_dir() else shutil.copyfile(path, copied)
 
 
 def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) -> Rows:
     """The number of rows of each table; the installation has those of the back-up, and its models where it has any.
 
     `source` is such a folder, or a file of rows. Models that were here before are kept beside the new ones, in a folder
-    that says when. Raises InputError as `db.backup.restore` does; nothing has changed then.
+    that says when; a store has the back-up's alone. Raises InputError as `db.backup.restore` does; nothing has changed
+    then.
     """
     file = source / ROWS if source.is_dir() else source
     models, part = source / MODELS, artifacts().with_name(f"{MODELS}.part")
@@ -62,6 +64,15 @@ def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) 
                 artifacts().replace(artifacts().with_name(f"{MODELS}-before-{now():%Y-%m-%dT%H-%M-%S}"))
             part.replace(artifacts())
             publish(artifacts(), again=True)
+            _remove_others()
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return rows
+
+
+def _remove_others() -> None:
+    """Nothing; a store has no artifact that does not lie here: a later project of the same number must not find it."""
+    there = store()
+    for name in there.names() if there is not None else ():
+        if not (artifacts() / name).exists():
+            discard(artifacts() / name)

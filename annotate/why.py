@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from annotate.exploring import probability
 from db.answers import own_answers
 from db.artifacts import held
-from db.checksums import DAMAGE
+from db.checksums import DAMAGE, Damaged
 from db.domain import AnswerKind, BatchOrder, InputError, Purpose
 from db.engine import artifacts, reading
 from db.matchers import SCORES, matchers_of
@@ -122,7 +122,7 @@ def read_score(matcher: Matcher, left_id: int, right_id: int) -> float | None:
     try:
         with held((artifacts() / matcher.folder).parent / SCORES) as path, np.load(path) as stored:
             left, right, score = stored["left"], stored["right"], stored["score"]
-    except (FileNotFoundError, *DAMAGE):
+    except (FileNotFoundError, Damaged, *DAMAGE):
         return None
     start, end = np.searchsorted(left, [left_id, left_id + 1])
     place = start + int(np.searchsorted(right[start:end], right_id))

@@ -77,7 +77,7 @@ def measured(rows: Sequence[Found]) -> str:
 def expected(rows: Sequence[Found], core_hour: float) -> str:
     """The table of what larger numbers of texts take."""
     lines = [("", *(f"{n:,} texts" for n in TEXTS))]
-    for stage in STAGES:
+    for stage in (each for each in STAGES if any(row["stage"] == each for row in rows)):
         lines.append((WORDS[stage], *(cost(stage, n, rows).words(core_hour) for n in TEXTS)))
     vectors = [n * DIMENSION * FP16 for n in TEXTS]
     tiles = [-(-n // (PARTS * ROWS)) for n in TEXTS]

@@ -3,13 +3,14 @@ what is in the artifact folder.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from db.answers import counting_ids
 from db.artifacts import is_there, store
-from db.checksums import problems_below
+from db.checksums import Damaged, problems_below
 from db.domain import InputError
 from db.engine import artifacts, snapshot
 from db.json_file import read_json
@@ -65,10 +66,18 @@ def _files(session: Session) -> Iterator[str]:
     for model, what in ((Matcher, "model"), (Design, "design")):
         rows = select(Project.name, model.number, model.folder).join(Project, Project.id == model.project_id)
         for name, number, folder in session.execute(rows):
-            if folder is not None and not is_there(artifacts() / folder):
+            if folder is not None and not _is_there(artifacts() / folder):
                 yield f"project {name!r}: the folder of {what} {number} is missing: {artifacts() / folder}"
     for matcher in session.scalars(select(Matcher).where(Matcher.folder.is_not(None), Matcher.w.is_not(None))):
         yield from _output_layer(matcher)
+
+
+def _is_there(folder: Path) -> bool:
+    """Whether anything is there; where a store's manifest is damaged that is told of the object."""
+    try:
+        return is_there(folder)
+    except Damaged:
+        return True
 
 
 def _output_layer(matcher: Matcher) -> Iterator[str]:
@@ -79,7 +88,7 @@ def _output_layer(matcher: Matcher) -> Iterator[str]:
         same = (known["w"], known["b"]) == (matcher.w, matcher.b)
     except (InputError, OSError, ValueError, KeyError, TypeError):
         same = False
-    if not same and is_there(file.parent):  # a folder that is missing is named above
+    if not same and _is_there(file.parent):  # a folder that is missing is named above
         yield f"the file is damaged: {file}"
 
 

@@ -16,6 +16,10 @@ FILE = "checksums.json"  # in a folder: the SHA-256 of its files, by their paths
 DAMAGE = (BadZipFile, EOFError, KeyError, ValueError, zlib.error)  # raised by a damaged .npz, a zip file with CRCs
 
 
+class Damaged(InputError):
+    """A file or object is damaged, or gone: what can be made again may be made again."""
+
+
 def seal(folder: Path, files: Iterable[Path] | None = None) -> None:
     """Nothing; the folder's checksums name these files of it (all that lie in it) as they are now."""
     before: dict[str, str] = {}
@@ -57,9 +61,9 @@ def require_whole(folder: Path) -> None:
         raise not_whole(path, folder)
 
 
-def not_whole(path: Path, folder: Path) -> InputError:
+def not_whole(path: Path, folder: Path) -> Damaged:
     """The error that says that this file of the folder is damaged or missing, and what to do."""
-    return InputError(
+    return Damaged(
         f"{path} is damaged or missing: it is not the file that was written there. Bring {folder} back from a "
         "back-up, or remove that folder and make the next batch, which trains a new model"
     )

@@ -14,6 +14,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from db.artifacts import discard, store
+from db.domain import InputError
 from db.engine import artifacts, reading
 from db.explorations import FOLDER as EXPLORE
 from db.home import place_of
@@ -49,7 +50,10 @@ class _Unit:
 
 
 def garbage(engine: Engine, now: datetime) -> Iterator[Garbage]:
-    """What can be removed, in the order of places. Files are listed before rows: what a row names by then is kept."""
+    """What can be removed, in the order of places. Files are listed before rows: what a row names by then is kept.
+
+    Raises InputError where the files are those of another database.
+    """
     there = store()
     objects = there.objects() if there is not None else {}  # before manifests: what is named later is named by then
     published = _published(there) if there is not None else {}
@@ -57,6 +61,7 @@ def garbage(engine: Engine, now: datetime) -> Iterator[Garbage]:
     with reading(engine) as session:
         named = _named(session)
         projects = {f"project-{id_}" for id_ in session.scalars(select(Project.id))}
+    _require_own(units, projects)
     for place, unit in sorted(units.items()):
         if unit.changed < now - AGE and not _is_kept(place, named, projects):
             yield Garbage(place, unit.size, in_store=False)
@@ -64,6 +69,16 @@ def garbage(engine: Engine, now: datetime) -> Iterator[Garbage]:
     for key in sorted(objects.keys() - published.keys()):
         if written_at(key) < now - AGE:
             yield Garbage(key, objects[key], in_store=True)
+
+
+def _require_own(units: Collection[str], projects: Collection[str]) -> None:
+    """Nothing. Raises InputError where the database has none of the projects whose files these are: it is another's."""
+    folders = {unit.partition("/")[0] for unit in units if unit.startswith("project-")}
+    if folders and folders.isdisjoint(projects):
+        raise InputError(
+            f"the database knows none of the {len(folders):,} projects whose files lie here, and nothing was removed: "
+            "set ALLPAIRS_DATABASE_URL, ALLPAIRS_HOME and ALLPAIRS_ARTIFACTS to those of one installation"
+        )
 
 
 def remove(found: Garbage) -> None:

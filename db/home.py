@@ -26,7 +26,7 @@ def artifacts() -> Path:
     Where it is the address of a store, the folder holds what this machine has of it.
     """
     place = os.environ.get("ALLPAIRS_ARTIFACTS", "")
-    return Path(place).resolve() if place and not is_address(place) else home() / "artifacts"
+    return Path(place).resolve() if place and not is_address(place) else (home() / "artifacts").resolve()
 
 
 def store_address() -> str | None:

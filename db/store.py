@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from db.checksums import digest
+from db.checksums import Damaged, digest
 from db.domain import InputError
 
 MANIFESTS, OBJECTS, TIME = "manifests", "objects", "%Y%m%dT%H%M%S"
@@ -62,14 +62,14 @@ class Store:
         try:
             return {path: Entry(**entry) for path, entry in json.loads(text).items()}
         except (ValueError, TypeError, AttributeError):
-            raise InputError(f"{self.address}: the object {key} is damaged: bring it back from a back-up") from None
+            raise Damaged(f"{self.address}: the object {key} is damaged: bring it back from a back-up") from None
 
     def put(self, name: str, files: Mapping[str, Path], within: str = "", again: bool = False) -> Manifest:
         """The artifact's files, of which those at or below `within` are now these: all of them, or nothing has changed.
 
         A file that is there already is not sent, unless `again`: its object may be damaged.
         """
-        before = self.read(name) or {}
+        before = self._readable(name) if again else self.read(name) or {}
         version = f"{OBJECTS}/{name}/{datetime.now(UTC):{TIME}}-{uuid4().hex[:8]}"
         after = {path: entry for path, entry in before.items() if not is_within(path, within)}
         for path, file in files.items():
@@ -83,6 +83,13 @@ class Store:
             self._make_folder(self._manifest(name))
             self.files.pipe_file(self._manifest(name), text.encode())
         return after
+
+    def _readable(self, name: str) -> Manifest:
+        """The files of the artifact; none where its manifest is damaged and is to be replaced."""
+        try:
+            return self.read(name) or {}
+        except Damaged:
+            return {}
 
     def _send(self, file: Path, key: str) -> None:
         with self._asked():
@@ -103,8 +110,8 @@ class Store:
         return entry.is_in(path)
 
     def delete(self, name: str) -> None:
-        """Nothing; there is no such artifact any more. Raises InputError where its manifest is damaged."""
-        entries = self.read(name) or {}
+        """Nothing; there is no such artifact any more. Objects that a damaged manifest named are left as garbage."""
+        entries = self._readable(name)
         self.remove(f"{MANIFESTS}/{name}.json")
         for entry in entries.values():
             self.remove(entry.key)

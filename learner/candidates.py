@@ -8,12 +8,14 @@ from scipy.stats import binomtest
 
 from db.domain import Estimate, Progress, Search, no_progress, part_of
 from learner.device import default_device
+from learner.engine.engine import LOCAL, slices
 from learner.faiss_search import nearest_by_faiss
-from learner.ivf_search import nearest_by_lists
-from learner.search import Pairs, nearest, neighbours
+from learner.ivf_search import nearest_by_lists, neighbours_by_lists
+from learner.search import Pairs, best_of_each, nearest, nearest_scores, neighbours
 from learner.space import Readable
 
-EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # left texts; some minutes of exact search (docs/scale.md)
+EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # texts of each list; some minutes of exact search (docs/scale.md)
+SHARD = 262_144  # vectors among which a sample is searched at once
 MOST = 100_000_000  # neighbours of all texts together: their pairs take about 5 GB while each is made to appear once
 SAMPLED = 1_000  # left texts whose true neighbours are searched, to measure an approximate search
 
@@ -61,11 +63,11 @@ def near_pairs(
     """Each left row with its k nearest right rows, in a symmetric corpus each pair once, left < right.
 
     left (n, d), right (m, d): vectors whose inner product is the score, of the same items where symmetric; a search of
-    lists leaves those on their disk that lie on one. `auto` is exact up to a number of left rows, and searches lists
+    lists leaves those on their disk that lie on one. `auto` is exact up to a number of pairs, and searches lists
     above. k is lowered where so many neighbours would not fit in memory. The generator is not drawn from: approximate
     searches have generators of their own, from its seed.
     """
-    method = _fitting(len(left)) if search == "auto" else search
+    method = _fitting(len(left) * len(right)) if search == "auto" else search
     k = max(1, min(k, MOST // max(1, len(left))))
     if method == "exact":
         return Near(nearest(np.asarray(left), np.asarray(right), k, symmetric, progress=progress), method, k)
@@ -79,8 +81,23 @@ def near_pairs(
     return Near(pairs, method, k, _recall(left, right, pairs, k, symmetric, rng.spawn(1)[0], last))
 
 
-def _fitting(rows: int) -> Search:
-    return "exact" if rows <= EXACT_UP_TO[default_device()] else "faiss-ivf"
+def near_scores(
+    left: Readable, right: Readable, k: int, symmetric: bool, progress: Progress = no_progress
+) -> np.ndarray:
+    """The scores of the k right rows nearest to each left row, itself left out, (n, k) float32.
+
+    Searched as `near_pairs` searches; fewer columns where there are fewer right rows.
+    """
+    if _fitting(len(left) * len(right)) == "exact":
+        return nearest_scores(np.asarray(left), np.asarray(right), k, symmetric, progress=progress)
+    near = neighbours_by_lists(left, right, k + symmetric, np.random.default_rng(0), progress)
+    if not symmetric:
+        return near.scores
+    return _without(near.scores, near.ids == np.arange(len(left))[:, None])
+
+
+def _fitting(pairs: int) -> Search:
+    return "exact" if pairs <= EXACT_UP_TO[default_device()] ** 2 else "faiss-ivf"
 
 
 def _recall(
@@ -97,20 +114,32 @@ def _recall(
     The interval is Wilson's for as many texts that have all of their neighbours or none: no share varies more.
     """
     sample = np.sort(rng.choice(len(left), min(SAMPLED, len(left)), replace=False))
-    near = neighbours(left[sample], np.asarray(right), k + symmetric, False, progress=progress).ids
+    near = _exactly(left[sample], right, k + symmetric, progress)
     if symmetric:
-        near = _without(near, sample)
+        near = _without(near, near == sample[:, None])
     rows = np.broadcast_to(sample[:, None], near.shape)
     true = Pairs(np.minimum(rows, near), np.maximum(rows, near), near) if symmetric else Pairs(rows, near, near)
     touched = np.isin(found.left, sample) | (symmetric & np.isin(found.right, sample))
     size = max(len(left), len(right))
     share = np.isin(true.keys(size), found.take(touched).keys(size)).mean(1)
-    low, high = binomtest(int(share.sum()), len(share)).proportion_ci(method="wilson")
+    least, most = (binomtest(int(n), len(share)) for n in (np.floor(share.sum()), np.ceil(share.sum())))
+    low, high = least.proportion_ci(method="wilson").low, most.proportion_ci(method="wilson").high
     return Estimate(float(share.mean()), float(low), float(high), "sample of texts, exact search", len(share))
 
 
+def _exactly(queries: np.ndarray, right: Readable, k: int, progress: Progress) -> np.ndarray:
+    """The k right rows nearest to each query (n, k); a shard of the right vectors is in memory at a time."""
+    ids, scores = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32)
+    shards = slices(len(right), SHARD)
+    for shard in shards:
+        near = neighbours(queries, right[shard], k, False, engine=LOCAL)
+        ids, scores = best_of_each(np.hstack([ids, near.ids + shard.start]), np.hstack([scores, near.scores]), k)
+        progress("search", shard.stop / len(right))
+    return ids
+
+
 def _without(near: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """The neighbours (n, k) without each row's own number, which is among them unless equal texts took its place."""
-    drop = near == own[:, None]
+    """What is said of neighbours (n, k), without each row's own, which is there unless equal texts took its place."""
+    drop = own.copy()
     drop[:, -1] |= ~drop.any(1)
     return near[~drop].reshape(len(near), -1)

@@ -9,9 +9,9 @@ shorter of two lists get twice the weight: their neighbours are the many, and te
 import numpy as np
 
 from db.domain import Distance, Progress, no_progress
+from learner.candidates import near_scores
 from learner.dataset import Dataset
-from learner.search import nearest_scores
-from learner.space import Space, as_left, as_right
+from learner.space import Space, factors
 
 NEIGHBOURS = 3
 
@@ -32,8 +32,8 @@ def crowd_of(
     right = np.union1d(dataset.train_right, dataset.evaluation_right)
     directions = [(left, right)] if dataset.symmetric else [(left, right), (right, left)]
     for rows, others in directions:
-        sides = as_left(vectors[rows], space), as_right(vectors[others], space)
-        scores = nearest_scores(*sides, NEIGHBOURS, dataset.symmetric, progress=progress)
+        sides = factors(vectors, rows, others, space)
+        scores = near_scores(*sides, NEIGHBOURS, dataset.symmetric, progress)
         if scores.shape[1]:
             offset[rows] = weight * (2 if len(rows) < len(others) else 1) * scores.mean(1)
     return offset

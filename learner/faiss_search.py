@@ -5,7 +5,7 @@ import numpy as np
 
 from db.domain import Progress, no_progress
 from learner.engine.engine import slices
-from learner.search import ROWS, Pairs, as_pairs
+from learner.search import ROWS, Pairs, as_pairs, best_of_each
 
 SHARD = 1_000_000  # vectors in one index
 LINKS, LOOKED_AT = 32, 256  # of HNSW: links of a vector, and vectors that a search keeps in sight
@@ -28,15 +28,10 @@ def nearest_by_faiss(
         for some in slices(len(left), ROWS):
             score, near = index.search(np.ascontiguousarray(left[some], dtype=np.float32), wanted)
             near[near >= 0] += shard.start
-            scores[some], ids[some] = _best(np.hstack([scores[some], score]), np.hstack([ids[some], near]), wanted)
+            both = np.hstack([ids[some], near]), np.hstack([scores[some], score])
+            ids[some], scores[some] = best_of_each(*both, wanted)
             progress("search", (number + some.stop / len(left)) / len(shards))
     return as_pairs(ids, scores, symmetric)
-
-
-def _best(scores: np.ndarray, ids: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """The k best of each row, in no order."""
-    chosen = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-    return np.take_along_axis(scores, chosen, 1), np.take_along_axis(ids, chosen, 1)
 
 
 def _index(vectors: np.ndarray, kind: str) -> faiss.Index:

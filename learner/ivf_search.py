@@ -24,7 +24,7 @@ PROBES = 32  # lists that a query looks into: its cost is in proportion, and wha
 PER_LIST = 64  # vectors from which each list's centre is learned, on average
 ROUNDS = 10  # of k-means
 CHUNK = 65_536  # vectors that are assigned to their lists at once
-GROUPS = 64  # lists whose own vectors are the queries of one part of the search: they look into much the same lists
+QUERIES = 65_536  # of one part of the search, in the order of their own lists: they look into much the same ones
 
 
 class Lists(NamedTuple):
@@ -73,13 +73,12 @@ def neighbours_by_lists(
     lists are in memory at a time.
     """
     index = make_index(right, rng, part_of(progress, 0.0, 0.2))
-    groups = index.lists if left is right else _lists(left, index.centres, part_of(progress, 0.2, 0.25))
-    k, numbers = min(k, len(right)), slices(len(index.centres), GROUPS)
+    own = index.lists if left is right else _lists(left, index.centres, part_of(progress, 0.2, 0.25))
+    k, parts = min(k, len(right)), [own.rows[some] for some in slices(len(left), QUERIES)]
     found = Neighbours(np.full((len(left), k), -1, np.int64), np.full((len(left), k), -np.inf, np.float32))
-    given = (left, right, index, groups, k)
-    search = (engine or default_engine()).map(_searching, given, numbers, "search", part_of(progress, 0.25, 1.0))
-    for part, near in zip(numbers, search, strict=True):
-        rows = groups.rows[groups.begins[part.start] : groups.begins[part.stop]]
+    given = (left, right, index, k)
+    search = (engine or default_engine()).map(_searching, given, parts, "search", part_of(progress, 0.25, 1.0))
+    for rows, near in zip(parts, search, strict=True):
         found.ids[rows], found.scores[rows] = near
     return found
 
@@ -111,13 +110,12 @@ def _lists(vectors: Readable, centres: np.ndarray, progress: Progress) -> Lists:
 
 
 def _searching(
-    left: Readable, right: Readable, index: Index, groups: Lists, k: int
-) -> Work[slice, tuple[np.ndarray, np.ndarray]]:
-    """Work on the queries of some lists, in their order: row numbers and scores of their neighbours."""
+    left: Readable, right: Readable, index: Index, k: int
+) -> Work[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Work on some left rows: row numbers and scores of their neighbours."""
     device = default_device()
 
-    def work(part: slice, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
-        rows = groups.rows[groups.begins[part.start] : groups.begins[part.stop]]
+    def work(rows: np.ndarray, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
         queries = torch.from_numpy(_read(left, rows)).to(device)
         ids = torch.full((len(rows), k), -1, device=device)
         scores = torch.full((len(rows), k), -torch.inf, device=device)

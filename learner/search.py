@@ -242,6 +242,13 @@ def _best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tens
     return best
 
 
+def best_of_each(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of candidates (n, m) the k with the highest scores in each row, in no order: their ids and scores (n, k)."""
+    k = min(k, scores.shape[1])
+    chosen = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+    return np.take_along_axis(ids, chosen, 1), np.take_along_axis(scores, chosen, 1)
+
+
 def _each_once(left: Tensor, right: Tensor, score: Tensor, rows: int) -> tuple[Tensor, Tensor, Tensor]:
     """Every unordered pair once, as left < right, in the order of the rows."""
     keys, order = torch.sort(torch.minimum(left, right) * rows + torch.maximum(left, right), stable=True)

@@ -18,6 +18,7 @@ from db.domain import InputError, Queue
 from db.engine import jobs_url, make_engine, writing
 from db.jobs import live_workers, remove_worker, report_worker
 from db.logs import configure
+from db.models import Worker
 from db.upgrade import upgrade
 from learner.device import default_device
 from learner.jobs import (  # noqa: F401  (registers the workflows)
@@ -86,7 +87,7 @@ def _beat(engine: Engine, me: Me, stopping: threading.Event) -> None:
         beats += 1
         if beats % LOOK_AROUND == 0:
             with _patience():
-                take_over(engine, me.name)
+                take_over(engine, queues, me.name)
         stopping.wait(HEARTBEAT)
 
 
@@ -110,11 +111,16 @@ def _take_name(engine: Engine, me: Me) -> None:
     """Reports this process under the name, unless another live process has it: a name's jobs resume where it starts."""
     with writing(engine) as session:
         for other in live_workers(session):
-            if other.executor_id == me.name and other.pid != os.getpid() and _is_running(other.host, other.pid):
+            if other.executor_id == me.name and not _is_me(other) and _is_running(other.host, other.pid):
                 raise InputError(
                     f"a worker named {me.name} is alive (process {other.pid}): give this one another --name"
                 )
         _tell(session, me)
+
+
+def _is_me(worker: Worker) -> bool:
+    """Whether this process told of it: in containers every process has the same number."""
+    return (worker.host, worker.pid) == (socket.gethostname(), os.getpid())
 
 
 def _tell(session: Session, me: Me) -> None:

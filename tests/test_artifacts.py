@@ -160,6 +160,9 @@ def test_a_killed_upload_is_not_seen_and_the_next_one_is_whole(
     assert there.names() == [] and not is_there(here)
     publish(here)
     assert len(there.objects()) == 4
+    with pytest.raises(InputError, match="knows none of the 1 projects"):
+        list(garbage(engine, datetime.now(UTC)))
+    make_project(engine, ["one", "two"])
     left = [one for one in garbage(engine, datetime.now(UTC) + timedelta(days=2)) if one.in_store]
     assert len(left) == 1 and left[0].place not in {entry.key for entry in (there.read(MODEL) or {}).values()}
     with held(other_machine(monkeypatch, here)) as folder:

@@ -106,6 +106,8 @@ def test_archives_and_back_ups_come_out_of_a_store_and_go_into_it(
     assert list(problems(other)) == [] and (artifacts() / model / "matcher.json").is_file()
     monkeypatch.setenv("ALLPAIRS_ARTIFACTS", f"s3://bucket/{tmp_path.name}-anew")
     assert len(list(problems(other))) == 1  # the folder is not in this store
+    publish(write_model_folder(artifacts().parent, "project-99/base-1/model"))  # what the back-up does not have
     bring_back(other, tmp_path / "kept", True, no_progress)
     move("app-3")
     assert list(problems(other)) == []
+    assert (there := store()) is not None and there.names() == [model]

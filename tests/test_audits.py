@@ -48,7 +48,7 @@ def project(engine: Engine) -> int:
 def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]]:
     """What was put into the queue of jobs: kind and arguments."""
     sent: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(jobs, "_enqueue", lambda job_id, *arguments: sent.append(arguments))
+    monkeypatch.setattr(jobs, "_enqueue", lambda engine, job_id, *arguments: sent.append(arguments))
     yield sent
 
 

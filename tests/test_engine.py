@@ -123,7 +123,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "PARTS", 1)
     monkeypatch.setattr(shards, "QUERIES", 100)
     monkeypatch.setattr(shards, "SHARD", 500)
-    monkeypatch.setattr(ivf_search, "GROUPS", 4)
+    monkeypatch.setattr(ivf_search, "QUERIES", 400)
     monkeypatch.setattr(generator_module, "WRITTEN", 10)
     for module in (encoder_module, reranker_module):
         monkeypatch.setattr(module, "LEAST", 10)

@@ -177,7 +177,7 @@ def test_one_experiment_at_a_time_and_no_other_job_waits_for_it(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enqueued: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: enqueued.append(arguments))
+    monkeypatch.setattr(jobs, "_enqueue", lambda engine, *arguments: enqueued.append(arguments))
     first = experiments.request(engine, project, WISH)
     with pytest.raises(InputError, match="an experiment on this project is at work"):
         experiments.request(engine, project, WISH)

@@ -142,7 +142,7 @@ def test_one_run_at_a_time_and_no_other_job_waits_for_it(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     enqueued: list[tuple[Any, ...]] = []
-    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: enqueued.append(arguments))
+    monkeypatch.setattr(jobs, "_enqueue", lambda engine, *arguments: enqueued.append(arguments))
     first = pipelines.request(engine, project, NAME, {}, {})
     with pytest.raises(InputError, match="a pipeline on this project is at work"):
         pipelines.request(engine, project, NAME, {}, {})

@@ -52,21 +52,47 @@ def test_jobs_go_where_they_are_served_and_move_when_that_changes(
     start(engine, "desk", Queue.CPU)
     light = request_audit(engine, make_project(engine, ["a", "b"], name="B"), 0)
     queues = routing.queue_engine()
-    with closing_client() as client:
-        monkeypatch.setattr(routing, "DBOS", client)
-        routing.route(engine, queues)
-        assert (where(heavy), where(light)) == ("cpu", "cpu")
-        start(engine, "rack", Queue.GPU)
-        routing.route(engine, queues)
-        assert (where(heavy), where(light)) == ("gpu", "cpu")
-        with writing(engine) as session:
-            remove_worker(session, "desk", 1)
-        routing.route(engine, queues)
-        assert (where(heavy), where(light)) == ("gpu", "gpu")
-    routing._move(queues, light, "cpu", "elsewhere")  # it was moved by another worker since this one looked
-    schema = "dbos." if queues.dialect.name == "postgresql" else ""
-    with queues.begin() as connection:
-        connection.execute(text(f"UPDATE {schema}workflow_status SET status = 'PENDING' WHERE name = 'next_round'"))
-    routing._move(queues, heavy, "gpu", "elsewhere")  # a worker took it
+    routing.route(engine, queues)
+    assert (where(heavy), where(light)) == ("cpu", "cpu")
+    start(engine, "rack", Queue.GPU)
+    routing.route(engine, queues)
+    assert (where(heavy), where(light)) == ("gpu", "cpu")
+    with writing(engine) as session:
+        remove_worker(session, "desk", 1)
+    routing.route(engine, queues)
     assert (where(heavy), where(light)) == ("gpu", "gpu")
+    queues.dispose()
+
+
+def test_a_lost_worker_s_job_waits_again_once_and_counts_its_tries(engine: Engine, where: Where) -> None:
+    start(engine, "rack", Queue.GPU)
+    job = request_round(engine, make_project(engine, ["a", "b"], name="A"))
+    queues = routing.queue_engine()
+    schema = "dbos." if queues.dialect.name == "postgresql" else ""
+    jobs = f"{schema}workflow_status"
+
+    def took(worker: str) -> None:
+        with queues.begin() as connection:
+            by = {"worker": worker}
+            connection.execute(
+                text(f"UPDATE {jobs} SET status = 'PENDING', executor_id = :worker, recovery_attempts = 3"), by
+            )
+
+    def state() -> tuple[object, ...]:
+        with queues.connect() as connection:
+            return tuple(connection.execute(text(f"SELECT status, executor_id, recovery_attempts FROM {jobs}")).one())
+
+    took("rack")
+    routing.queue_again(engine, queues, {"rack"})
+    assert state() == ("PENDING", "rack", 3)  # at work
+    routing.route(engine, queues)
+    assert where(job) == "gpu"
+    took("gone")
+    routing.queue_again(engine, queues, {"rack"})
+    assert state() == ("ENQUEUED", "gone", 3)
+    took("rack")
+    table = routing._jobs(queues)  # another worker saw it with the lost one, before this one took it
+    still = (table.c.status == routing.AT_WORK, table.c.executor_id == "gone")
+    routing._change(queues, table, job, still, status=routing.QUEUED)
+    assert state() == ("PENDING", "rack", 3)
     queues.dispose()

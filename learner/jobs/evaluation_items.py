@@ -9,8 +9,8 @@ import numpy as np
 
 from db.artifacts import held, is_there, publishing
 from db.aside import aside
-from db.checksums import DAMAGE
-from db.domain import InputError, Progress
+from db.checksums import DAMAGE, Damaged
+from db.domain import Progress
 from db.engine import artifacts
 from db.models import Matcher
 from learner.audit.decks import Sides
@@ -83,7 +83,7 @@ def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progre
     path = _path(matcher)
     try:
         stored = load_arrays(path, "")
-    except InputError:  # gone or damaged
+    except Damaged:
         if vectors is None:
             encoder = load_encoder(str(artifacts() / matcher.folder) if matcher.folder else matcher.encoder)
             vectors = encode_rows(data, encoder, blend_of(matcher), progress)
@@ -116,4 +116,4 @@ def load_arrays(path: Path, remedy: str) -> Mapping[str, np.ndarray]:
         with held(path), np.load(path) as stored:
             return dict(stored)
     except (FileNotFoundError, *DAMAGE):
-        raise InputError(f"{path} is damaged or missing: {remedy}") from None
+        raise Damaged(f"{path} is damaged or missing: {remedy}") from None

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
 from db.domain import Cancelled, InputError
-from db.engine import make_engine, writing
+from db.engine import make_engine, reading, writing
 from db.logs import about
 from db.models import Job, Project, now
 from db.trouble import in_words
@@ -39,7 +39,8 @@ def job_state(job_id: str) -> Iterator[None]:
     Raises Cancelled before any work is done where the row is cancelled already, and where there is none, because its
     project was deleted, archived or put into the bin while the job waited in the queue.
     """
-    with about(job=job_id), _outcome(job_id), about(project=_begin(job_id)):
+    with about(job=job_id, project=_project_of(job_id)), _outcome(job_id):
+        _begin(job_id)
         log.info("job %s has begun", job_id)
         yield
 
@@ -60,8 +61,15 @@ def _outcome(job_id: str) -> Iterator[None]:
     log.info("job %s is done", job_id)
 
 
-def _begin(job_id: str) -> int:
-    """The number of the job's project; the row says that the job is running."""
+def _project_of(job_id: str) -> int | None:
+    """The number of the job's project; nothing where it is gone."""
+    with database() as engine, reading(engine) as session:
+        job = session.get(Job, job_id)
+        return None if job is None else job.project_id
+
+
+def _begin(job_id: str) -> None:
+    """Nothing; the row says that the job is running."""
     with database() as engine, writing(engine) as session:
         job = session.get(Job, job_id)
         project = session.get(Project, job.project_id) if job is not None else None
@@ -73,7 +81,6 @@ def _begin(job_id: str) -> int:
             job.state, job.error, job.traceback, job.updated_at = "running", None, None, now()
     if not wanted:
         raise Cancelled(job_id)
-    return project.id
 
 
 def _sentence(error: Exception) -> str:

@@ -9,6 +9,7 @@ from db.engine import reading, writing
 from db.jobs import NEXT_ROUND, OPEN, live_workers
 from db.models import Job, now
 from db.queues import queue_of, served_queues
+from learner.jobs.routing import queue_again
 
 LOST = timedelta(seconds=30)  # after which a waiting job that the queue does not know will not come any more
 _NEVER_QUEUED = "The app ended before this job was in the queue: try again."
@@ -19,18 +20,16 @@ _ENDED = (
 )
 
 
-def take_over(engine: Engine, name: str) -> None:
+def take_over(engine: Engine, queues: Engine, name: str) -> None:
     """Nothing; jobs of dead workers wait in the queue again, and the row of one that was tried too often says so.
 
-    A worker of the same name takes up its own jobs when it starts; this is for those whose name never comes back.
+    queues: what `queue_engine` gives. A worker of the same name takes up its own jobs when it starts; this is for those
+    whose name never comes back.
     """
     _find_lost(engine)
     with reading(engine) as session:
         alive = {worker.executor_id for worker in live_workers(session)} | {name}
-        served = served_queues(session)
-    for job in DBOS.list_workflows(status="PENDING", load_input=False, load_output=False):
-        if job.executor_id not in alive:
-            DBOS.resume_workflow(job.workflow_id, queue_name=queue_of(job.name, served))
+    queue_again(engine, queues, alive)
     ended = DBOS.list_workflows(status="MAX_RECOVERY_ATTEMPTS_EXCEEDED", load_input=False, load_output=False)
     with writing(engine) as session:
         for job in ended:

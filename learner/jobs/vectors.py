@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from db.artifacts import held, publishing
 from db.aside import aside
 from db.checksums import FILE as CHECKSUMS
-from db.checksums import is_whole, seal
+from db.checksums import Damaged, is_whole, seal
 from db.domain import InputError, Progress, Settings
 from db.engine import artifacts
 from db.models import Matcher
@@ -31,16 +32,22 @@ def save_vectors(path: Path, vectors: np.ndarray) -> None:
 
 def load_vectors(path: Path) -> np.ndarray:
     """(items, d), as they were stored, read when they are wanted. Raises InputError where they are gone or damaged."""
-    stored = _stored(path)
+    stored = _stored(path, "r")
     if stored is None:
         raise InputError(f"{path} is damaged or missing: try the job again, which makes it anew")
     return stored
 
 
-def _stored(path: Path) -> np.ndarray | None:
-    """(items, d), as they were stored; nothing where they are gone or damaged."""
-    with held(path.parent / CHECKSUMS), held(path):
-        return np.load(path, mmap_mode="r") if is_whole(path) else None
+def _stored(path: Path, mapped: Literal["r"] | None = None) -> np.ndarray | None:
+    """(items, d), as they were stored; nothing where they are gone or damaged.
+
+    mapped: they stay in their file, which nobody may remove meanwhile: only a job's own.
+    """
+    try:
+        with held(path.parent / CHECKSUMS), held(path):
+            return np.load(path, mmap_mode=mapped) if is_whole(path) else None
+    except Damaged:
+        return None
 
 
 def vectors_of(
