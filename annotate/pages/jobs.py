@@ -81,7 +81,7 @@ def worker_row(worker: Worker) -> dict[str, object]:
         "Host": worker.host,
         "Process": str(worker.pid),
         "Device": worker.device,
-        "Queue": worker.queue,
+        "Queue": worker.queue or "",
         "Last seen": ago(worker.seen_at),
     }
 
