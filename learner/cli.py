@@ -56,8 +56,8 @@ def worker(
     queue: Annotated[
         Queue | None,
         typer.Option(
-            help="Whose jobs it takes: gpu (what trains or encodes) or cpu (audits, previews, searches); without it "
-            "gpu on a machine with a GPU, else cpu."
+            help="Whose jobs it takes: gpu (what trains or encodes) or cpu (audits, previews, searches; a GPU is "
+            "left alone); without it gpu on a machine with a GPU, else cpu."
         ),
     ] = None,
 ) -> None:

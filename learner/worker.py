@@ -61,6 +61,8 @@ def run(name: str | None = None, queue: Queue | None = None) -> None:
     configure()
     upgrade()
     engine = make_engine()
+    if queue is Queue.CPU:  # the GPU is left to the worker of the other queue
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""
     device = default_device()
     me = Me(name or socket.gethostname(), device, queue or (Queue.CPU if device == "cpu" else Queue.GPU))
     _take_name(engine, me)
