@@ -71,7 +71,13 @@ def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Enc
     with held(Path(source)):
         require_folder(name)
         require_whole(Path(source))
-        return Encoder(_load(name, source, device), name)
+        model = _load(name, source, device)
+        if _is_dpr(model):
+            raise InputError(
+                f"encoder {name!r} is in DPR's own form, which gives no token vectors: name its form for "
+                "sentence-transformers, as sentence-transformers/facebook-dpr-ctx_encoder-single-nq-base"
+            )
+        return Encoder(model, name)
 
 
 def _load(name: str, source: str, device: str | None) -> SentenceTransformer:
@@ -82,6 +88,12 @@ def _load(name: str, source: str, device: str | None) -> SentenceTransformer:
     except (OSError, ValueError, SafetensorError) as error:
         first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"encoder {name!r} cannot be loaded: {first_line}") from error
+
+
+def _is_dpr(model: SentenceTransformer) -> bool:
+    """Whether it was loaded from a folder of transformers' DPR classes: they pool in a way of their own."""
+    config = getattr(getattr(model[0], "auto_model", None), "config", None)
+    return getattr(config, "model_type", None) == "dpr"
 
 
 class Encoder(Portable):

@@ -88,11 +88,13 @@ def lesson_of(
 
 
 def new_retriever(settings: RetrieverSettings, device: str | None = None) -> Retriever:
-    """The untrained retriever: every tower is the backbone. Raises InputError where that cannot be had."""
-    query = load_encoder(settings.backbone, device).variant(distance=settings.similarity)
-    passage = query if settings.towers == 1 else load_encoder(settings.backbone, device).variant(
-        distance=settings.similarity
-    )  # fmt: skip
+    """The untrained retriever: every tower is its backbone. Raises InputError where one cannot be had."""
+
+    def tower(name: str) -> Encoder:
+        return load_encoder(name, device).variant(distance=settings.similarity)
+
+    query = tower(settings.backbone)
+    passage = query if settings.towers == 1 else tower(settings.passage_backbone or settings.backbone)
     return Retriever(query, passage, settings.scale if settings.similarity == "cosine" else 1.0)
 
 

@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Nothing; on PostgreSQL only tests that store something are run: the others were run on SQLite, and are the same."""
+    """Nothing; on PostgreSQL only tests that store something are run: the others are the same as on SQLite."""
     if config.getoption("--database") != "sqlite":
         stores = [item for item in items if "home" in getattr(item, "fixturenames", ())]
         config.hook.pytest_deselected(items=[item for item in items if item not in stores])

@@ -132,11 +132,12 @@ def test_variants_and_seeds_in_one_run(whole: Run) -> None:
 
 
 def test_a_killed_run_goes_on_at_the_last_finished_part(
-    make: Make, undrawn: None, monkeypatch: pytest.MonkeyPatch
+    make: Make, whole: Run, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = make(variants=["back-training"], iterations=2, stop_early=False)
     stage = importlib.import_module("learner.pipelines.backtraining.adapt")
     teach = stage.teach_retriever
+    monkeypatch.setattr("learner.pipelines.backtraining.making.SHARDS", {RETRIEVED: 3, GENERATED: 8})
 
     def killed(*arguments: Any) -> None:
         raise Cancelled("killed")
@@ -147,7 +148,11 @@ def test_a_killed_run_goes_on_at_the_last_finished_part(
     assert not run.has(ADAPTED)
     left = run.folder / f".{ADAPTED}" / "seed-0"
     done = [*left.glob("lists-1/*-*.json"), left / "back-training" / "1" / "generator" / "log.json"]
-    assert len(done) == 3
+    assert len(done) == 2 + 3 + 1
+    for name in (RETRIEVED, GENERATED):  # the same in three parts as in one
+        ours, one_part = read_list(left / "lists-1", name), read_list(whole.of(ADAPTED) / "seed-0" / "lists-1", name)
+        assert ours.questions == one_part.questions and ours.rows.tolist() == one_part.rows.tolist()
+        assert ours.judged.score == pytest.approx(one_part.judged.score, abs=1e-5)
     before = [path.stat().st_mtime_ns for path in done]
     monkeypatch.setattr(stage, "teach_retriever", teach)
     run_pipeline(NAME, run)
@@ -155,6 +160,39 @@ def test_a_killed_run_goes_on_at_the_last_finished_part(
     assert [(after / path.relative_to(left)).stat().st_mtime_ns for path in done] == before
     found = [(row["variant"], row["iteration"], row["bleu_1_paper"]) for row in rows(run, "table6")]
     assert found == [("back-training", 1, 37.44), ("back-training", 2, 40.31)]
+
+
+def test_iterations_end_when_nothing_gets_better_and_questions_may_be_drawn(
+    make: Make, undrawn: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Development figures that get better once, then worse: the second iteration is the last, the first one is kept."""
+    run = make(
+        variants=["back-training-self"], iterations=3, iterate="all", lists={"decoding": "sample", "negatives": 2}
+    )
+    module = importlib.import_module("learner.pipelines.backtraining.cell")
+    dev = {"source": (4.0, 0.2), "1": (3.0, 0.3), "2": (3.5, 0.1)}
+
+    def figures(folder: Path) -> dict[str, Any]:
+        nll, mrr = dev[folder.name if folder.name in dev else "source"]
+        return {"dev": {"nll": nll, "mrr": mrr}}
+
+    monkeypatch.setattr(module, "figures_in", figures)
+    run_stage(run, pipeline_named(NAME).stages[0])
+    for one in pipeline_named(NAME).stages[1:3]:
+        run_stage(run, one)
+    cell = run.of(ADAPTED) / "seed-0" / "back-training-self"
+    assert sorted(path.name for path in cell.iterdir()) == ["1", "2", "done.json"]
+    assert json.loads((cell / "done.json").read_text()) == {"iterations": 2, "generator": 1, "retriever": 1}
+    assert [(cell / at / "generator" / "model").is_dir() for at in ("1", "2")] == [True, False]
+
+
+def test_questions_of_the_test_are_not_learned(make: Make, data: Path) -> None:
+    known = [(PAIRS[12][0].replace(" ", "  "), PAIRS[0][1], "x"), *((*pair, "x") for pair in PAIRS[:5])]
+    table(data / "leaking.csv", "x,y,answer", known)
+    run = make({"source_pairs": "leaking.csv", "supervised_pairs": "leaking.csv"})
+    run_stage(run, pipeline_named(NAME).stages[0])
+    found = data_of(run)
+    assert [one.question for one in found.source] == [x for x, _ in PAIRS[:5]] == [x.question for x in found.supervised]
 
 
 def test_what_is_real_in_each_scheme(whole: Run) -> None:

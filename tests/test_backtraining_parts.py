@@ -75,6 +75,8 @@ def test_hard_negatives_are_near_by_words_and_hold_no_answer() -> None:
     found = wrong_rows(near, right, PASSAGES, 4, ["", "ROME."])
     assert not {1, 3} & set(found[1].tolist()) and 0 not in found[0] and found.shape == (2, 4)
     assert wrong_rows(np.array([[2]]), np.array([2]), PASSAGES, 3).tolist() == [[3, 3, 3]]  # nothing else is there
+    with pytest.raises(InputError, match="no passage has a word"):
+        near_by_words(["what?"], ["??", "!"], 1)
     assert holds("He was in Rome.", "rome") and not holds("Romeo", "rome") and not holds("anything", "")
 
 
@@ -82,7 +84,8 @@ def test_copies_of_a_passage_are_hits_by_text_and_not_by_position() -> None:
     scores = np.array([[3.0, 1, 2, 0]], dtype=np.float32)
     gold, counts = np.array([2]), np.array([1, 1, 3, 1])
     ranks = ranks_of_gold(scores, np.eye(4, dtype=np.float32), gold, counts=counts)
-    assert ranks.tolist() == [2] and strict_ranks(ranks, counts[gold]).tolist() == [3]
+    assert ranks.tolist() == [2] and strict_ranks(ranks, counts[gold], "average").tolist() == [3]
+    assert [strict_ranks(ranks, counts[gold], ties)[0] for ties in ("optimistic", "pessimistic")] == [2, 4]
     other = ranks_of_gold(scores, np.eye(4, dtype=np.float32), np.array([1]), counts=counts)
     assert other.tolist() == [5]  # one passage, and three copies of another, stand before it
 
@@ -193,4 +196,4 @@ def test_by_position_the_first_rank_is_out_of_reach_on_real_data(real_data: Path
     for part, most in (("test", 0.726), ("dev", 0.723)):
         asked = pyarrow.parquet.read_table(folder / f"{part}.parquet")["passage"].to_pylist()
         copies = np.array([counts[text] for text in asked])
-        assert recall_at(strict_ranks(np.ones(len(copies)), copies), 1) == pytest.approx(most, abs=1e-3)
+        assert recall_at(strict_ranks(np.ones(len(copies)), copies, "average"), 1) == pytest.approx(most, abs=1e-3)

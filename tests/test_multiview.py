@@ -80,6 +80,11 @@ def test_equal_scores_stay_in_the_first_stages_order_and_depth_cuts_before_ranki
     assert ranked(candidates, scores, 3).tolist() == [[7, 2, 4]]
 
 
+def test_a_measure_is_named_once() -> None:
+    with pytest.raises(InputError, match="'MRR@10' is there already"):
+        parsed(["RR@10", "nDCG@10", "MRR@10"])
+
+
 def test_the_papers_improvements() -> None:
     printed = {(0.401, 0.395): 1.519, (0.393, 0.390): 0.769, (0.402, 0.398): 1.005, (0.396, 0.395): 0.253,
                (0.385, 0.384): 0.260, (0.382, 0.380): 0.526}  # fmt: skip

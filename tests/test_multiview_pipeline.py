@@ -15,6 +15,7 @@ from learner.backbones.reranker import load_reranker, scores_of, truth_logits
 from learner.catalog.backbones import GeneratorSettings
 from learner.pipelines.multiview import trainings
 from learner.pipelines.multiview.all_pairs import all_sides
+from learner.pipelines.multiview.drawing import _gain, _gains
 from learner.pipelines.multiview.figures import all_measured
 from learner.pipelines.multiview.formats import read_run
 from learner.pipelines.multiview.inputs import texts_of
@@ -142,6 +143,62 @@ def test_over_all_pairs_every_test_query_counts_and_one_list_is_symmetric(make: 
     assert len(texts_of(run).tests[0].queries) == 2
     sides = all_sides(run, texts_of(run).tests[0])
     assert sides.positives.tolist() == [[1, 2], [5, 8]] and (sides.pairs, sides.symmetric) == (105, True)
+
+
+def test_of_one_list_whole_groups_are_held_out_and_no_text_is_its_own_pair(make: Make, data: Path) -> None:
+    """Five groups of three texts, each pair named in both directions, as a project of one list has them."""
+    groups = [range(3 * at, 3 * at + 3) for at in range(5)]
+    pairs = [(i, j) for group in groups for i in group for j in group if i != j]
+    wrong = [(i, (i + 5) % 15) for i in range(15)]
+    table = [*(f"{i},{j},1" for i, j in pairs), *(f"{i},{j},0" for i, j in wrong)]
+    (data / "groups.csv").write_text("\n".join(["id1,id2,label", *table]))
+    run = make({"qrels": "groups.csv", "queries": "passages.tsv"}, held_out=0.4)
+    for stage in pipeline_named(NAME).stages[:2]:
+        run_stage(run, stage)
+    texts, test = texts_of(run), texts_of(run).tests[0]
+    held = set(test.queries.values("id"))
+    assert len(held) == 6 and all(
+        {str(i) for i in group} <= held or not {str(i) for i in group} & held for group in groups
+    )
+    names = texts.queries.all("id")
+    learned = {
+        (names[query], str(passage)) for query, passage in (*texts.positives.tolist(), *texts.negatives.tolist())
+    }
+    assert len(texts.positives) == 18 and not {name for pair in learned for name in pair} & held
+    near = np.load(run.of("candidates") / "test-bm25.npy")
+    assert all(int(name) not in row for name, row in zip(test.queries.values("id"), near.tolist(), strict=True))
+    sides = all_sides(run, test)
+    assert (sides.pairs, len(sides.positives), sides.symmetric) == (15, 6, True)
+    assert sides.passages == [PAIRS[row][1] for row in sides.rows] and {str(row) for row in sides.rows} == held
+    (data / "chain.csv").write_text("\n".join(["id1,id2", *(f"{i},{i + 1}" for i in range(14))]))
+    (run.folder / "run.json").unlink()
+    run = make({"qrels": "chain.csv", "queries": "passages.tsv"})
+    with pytest.raises(InputError, match="join too many of the texts"):
+        run_stage(Run(run.folder / "chain", run.inputs, run.config), pipeline_named(NAME).stages[0])
+
+
+def test_the_same_text_in_two_lists_is_a_candidate(make: Make, data: Path) -> None:
+    (data / "same.tsv").write_text("".join(f"{i}\t{PAIRS[i][1]}\n" for i in range(8, 12)))
+    run = make({"test_queries": "same.tsv", "test_qrels": "qrels.dev.tsv"})
+    for stage in pipeline_named(NAME).stages[:2]:
+        run_stage(run, stage)
+    assert np.load(run.of("candidates") / "test-bm25.npy")[:, 0].tolist() == [8, 9, 10, 11]
+
+
+def test_a_seed_that_finds_nothing_leaves_the_improvement_open(make: Make) -> None:
+    assert _gains([0.2, 0.3], [0.1, 0.0]) == {"improvement": None, "low": None, "high": None}
+    found = _gains([0.2, 0.3], [0.1, 0.1])
+    assert found["improvement"] == pytest.approx(1.5) and _gain(found) == "+150.0% (-485.3% to +785.3%)"
+    assert _gain(_gains([0.2], [0.0])) == "–"
+
+
+def test_of_equal_trainings_the_first_seed_counts_by_its_number(tmp_path: Path) -> None:
+    for variant, seed, figure in ((0, 10, 0.5), (0, 2, 0.5), (10, 2, 0.5), (2, 2, 0.5), (1, 0, 0.4)):
+        folder = tmp_path / f"variant-{variant}" / f"seed-{seed}"
+        folder.mkdir(parents=True)
+        (folder / "figure.json").write_text(json.dumps(figure))
+    best = trainings.best_training(tmp_path.glob("variant-*/seed-*"))
+    assert (best.parent.name, best.name) == ("variant-0", "seed-2")
 
 
 def test_a_released_run_is_the_first_stage(make: Make) -> None:

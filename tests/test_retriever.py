@@ -5,11 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from transformers import DPRConfig, DPRContextEncoder
 
+from db.domain import InputError
 from learner.catalog.retrieval import RetrieverSettings
 from learner.ranks import mean_reciprocal_rank, ranks_of_gold, recall_at
 from learner.retriever import Step, lesson_of, load_retriever, new_retriever, retrieval_loss, train_retriever
-from tests.tiny import tiny_encoder
+from tests.tiny import tiny_encoder, tiny_tokenizer
 
 ANIMALS = ("cat", "dog", "cow", "pig", "hen", "fox", "owl", "bee")
 PAIRS = [(f"what is a {name}", f"the {name} {name} lives here") for name in ANIMALS]
@@ -23,6 +25,18 @@ def backbone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def settings(backbone: Path, **values: object) -> RetrieverSettings:
     defaults = {"steps": 40, "batch_size": 8, "negatives": 0, "learning_rate": 1e-2}
     return RetrieverSettings.model_validate(defaults | values | {"backbone": str(backbone)})
+
+
+def test_two_towers_may_begin_differently_and_dprs_own_form_is_refused(backbone: Path, tmp_path: Path) -> None:
+    other = tiny_encoder(tmp_path, ["a cat"], seed=1)
+    made = new_retriever(settings(backbone, towers=2, passage_backbone=str(other)), "cpu")
+    assert (made.query.name, made.passage.name) == (str(backbone), str(other))
+    DPRContextEncoder(
+        DPRConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1)
+    ).save_pretrained(tmp_path / "dpr")
+    tiny_tokenizer(["a cat"]).save_pretrained(tmp_path / "dpr")
+    with pytest.raises(InputError, match="in DPR's own form"):
+        new_retriever(settings(backbone, towers=2, passage_backbone=str(tmp_path / "dpr")), "cpu")
 
 
 def test_the_loss_is_that_of_the_paper() -> None:

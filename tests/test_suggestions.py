@@ -16,7 +16,7 @@ from db.models import Item
 from db.pipelines import ARTIFACTS, pipeline_folder, read_artifacts, results_folder
 from db.suggestions import Asked, Suggestion, read_suggestions, write_suggestions
 from learner.backbones.generator import load_generator, nll
-from learner.backbones.suggestions import suggest
+from learner.backbones.suggestions import filled, suggest
 from learner.catalog.backbones import GeneratorSettings
 from learner.jobs import suggest as steps
 from tests.conftest import ROOT
@@ -67,6 +67,18 @@ def test_suggestions_differ_and_the_likeliest_comes_first(project: int) -> None:
     assert len(set(questions)) == len(questions) == 4 and losses == sorted(losses)
     assert losses == pytest.approx(nll(generator, [PASSAGES[0]] * 4, questions, settings).tolist(), rel=1e-4)
     assert found == suggest(generator, PASSAGES[0], 4, settings, seed=1)
+
+
+def test_of_a_long_passage_only_the_passage_is_cut(project: int) -> None:
+    generator = load_generator(str(results_folder("r") / "generator"), device="cpu")
+    form = "red dogs {passage} live in the house"
+    count = len(generator.tokenizer(form.replace("{passage}", ""))["input_ids"])
+    long = " ".join(["blue cats"] * 100)
+    found = filled(generator, form, long, count + 4)
+    assert found == "red dogs blue cats blue cats live in the house"
+    assert len(generator.tokenizer(found)["input_ids"]) == count + 4
+    assert filled(generator, form, "old hens", 512) == "red dogs old hens live in the house"
+    assert filled(generator, form, long, 2) == "red dogs  live in the house"
 
 
 def test_the_job_leaves_questions_in_the_runs_folder(engine: Engine, project: int) -> None:

@@ -70,10 +70,11 @@ def load_reranker(name: str, device: str | None = None) -> Reranker:
     with held(Path(name).expanduser()) as folder:
         if not is_reranker(name):
             raise InputError(f"there is no re-ranker in {name}: name a folder that a pipeline made")
-        return Reranker(load_generator(str(folder.resolve()), device=device), _read_reading(folder))
+        return Reranker(load_generator(str(folder.resolve()), device=device), load_reading(folder))
 
 
-def _read_reading(folder: Path) -> Reading:
+def load_reading(folder: Path) -> Reading:
+    """How the re-ranker in the folder reads. Raises InputError where that cannot be read."""
     try:
         about = json.loads((folder / FILE).read_text())
         return Reading(about["view"], about["second"], about["source_length"], about.get("compiled", False))

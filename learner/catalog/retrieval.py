@@ -15,6 +15,10 @@ class RetrieverSettings(Section):
         description="An encoder: a sentence-transformers or Hugging Face name (paper 000: facebook/bart-large), or a "
         "folder.",
     )  # fmt: skip
+    passage_backbone: str | None = Field(
+        None, min_length=1, description="What the second of two towers begins with; empty: the same (DPR by name: "
+        "sentence-transformers/facebook-dpr-question_encoder-single-nq-base, and …-ctx_encoder-… here).",
+    )  # fmt: skip
     towers: Literal[1, 2] = Field(1, description="One encoder for both texts, or one for each.")
     similarity: Literal["cosine", "dot"] = Field("cosine", description="Trained: scaled cosine, or dot product.")
     scale: float = Field(20.0, ge=1, le=1000, description="Times the cosine, in training: at 1 it cannot be fitted.")

@@ -137,6 +137,11 @@ def number(value: float | None, count: bool) -> str:
     return f"{value:,.0f}" if count else f"{value:.3f}"
 
 
+def relative(value: float | None) -> str:
+    """The change in per cent, with its sign."""
+    return NONE if value is None else f"{value:+.1%}"
+
+
 def cell(text: str, longest: int | None = None) -> str:
     """The text, or so many characters of its beginning, such that a Markdown table holds it."""
     short = text if longest is None or len(text) <= longest else f"{text[:longest]} …"

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from dbos import DBOS
 
+from db.artifacts import held
 from db.domain import InputError
 from db.engine import reading
 from db.jobs import SUGGEST
@@ -11,13 +12,16 @@ from db.models import Item
 from db.pipelines import pipeline_folder, read_artifacts
 from db.suggestions import Asked, Suggestion, write_suggestions
 from learner.backbones.generator import load_generator
+from learner.backbones.reranker import is_reranker, load_reading
+from learner.backbones.suggestions import filled
 from learner.backbones.suggestions import suggest as suggest_questions
+from learner.backbones.views import PASSAGE
 from learner.catalog.backbones import GeneratorSettings
 from learner.jobs.progress import reporting
 from learner.jobs.state import database, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
 
-GENERATOR, READS, TEXT = "generator", "reads", "{passage}"  # `reads`: what a generator reads in place of the bare text
+GENERATOR, READS = "generator", "reads"  # `reads`: what a generator reads in place of the bare text
 LOADED = 0.5  # of the job
 LENGTH = 48  # tokens of a question
 
@@ -43,10 +47,17 @@ def ask(job_id: str, project_id: int, run_id: str, number: int, item_id: int, n:
             progress("loading the generator", 0.0)
             generator = load_generator(str(path))
             progress("writing questions", LOADED)
-            settings = GeneratorSettings(target_length=LENGTH)
-            found = suggest_questions(generator, form.replace(TEXT, item.text), n, settings, seed=item_id)
+            settings = GeneratorSettings(target_length=LENGTH, **_reading(path))
+            source = filled(generator, form, item.text, settings.source_length)
+            found = suggest_questions(generator, source, n, settings, seed=item_id)
     write_suggestions(Asked(run_id, number, item_id), [Suggestion(*one) for one in found])
     return f"{len(found)} questions"
+
+
+def _reading(path: Path) -> dict[str, int]:
+    """How long texts are read by a re-ranker, as it has learned it; nothing of another generator."""
+    with held(path) as folder:
+        return {"source_length": load_reading(folder).source_length} if is_reranker(str(folder)) else {}
 
 
 def _generator(run_id: str, number: int) -> tuple[Path, str]:
@@ -54,4 +65,4 @@ def _generator(run_id: str, number: int) -> tuple[Path, str]:
     made = read_artifacts(run_id)
     if not 0 <= number < len(made) or made[number]["kind"] != GENERATOR:
         raise InputError(f"the run {run_id} has made no generator of that number, or its files are gone")
-    return pipeline_folder(run_id) / made[number]["path"], str(made[number]["about"].get(READS, TEXT))
+    return pipeline_folder(run_id) / made[number]["path"], str(made[number]["about"].get(READS, PASSAGE))

@@ -98,6 +98,9 @@ def judge(
     return Judged(likelihoods(generator, pairs, settings), np.einsum("nd,nd->n", questions, passages))
 
 
+PLACES: dict[Ties, float] = {"optimistic": 0.0, "average": 0.5, "pessimistic": 1.0}  # among copies of a passage
+
+
 class Search:
     """Retrieval among passages, each of which may be there several times."""
 
@@ -112,7 +115,7 @@ class Search:
         gold = np.array([self.row[one.passage] for one in pairs], dtype=np.int64)
         queries = self.retriever.query.encode([one.question for one in pairs])
         ranks = ranks_of_gold(queries, self.vectors, gold, ties, self.counts)
-        strict = strict_ranks(ranks, self.counts[gold])
+        strict = strict_ranks(ranks, self.counts[gold], ties)
         return {
             **{f"accuracy_at_{k}": recall_at(ranks, k) for k in AT},
             **{f"strict_accuracy_at_{k}": recall_at(strict, k) for k in AT},
@@ -120,7 +123,7 @@ class Search:
         }
 
 
-def strict_ranks(ranks: np.ndarray, copies: np.ndarray) -> np.ndarray:
-    """The mean rank of the passage at one position, from that of its first copy: all of its copies tie."""
-    middle: np.ndarray = ranks + (copies - 1) / 2
-    return middle
+def strict_ranks(ranks: np.ndarray, copies: np.ndarray, ties: Ties) -> np.ndarray:
+    """The rank of the passage at one position, from that of its first copy: all of its copies tie."""
+    placed: np.ndarray = ranks + (copies - 1) * PLACES[ties]
+    return placed

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from db.domain import Progress, no_progress
+from db.domain import InputError, Progress, no_progress
 from learner.bm25 import Bm25
 from learner.text_metrics import squad_form
 
@@ -12,8 +12,15 @@ SPARE = 30  # further passages that are looked at, where some are right or hold 
 
 
 def near_by_words(questions: Sequence[str], passages: Sequence[str], k: int, progress: Progress = no_progress) -> np.ndarray:  # fmt: skip  # noqa: E501
-    """Rows (n, k) int64 of each question's best passages by BM25; fewer columns where there are fewer passages."""
-    return Bm25(passages).search([text.rstrip(" ?") or text for text in questions], k, progress).ids
+    """Rows (n, k) int64 of each question's best passages by BM25; fewer columns where there are fewer passages.
+
+    Raises InputError where no passage has a word.
+    """
+    try:
+        index = Bm25(passages)
+    except ValueError:
+        raise InputError("no passage has a word that BM25 could find: check the passages") from None
+    return index.search([text.rstrip(" ?") or text for text in questions], k, progress).ids
 
 
 def wrong_rows(

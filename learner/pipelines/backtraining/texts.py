@@ -124,7 +124,10 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
         held = max(2, len(pairs["source_pairs"]) // DEV_SHARE)
         mixed = [pairs["source_pairs"][row] for row in rng.permutation(len(pairs["source_pairs"]))]
         pairs["dev_pairs"], pairs["source_pairs"] = mixed[:held], mixed[held:]
-    measured = {identity(one.question) for one in (*pairs["dev_pairs"], *pairs["test_pairs"])}
+    tested = {identity(one.question) for one in pairs["test_pairs"]}
+    measured = tested | {identity(one.question) for one in pairs["dev_pairs"]}
+    for name, apart in (("source_pairs", measured), ("supervised_pairs", tested)):
+        pairs[name] = [one for one in pairs[name] if identity(one.question) not in apart]
     for name in ("source_pairs", "dev_pairs", "test_pairs"):
         pairs[name] = _some(pairs[name], getattr(amounts, name), rng)
     pairs["source_test"] = _some(pairs["source_test"], amounts.test_pairs, rng)  # as many as of the target domain

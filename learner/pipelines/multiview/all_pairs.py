@@ -5,12 +5,13 @@ others, so the re-ranker is measured like every other scorer (`learner.evaluate`
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from db.domain import Progress
+from db.domain import Progress, part_of
 from learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
 from learner.designs import Population, stratified
 from learner.encoder import Encoder, load_encoder
@@ -20,8 +21,9 @@ from learner.evaluation import evaluate_exact
 from learner.output_layer import OutputLayer
 from learner.pipelines.multiview.first import VECTORS
 from learner.pipelines.multiview.formats import read_qrels, read_texts
-from learner.pipelines.multiview.inputs import TestSet, texts_of
-from learner.pipelines.multiview.trainings import FIGURE, MODEL
+from learner.pipelines.multiview.inputs import TEST, TestSet, is_one_list, texts_of
+from learner.pipelines.multiview.matched import matcher_factors
+from learner.pipelines.multiview.trainings import MODEL, best_training
 from learner.pipelines.pipeline import Run
 from learner.search import count_pairs
 
@@ -33,10 +35,14 @@ ENCODE = 0.3  # of the stage's work
 
 @dataclass(frozen=True)
 class Sides:
-    """All test queries and passages, and the right pairs (n, 2) as rows of them, each once."""
+    """All test queries and passages, and the right pairs (n, 2) as rows of them, each once.
+
+    rows: of the passages in their whole list. symmetric: both are one list, of which each pair counts once.
+    """
 
     queries: list[str]
     passages: list[str]
+    rows: np.ndarray
     positives: np.ndarray
     symmetric: bool
 
@@ -60,68 +66,75 @@ def measure_all_pairs(run: Run, folder: Path, progress: Progress) -> None:
 def all_sides(run: Run, test: TestSet) -> Sides:
     """Every test query against every passage, whether judged, and whether among those that are re-ranked or not.
 
-    One list against itself is symmetric.
+    Of one list the test texts against one another: without test queries, those that were held out and their right ones.
     """
-    passages = test.passages.all()
+    one_list, names, queries, right = is_one_list(run, TEST), *_asked(run, test)
+    place = test.passages.rows_of((*names, *(passage for _, passage in right)))
+    pairs = [(query, place[passage]) for query, passage in right if passage in place]
+    if not one_list:
+        passages = test.passages.all()
+        return Sides(queries, passages, np.arange(len(passages)), _rows(pairs), False)
+    rows = np.unique([place[name] for name in names] + [passage for _, passage in pairs])
+    both = np.searchsorted(rows, [(place[names[query]], passage) for query, passage in pairs]).reshape(-1, 2)
+    texts = test.passages.take(rows)
+    return Sides(
+        texts, texts, rows, _rows((min(pair), max(pair)) for pair in both.tolist() if pair[0] != pair[1]), True
+    )
+
+
+def _asked(run: Run, test: TestSet) -> tuple[list[str], list[str], list[tuple[int, str]]]:
+    """Ids and texts of all test queries, and the right pairs: rows of them, and ids of passages."""
     if run.inputs.test_queries is None:
-        return Sides(test.queries.all(), passages, test.pairs[test.pairs[:, 1] >= 0], False)
+        known = test.pairs[test.pairs[:, 1] >= 0]
+        ids = test.passages.take(known[:, 1], "id")
+        return test.queries.all("id"), test.queries.all(), list(zip(known[:, 0].tolist(), ids, strict=True))
     names, queries = map(list, zip(*read_texts(Path(run.inputs.test_queries)), strict=True))
-    symmetric = queries == passages and names == list(test.passages.values("id"))
     row = {id_: at for at, id_ in enumerate(names)}
-    right = [one for one in read_qrels(Path(run.inputs.test_qrels)) if one.right and one.query in row]
-    place = test.passages.rows_of(one.passage for one in right)
-    pairs = {(row[one.query], place[one.passage]) for one in right if one.passage in place}
-    if symmetric:
-        pairs = {(min(pair), max(pair)) for pair in pairs if pair[0] != pair[1]}
-    return Sides(queries, passages, np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2), symmetric)
+    judged = read_qrels(Path(run.inputs.test_qrels))
+    return names, queries, [(row[one.query], one.passage) for one in judged if one.right and one.query in row]
+
+
+def _rows(pairs: Iterable[tuple[int, int]]) -> np.ndarray:
+    return np.array(sorted(set(pairs)), dtype=np.int64).reshape(-1, 2)
 
 
 def _measured(run: Run, sides: Sides, progress: Progress) -> dict[str, object]:
     encoder = load_encoder(run.config.first_stage.encoder)
-    left = (
-        unit(_vectors(run, encoder, sides.passages, progress))
-        if sides.symmetric
-        else unit(encoder.encode(sides.queries))
-    )
-    right = left if sides.symmetric else unit(_vectors(run, encoder, sides.passages, progress))
-    reranker = load_reranker(str(best_model(run.of("trainings"))))
+    right = unit(_vectors(run, encoder, sides, part_of(progress, 0.0, ENCODE)))
+    left = right if sides.symmetric else unit(encoder.encode(sides.queries))
+    kept = [one.parent for one in run.of("trainings").glob(f"variant-*/seed-*/{MODEL}")]
+    reranker = load_reranker(str(best_training(kept) / MODEL))
 
     def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        return _scores(
-            reranker, sides, np.column_stack([rows, columns]), lambda s, d: progress(s, ENCODE + (1 - ENCODE) * d)
-        )
+        return _scores(reranker, sides, np.column_stack([rows, columns]), part_of(progress, ENCODE, 1.0))
 
     rng = np.random.default_rng([run.config.seed, 5])
     population = Population(left, right, sides.positives, sides.symmetric)
     strata = stratified(population, score, run.config.all_pairs, rng)
     ours = estimate(score(*sides.positives.T), strata, "stratified", rng, OutputLayer(1.0, 0.0))
-    base = evaluate_exact(left, right, sides.positives, sides.symmetric)
+    matcher = run.inputs.test_queries and run.inputs.matcher  # it has learned what a share was held out of
+    compared = matcher_factors(Path(matcher).parent, sides.queries, sides.passages) if matcher else (left, right)
+    base = evaluate_exact(*compared, sides.positives, sides.symmetric)
     assert base is not None  # there is a positive
     return {
         "pairs": ours.pairs, "positives": ours.positives, "read": sum(len(one.scores) for one in strata),
+        "compared": "the newest matcher" if matcher else run.config.first_stage.encoder,
         "re-ranker": {name: ours.estimates[name].as_dict() for name in FIGURES},
         "bi-encoder": {name: base.estimates[name].as_dict() for name in FIGURES},
         "gain": {name: one.as_dict() for name, one in gains(ours.estimates, base.estimates).items()},
     }  # fmt: skip
 
 
-def _vectors(run: Run, encoder: Encoder, passages: list[str], progress: Progress) -> np.ndarray:
-    """The passages' vectors (n, d): those of the dense first stage where there was one."""
-    texts = texts_of(run)
-    path = run.of("candidates") / VECTORS.format(texts.test_passages.path.stem)
+def _vectors(run: Run, encoder: Encoder, sides: Sides, progress: Progress) -> np.ndarray:
+    """The passages' vectors (n, d): of those of the dense first stage where there was one."""
+    path = run.of("candidates") / VECTORS.format(texts_of(run).test_passages.path.stem)
     if path.exists():
-        return np.asarray(np.load(path))
-    return encoder.encode(passages, lambda words, done: progress(words, ENCODE * done))
+        return np.asarray(np.load(path, mmap_mode="r")[sides.rows])
+    return encoder.encode(sides.passages, progress)
 
 
 def _scores(reranker: Reranker, sides: Sides, pairs: np.ndarray, progress: Progress) -> np.ndarray:
     return scores_of(truth_logits(reranker, sides.queries, sides.passages, pairs, progress)).astype(np.float32)
-
-
-def best_model(stage: Path) -> Path:
-    """The folder of the model that is best on the test, of all variants; of equal ones the first."""
-    kept = sorted(one.parent for one in stage.glob(f"variant-*/seed-*/{MODEL}"))
-    return max(kept, key=lambda one: float(json.loads((one / FIGURE).read_text()))) / MODEL
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from learner.experiment.figures import COLOURS, HEIGHT, Plot
 from learner.experiment.results import mean_of
-from learner.experiment.writing import grid, number
+from learner.experiment.writing import grid, number, relative
 from learner.pipelines.multiview.figures import Measured, best_of, main_variants, single_of
 from learner.pipelines.multiview.paper import DEPTH, RATE, TABLE1
 from learner.pipelines.multiview.ranking import improvement
@@ -28,11 +28,9 @@ def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None
         for variant in (one for one in mains if not one.single):
             for depth in sorted(set(run.config.depths)):
                 single, multi = (one.at_depth(which, depth) for which in (single_of(mains, variant), variant))
-                gains = mean_of([improvement(*pair) for pair in zip(multi, single, strict=True)])
                 rows.append({"line": _line(run, one.test.name, variant.backbone), "depth": depth,
                              "single": mean_of(single).value, "multi": mean_of(multi).value,
-                             "improvement": gains.value, "low": gains.low, "high": gains.high,
-                             "reach": one.reach(depth)})  # fmt: skip
+                             **_gains(multi, single), "reach": one.reach(depth)})  # fmt: skip
     if not rows:
         return
     body = [[f"{row['line']}, first {row['depth']:,}",
@@ -43,22 +41,33 @@ def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None
     report.table("figure2", title, rows, grid(header, body))
     printed = [{"line": f"{PAPER}: T5-large, {name}", "depth": DEPTH, "improvement": value, "low": None, "high": None}
                for name, value in _printed_gains().items()]  # fmt: skip
-    words = "; ".join(f"{row['line']} {row['improvement']:+.1%} at {row['depth']:,}" for row in rows)
+    words = "; ".join(f"{row['line']} {relative(row['improvement'])} at {row['depth']:,}" for row in rows)
     drawn = [{name: row[name] for name in ("line", "depth", "improvement", "low", "high")} for row in rows] + printed
     chart = _chart(drawn, "depth", "improvement", "Candidates (K)", "Improvement", logarithmic=True)
     report.figure("figure2", "Figure 2: improvement by depth", drawn, [(f"Improvement by depth: {words}.", chart)])
 
 
+def _gains(multi: Sequence[float], single: Sequence[float]) -> dict[str, float | None]:
+    """The mean relative improvement over seeds; none where a seed's single view finds nothing to improve on."""
+    each = [improvement(*pair) for pair in zip(multi, single, strict=True)]
+    defined = [one for one in each if one is not None]
+    if len(defined) < len(each):
+        return dict.fromkeys(("improvement", "low", "high"))
+    mean = mean_of(defined)
+    return {"improvement": mean.value, "low": mean.low, "high": mean.high}
+
+
 def _gain(row: Mapping[str, Any]) -> str:
     """The improvement in per cent, with its interval where it has one."""
-    return f"{row['improvement']:+.1%}" + ("" if row["low"] is None else f" ({row['low']:+.1%} to {row['high']:+.1%})")
+    interval = "" if row["low"] is None else f" ({relative(row['low'])} to {relative(row['high'])})"
+    return relative(row["improvement"]) + interval
 
 
 def _line(run: Run, test: str, backbone: str) -> str:
     return f"{test}, {backbone}" if run.config.sizes else test
 
 
-def _printed_gains() -> dict[str, float]:
+def _printed_gains() -> dict[str, float | None]:
     """The paper's improvements of T5-large at 1,000 candidates, from its Table 1."""
     single, multi = sorted((one for one in TABLE1 if one.backbone == "T5-large"), key=lambda one: one.multi)
     return {"Dev": improvement(multi.dev, single.dev), "Dev-Rest": improvement(multi.rest, single.rest)}

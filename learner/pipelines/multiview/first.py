@@ -8,13 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.corpus import identity
 from db.domain import InputError, Progress, part_of
 from learner.bm25 import Bm25
 from learner.catalog.multiview import FirstStage
 from learner.encoder import load_encoder
 from learner.pipelines.multiview.formats import read_run
-from learner.pipelines.multiview.inputs import REST, TEST, Texts, texts_of
+from learner.pipelines.multiview.inputs import REST, TEST, Texts, is_one_list, texts_of
 from learner.pipelines.multiview.lists import TextTable
 from learner.pipelines.multiview.matched import matcher_search
 from learner.pipelines.pipeline import Run
@@ -37,14 +36,15 @@ def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
 
         asked = {name: _asked(run, texts, name) for name in names}
         if kind == MATCHER:
-            everything = [query for queries, _ in asked.values() for query in queries]
+            everything = [query for queries, _ in asked.values() for query in queries.all()]
             search = matcher_search(Path(run.inputs.matcher).parent, everything, table.all(), part_of(part, 0.0, 0.5))
         else:
             vectors = folder / VECTORS.format(table.path.stem)
             search = _searcher(kind, table, run.config.first_stage, vectors, part_of(part, 0.0, 0.5))
         for place, (name, (queries, most)) in enumerate(asked.items(), len(asked)):
             hear = part_of(part, place / (2 * len(asked)), (place + 1) / (2 * len(asked)))
-            np.save(folder / f"{name}-{kind}.npy", candidates(search, queries, table, most, hear))
+            own = _own(run, name, queries, table)
+            np.save(folder / f"{name}-{kind}.npy", candidates(search, queries.all(), own, most, hear))
     for name in (TEST, REST):
         path = getattr(run.inputs, f"{name}_run")
         if path is not None:
@@ -65,23 +65,29 @@ def found(run: Run, name: str, kind: str | None = None) -> np.ndarray:
     return np.asarray(np.load(run.of("candidates") / f"{name}-{kind or kinds_of(run, name)[0]}.npy"))
 
 
-def candidates(search: Search, queries: list[str], passages: TextTable, k: int, progress: Progress) -> np.ndarray:
-    """The k best passages of each query, (n, k) int64, −1 where there are fewer; none says the same as its query."""
-    same: dict[str, list[int]] = {identity(query): [] for query in queries}
-    for row, text in enumerate(passages.values("text")):
-        if (key := identity(text)) in same:
-            same[key].append(row)
-    most = max(map(len, same.values()))
+def candidates(search: Search, queries: list[str], own: np.ndarray, k: int, progress: Progress) -> np.ndarray:
+    """The k best passages of each query, (n, k) int64, −1 where there are fewer.
+
+    own: (n,) the row of the passage that is the query itself, and no candidate; −1 where there is none.
+    """
+    most = k + bool((own >= 0).any())
     rows = np.full((len(queries), k), -1, dtype=np.int64)
     for start in range(0, len(queries), QUERIES):
-        asked = queries[start : start + QUERIES]
         end = min(start + QUERIES, len(queries))
-        near = search(asked, k + most, part_of(progress, start / len(queries), end / len(queries)))
-        for at, query in enumerate(asked):
-            own = same[identity(query)]
-            kept = near.ids[at][(near.scores[at] > -np.inf) & ~np.isin(near.ids[at], own)][:k]
+        near = search(queries[start:end], most, part_of(progress, start / len(queries), end / len(queries)))
+        for at in range(end - start):
+            kept = near.ids[at][(near.scores[at] > -np.inf) & (near.ids[at] != own[start + at])][:k]
             rows[start + at, : len(kept)] = kept
     return rows
+
+
+def _own(run: Run, name: str, queries: TextTable, passages: TextTable) -> np.ndarray:
+    """The row of each query among the passages (n,) where both are one list; −1 in two lists, whatever the ids."""
+    if not is_one_list(run, "" if name == TRAIN else name):
+        return np.full(len(queries), -1, dtype=np.int64)
+    names = queries.all("id")
+    row = passages.rows_of(names)
+    return np.array([row[one] for one in names], dtype=np.int64)
 
 
 def _wanted(run: Run) -> Iterator[tuple[str, TextTable, list[str]]]:
@@ -96,11 +102,11 @@ def _wanted(run: Run) -> Iterator[tuple[str, TextTable, list[str]]]:
                 yield kind, table, names
 
 
-def _asked(run: Run, texts: Texts, name: str) -> tuple[list[str], int]:
+def _asked(run: Run, texts: Texts, name: str) -> tuple[TextTable, int]:
     """The queries of this set, and how many passages are wanted of each."""
     if name == TRAIN:
-        return texts.queries.all(), run.config.from_best
-    return next(test for test in texts.tests if test.name == name).queries.all(), run.config.depth
+        return texts.queries, run.config.from_best
+    return next(test for test in texts.tests if test.name == name).queries, run.config.depth
 
 
 def _searcher(kind: str, passages: TextTable, settings: FirstStage, kept: Path, progress: Progress) -> Search:

@@ -3,12 +3,13 @@
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, zip_longest
 from pathlib import Path
 
 import numpy as np
 
 from db.corpus.cells import counted
+from db.corpus.graph import components
 from db.domain import InputError, Progress
 from learner.encoder import require_folder
 from learner.pipelines.multiview.formats import Judged, read_qrels, read_texts, read_triples
@@ -98,6 +99,15 @@ def texts_of(run: Run) -> Texts:
     return Texts(run.of("texts"))
 
 
+def is_one_list(run: Run, name: str = "") -> bool:
+    """Whether the queries of this name (without one: those that train) and what they are searched in are one list."""
+    inputs = run.inputs
+    queries = (name and getattr(inputs, f"{name}_queries")) or inputs.queries
+    passages = (name and inputs.test_passages) or inputs.passages
+    both = zip_longest(read_texts(Path(queries)), read_texts(Path(passages)))
+    return all(query == passage for query, passage in both)
+
+
 def check_inputs(run: Run) -> None:
     """Nothing. Raises InputError where files do not go together or cannot be read, or a setting is not possible."""
     inputs, config = run.inputs, run.config
@@ -133,7 +143,8 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     judged = list(read_qrels(Path(inputs.qrels)))
     counts = {"passages": len(passages)} | ({"test passages": len(searched)} if searched is not passages else {})
     if inputs.test_queries is None:
-        judged, held = _parted(judged, run.config.held_out, np.random.default_rng([run.config.seed, 1]))
+        rng = np.random.default_rng([run.config.seed, 1])
+        judged, held = _parted(judged, run.config.held_out, is_one_list(run, TEST), rng)
         counts |= _write_test(run, folder, TEST, Path(inputs.queries), held, set(), searched)
     else:
         found = list(read_qrels(Path(inputs.test_qrels)))
@@ -152,15 +163,39 @@ def _copied(source: Path, target: Path, progress: Progress) -> TextTable:
     return write_texts(target, ("id", "text"), read_texts(source, progress))
 
 
-def _parted(judged: list[Judged], share: float, rng: np.random.Generator) -> tuple[list[Judged], list[Judged]]:
-    """The judgements of the queries that train, and of a share of those with a right passage, which measure."""
+def _parted(
+    judged: list[Judged], share: float, one_list: bool, rng: np.random.Generator
+) -> tuple[list[Judged], list[Judged]]:
+    """The judgements that train, and those of a share of the queries with a right passage, which measure.
+
+    In one list every query is a passage too: texts that right pairs join are held out together, and no pair with one
+    of them trains.
+    """
     queries = list(dict.fromkeys(one.query for one in judged if one.right))
     if len(queries) < 2 * LEAST:
         what = f"{counted(len(queries), 'query')} with a right passage".replace("querys", "queries")
         raise InputError(f"{what}: a share cannot be held out of fewer than {2 * LEAST}; name test queries")
-    drawn = rng.permutation(len(queries))[: min(len(queries) - LEAST, max(LEAST, round(share * len(queries))))]
-    held = {queries[at] for at in drawn}
-    return [one for one in judged if one.query not in held], [one for one in judged if one.query in held]
+    most = min(len(queries) - LEAST, max(LEAST, round(share * len(queries))))
+    group = _groups(queries, judged) if one_list else np.arange(len(queries))
+    order = np.argsort(group, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+    held: set[str] = set()
+    for at in rng.permutation(len(parts)):
+        if len(held) + len(parts[at]) <= most:
+            held |= {queries[row] for row in parts[at]}
+    if len(held) < LEAST:
+        raise InputError("right pairs join too many of the texts for some to be held out: name test queries")
+    measuring = [one for one in judged if one.query in held]
+    apart = held | {one.passage for one in measuring if one.right} if one_list else held
+    training = [one for one in judged if one.query not in apart and not (one_list and one.passage in apart)]
+    return training, measuring
+
+
+def _groups(queries: list[str], judged: list[Judged]) -> np.ndarray:
+    """The group of each query, (n,): those that right pairs of one list join."""
+    right = [one for one in judged if one.right]
+    row = {id_: at for at, id_ in enumerate(dict.fromkeys((*queries, *(one.passage for one in right))))}
+    return components(len(row), ((row[one.query], row[one.passage]) for one in right))[: len(queries)]
 
 
 def _write_test(

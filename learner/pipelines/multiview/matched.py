@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from db.corpus.corpus import identity
-from db.domain import Progress, Side, Split
+from db.domain import Progress, Side, Split, no_progress
 from learner.blend import blended
 from learner.dataset import Dataset, make_dataset
 from learner.matcher import load_matcher
@@ -22,18 +22,31 @@ def matcher_search(
     Crowds are those of these two lists; queries that are all passages themselves make one list with them, in which no
     text is its own neighbour. Raises InputError where the folder cannot be loaded.
     """
+    left, right, rows = _factors(folder, queries, passages, progress)
+
+    def search(some: list[str], k: int, hear: Progress) -> Neighbours:
+        return neighbours(left[[rows[identity(query)] for query in some]], right, k, False, progress=hear)
+
+    return search
+
+
+def matcher_factors(folder: Path, queries: list[str], passages: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Arrays (n, d) and (m, d) whose products are the matcher's scores of the queries and the passages."""
+    left, right, rows = _factors(folder, queries, passages, no_progress)
+    return left[[rows[identity(query)] for query in queries]], right
+
+
+def _factors(
+    folder: Path, queries: list[str], passages: list[str], progress: Progress
+) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+    """The left factors of all texts, the right ones of the passages, and each query's row of the left."""
     matcher = load_matcher(str(folder))
     dataset, rows = _lists(queries, passages)
     distance = matcher.encoder.distance
     encoded = matcher.encoder.encode(dataset.texts, progress)
     space = Space(distance, offset=True)
     vectors = blended(dataset, encoded, matcher.blend, distance)
-    left, right = as_left(vectors, space), as_right(vectors[dataset.evaluation_right], space)
-
-    def search(some: list[str], k: int, hear: Progress) -> Neighbours:
-        return neighbours(left[[rows[identity(query)] for query in some]], right, k, False, progress=hear)
-
-    return search
+    return as_left(vectors, space), as_right(vectors[dataset.evaluation_right], space), rows
 
 
 def _lists(queries: list[str], passages: list[str]) -> tuple[Dataset, dict[str, int]]:

@@ -59,6 +59,8 @@ def parsed(measures: Sequence[str]) -> list[ir_measures.Measure]:
             found.append(ir_measures.parse_measure(name))
         except (ValueError, NameError) as error:
             raise InputError(f"measures: {name!r} is no measure ({error}): RR@10, Success@1, nDCG@10, …") from None
+        if found[-1] in found[:-1]:
+            raise InputError(f"measures: {name!r} is there already, under this or another name: remove it")
     return found
 
 
@@ -80,6 +82,6 @@ def paired(one: np.ndarray, other: np.ndarray) -> Paired:
     return Paired(difference, float(found.statistic), float(found.pvalue))
 
 
-def improvement(multi: float, single: float) -> float:
-    """The relative improvement of paper 002, section 3.2; not a number where there is nothing to improve."""
-    return (multi - single) / single if single else float("nan")
+def improvement(multi: float, single: float) -> float | None:
+    """The relative improvement of paper 002, section 3.2; none where there is nothing to improve on."""
+    return (multi - single) / single if single else None

@@ -6,7 +6,7 @@ each variant the model of the seed that is best on the test is kept.
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,14 +115,20 @@ def _figure(run: Run, test: TestSet, logits: np.ndarray) -> float:
     return float(measured(ranking, test.gold, [name])[name].mean())
 
 
-def best_seed(folder: Path) -> Path:
-    """The folder of the variant's best finished training; of equal ones the first."""
-    return max(sorted(folder.glob("seed-*")), key=lambda one: float(json.loads((one / FIGURE).read_text())))
+def best_training(folders: Iterable[Path]) -> Path:
+    """The folder of the finished training that is best on the test; of equal ones the first variant's first seed."""
+    numbered = sorted(folders, key=lambda one: (_number(one.parent), _number(one)))
+    return max(numbered, key=lambda one: float(json.loads((one / FIGURE).read_text())))
+
+
+def _number(folder: Path) -> int:
+    """The number at the end of the folder's name."""
+    return int(folder.name.rsplit("-")[-1])
 
 
 def _keep_best(folder: Path) -> None:
     """Nothing; of the variant's finished trainings only the best one has its model."""
-    best = best_seed(folder)
+    best = best_training(folder.glob("seed-*"))
     for one in folder.glob("seed-*"):
         if one != best:
             shutil.rmtree(one / MODEL, ignore_errors=True)
