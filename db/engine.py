@@ -36,12 +36,25 @@ def make_engine(url: str | None = None) -> Engine:
     url = url or database_url()
     if not url.startswith("sqlite"):
         address = url.replace("postgresql://", "postgresql+psycopg://", 1)
-        return create_engine(address, pool_pre_ping=True, hide_parameters=True)  # errors, and so logs, tell no values
+        engine = create_engine(address, pool_pre_ping=True, hide_parameters=True)  # errors, and so logs, tell no values
+        event.listen(engine, "handle_error", _leave_values_out)
+        return engine
     Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
     engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30}, hide_parameters=True)
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _leave_values_out(context: Any) -> None:
+    """Nothing; the error says what is wrong, without the row that PostgreSQL's own message goes on to quote."""
+    diagnosis = getattr(context.original_exception, "diag", None)
+    if diagnosis is None or not diagnosis.message_primary:
+        return
+    primary = f"{diagnosis.message_primary} ({diagnosis.sqlstate})"
+    context.original_exception.args = (primary,)
+    if context.sqlalchemy_exception is not None:
+        context.sqlalchemy_exception.args = (primary,)
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

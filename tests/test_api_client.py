@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from annotate.access import tokens
 from db.answers import current_labels
 from db.domain import Role
-from db.engine import reading, writing
+from db.engine import database_url, reading, writing
 from db.models import Worker, now
 from tests.browser.conftest import App, free_port
 from tests.conftest import ROOT
@@ -26,7 +26,7 @@ from tests.people import cheap_hashes, make_person
 def app(engine: Engine, home: Path) -> Iterator[App]:
     with writing(engine) as session:  # else the app starts one
         session.add(Worker(executor_id="test", host="test", pid=0, device="cpu", seen_at=now().replace(year=2100)))
-    app = App(home, free_port())
+    app = App(home, free_port(), database=database_url())
     app.start()
     yield app
     app.stop()

@@ -65,11 +65,12 @@ class Desk:
 
 @dataclass
 class App:
-    """The app in a process of its own, on a database of its own."""
+    """The app in a process of its own; database: its address, without one a file in its home."""
 
     home: Path
     port: int
     demo: bool = False
+    database: str = ""
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -78,7 +79,7 @@ class App:
 
     def start(self) -> None:
         environment = os.environ | {"ALLPAIRS_HOME": str(self.home), "ALLPAIRS_DEMO": str(int(self.demo))}
-        environment.pop("ALLPAIRS_DATABASE_URL", None)
+        environment["ALLPAIRS_DATABASE_URL"] = self.database
         options = ["--server.headless", "true", "--server.port", str(self.port)]
         command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
         with (self.home / "app.log").open("ab") as log:
