@@ -24,7 +24,8 @@ from learner.device import fast_training, seeded
 class Sparse:
     """Of each question the tokens (m, k) int64 with the highest probabilities, and these (m, k) float32.
 
-    Token 0 is the one before the passage, which stands for "no answer here". What is not named has probability 0.
+    Token 0 is the one before the passage, which stands for "no answer here". What is not named has probability 0, and a
+    name with probability 0 is token 0, which every passage has.
     """
 
     at: np.ndarray
@@ -50,13 +51,15 @@ class AskedPassages:
 def sparsify(probabilities: Tensor, best: int, renormalise: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """The most probable tokens of each row (m, t), int64, and their probabilities, float32: both (m, best).
 
-    They do not sum to 1 unless asked for. Where there are fewer tokens the rest is token 0 with probability 0.
+    They do not sum to 1 unless asked for. Where fewer tokens have any, as in a padded row, the rest is token 0 with
+    probability 0.
     """
     mass, at = probabilities.topk(min(best, probabilities.shape[1]), dim=1)
     if renormalise:
         mass = mass / mass.sum(dim=1, keepdim=True)
     short = (0, best - mass.shape[1])
     mass, at = torch.nn.functional.pad(mass, short), torch.nn.functional.pad(at, short)
+    at = at.masked_fill(mass == 0, 0)
     return at.cpu().numpy().astype(np.int64), mass.cpu().numpy().astype(np.float32)
 
 
@@ -75,12 +78,13 @@ def train_biencoder(
     progress: Progress = no_progress,
     concatenated: bool = False,
     scratch: Path | None = None,
-) -> None:
-    """Nothing; the bi-encoder is trained in place; all questions of a passage are in one step.
+) -> int:
+    """How many questions it learned from, each as often as it did; the bi-encoder is trained in place.
 
-    parts: passages with all their questions, of which one part is in memory at a time; tokens and labels of all lie on
-    disk, in the folder `scratch`, until it has learned. concatenated: an answer is looked for in all passages that are
-    read together, not in its own alone. Raises InputError without questions.
+    All questions of a passage are in one step. parts: passages with all their questions, of which one part is in memory
+    at a time; tokens and labels of all lie on disk, in the folder `scratch`, until it has learned. concatenated: an
+    answer is looked for in all passages of a step, which is made at once, not in its own alone. Raises InputError
+    without questions.
     """
     with TemporaryDirectory(dir=scratch) as folder:
         lesson = _Lesson(biencoder, settings, concatenated, Path(folder))
@@ -91,7 +95,8 @@ def train_biencoder(
         faster = {"start.": settings.head_rate, "end.": settings.head_rate}
         lengths, weights = np.array(lesson.lengths), np.array(lesson.asking)
         with seeded(settings.seed, biencoder.device):
-            descend(biencoder.network, lengths, weights, lesson.loss, settings, progress, faster)
+            descend(biencoder.network, lengths, weights, lesson.loss, settings, progress, faster, at_once=concatenated)
+        return lesson.learned
 
 
 class _Lesson:
@@ -105,6 +110,7 @@ class _Lesson:
         self.lengths: list[int] = []  # of each passage: its tokens and those of its questions
         self.asking: list[int] = []  # its questions; those of all passages stand one after another
         self.first: list[int] = []  # the first of them
+        self.learned = 0  # questions whose loss was asked for
 
     def add(self, asked: AskedPassages) -> None:
         """Nothing; passages that have questions are learned from too."""
@@ -126,6 +132,7 @@ class _Lesson:
     def loss(self, rows: np.ndarray) -> Tensor:
         """The sum of the losses of all questions of these passages."""
         questions = [first + i for first, n in ((self.first[r], self.asking[r]) for r in rows) for i in range(n)]
+        self.learned += len(questions)
         owner = np.repeat(np.arange(len(rows)), [self.asking[row] for row in rows])
         encoder = self.biencoder.encoder
         with fast_training(self.biencoder.device):

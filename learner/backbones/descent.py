@@ -27,13 +27,14 @@ def descend(
     progress: Progress = no_progress,
     faster: Mapping[str, float] | None = None,
     watch: Watch | None = None,
+    at_once: bool = False,
 ) -> None:
     """Nothing; the model is trained in place, and is in evaluation mode afterwards.
 
     lengths: (n,) tokens of each row; loss(rows): the sum of these rows' losses; weights: (n,) what it is a sum of, so
     that a step's loss is a mean however the step is parted. faster: how many times as fast the parameters learn whose
     names begin so. The order comes from the seed, dropout from torch's generator. watch may use the model: it is in
-    training mode again afterwards.
+    training mode again afterwards. at_once: no step is parted, for a loss that compares all rows of a step.
     """
     device = next(model.parameters()).device
     steps = settings.steps or settings.epochs * -(-len(lengths) // settings.batch_size)
@@ -44,7 +45,8 @@ def descend(
     for step, batch in enumerate(itertools.islice(order, steps)):
         optimizer.zero_grad()
         shares = []
-        for part in blocks(lengths[batch], BUDGETS.get(device.type, SMALL_BUDGET)):
+        parts = blocks(lengths[batch], BUDGETS.get(device.type, SMALL_BUDGET))
+        for part in [np.arange(len(batch))] if at_once else parts:
             share = loss(batch[part]) / float(weights[batch].sum())
             share.backward()  # type: ignore[no-untyped-call]
             shares.append(share.detach())

@@ -200,7 +200,7 @@ def decoding(generator: TextGenerator, settings: GeneratorSettings) -> Generatio
     config.update(
         do_sample=sample, num_beams=1 if sample else settings.beams, no_repeat_ngram_size=settings.no_repeat,
         length_penalty=settings.length_penalty, early_stopping=False, min_length=0, max_length=None,
-        max_new_tokens=longest(generator.model, generator.tokenizer, settings.target_length),
+        max_new_tokens=longest(generator.model.config, generator.tokenizer, settings.target_length),
         top_k=settings.top_k if sample else None, top_p=settings.top_p if sample else None, temperature=None,
     )  # fmt: skip
     return config
@@ -219,7 +219,7 @@ def tokens_of(generator: TextGenerator, texts: Sequence[str], length: int) -> li
     """Token ids of each text, those of beginning and end included, cut at this length."""
     if not len(texts):
         return []
-    limit = longest(generator.model, generator.tokenizer, length)
+    limit = longest(generator.model.config, generator.tokenizer, length)
     return list(generator.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"])
 
 

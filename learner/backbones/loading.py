@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from transformers import AutoTokenizer
+from transformers import AutoConfig, AutoTokenizer
 
 from db.artifacts import held
 from db.checksums import require_whole
 from db.domain import DEFAULT_ENCODER, InputError
 from learner.encoder import NO_CODE, bundled_minilm, require_folder
 
+MANY = 8_192  # tokens: as many as a network can take
 ERRORS = (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError)
 
 
@@ -39,10 +40,17 @@ def load_tokenizer(source: str) -> Any:
     return tokenizer
 
 
-def longest(model: Any, tokenizer: Any, wanted: int) -> int:
-    """Tokens of a text: as many as wanted, or as model and tokenizer can take."""
-    config = getattr(model.config, "decoder", None) or model.config
-    limits = (getattr(config, "max_position_embeddings", None), tokenizer.model_max_length)
+def size_of(name: str) -> tuple[int, int]:
+    """How many layers the backbone has, and how many tokens it reads at once. Raises InputError where it is none."""
+    with loading(name) as source:
+        config = AutoConfig.from_pretrained(source, **NO_CODE)
+        return int(config.num_hidden_layers), longest(config, load_tokenizer(source), MANY)
+
+
+def longest(config: Any, tokenizer: Any, wanted: int) -> int:
+    """Tokens of a text: as many as wanted, or as a model of that configuration and its tokenizer can take."""
+    reads = getattr(config, "decoder", None) or config
+    limits = (getattr(reads, "max_position_embeddings", None), tokenizer.model_max_length)
     return int(min(wanted, *(limit for limit in limits if limit and limit > 0)))
 
 

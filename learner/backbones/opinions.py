@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from learner.backbones.loading import MANY, longest
 from learner.backbones.span_biencoder import SpanBiencoder
 from learner.backbones.span_reader import best_spans
 from learner.backbones.token_encoder import TokenEncoder
@@ -64,17 +65,20 @@ def product_scores(encoder: TokenEncoder, asked: tuple[Tensor, Tensor], texts: S
 
 
 def rationale_spans(
-    biencoder: SpanBiencoder, questions: Sequence[str], texts: Sequence[str], longest: int, settings: Student
+    biencoder: SpanBiencoder, questions: Sequence[str], texts: Sequence[str], most: int, settings: Student
 ) -> list[tuple[int, int]]:
-    """Where they stand: the first of their characters, and the one after the last."""
-    found = []
+    """Where the words of each text, of so many tokens at most, stand that answer its question best.
+
+    The first of their characters, and the one after the last. Of a long text what is scored is read.
+    """
+    found, limit = [], longest(biencoder.network.encoder.config, biencoder.tokenizer, MANY)
     asked = biencoder.asked_many(questions, settings.question_length)
     for text, start, end in zip(texts, *asked, strict=True):
-        read = biencoder.tokenizer(text, return_offsets_mapping=True, truncation=True)
+        read = biencoder.tokenizer(text, return_offsets_mapping=True, truncation=True, max_length=limit)
         with torch.inference_mode():
             vectors = biencoder.encoder.vectors(*biencoder.encoder.padded([read["input_ids"]]))[0]
         own = torch.tensor([a < b for a, b in read["offset_mapping"]], device=vectors.device)
         begins, ends = ((vectors @ one).masked_fill(~own, -torch.inf)[None].cpu() for one in (start, end))
-        first, last, _ = best_spans(begins, ends, longest)
+        first, last, _ = best_spans(begins, ends, most)
         found.append((int(read["offset_mapping"][int(first)][0]), int(read["offset_mapping"][int(last)][1])))
     return found

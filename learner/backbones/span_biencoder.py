@@ -91,7 +91,7 @@ def load_biencoder(name: str, seed: int = 0, device: str | None = None) -> SpanB
 def room(biencoder: SpanBiencoder, settings: Student) -> int:
     """Tokens of a passage that are read at once, without those of beginning and end."""
     whole = settings.passage_length + SPECIAL
-    return longest(biencoder.network.encoder, biencoder.tokenizer, whole) - SPECIAL
+    return longest(biencoder.network.encoder.config, biencoder.tokenizer, whole) - SPECIAL
 
 
 def answer_apart(biencoder: SpanBiencoder, questions: Sequence[str], passage: str, settings: Student) -> list[Answer]:

@@ -9,12 +9,10 @@ import torch
 from torch import Tensor
 from transformers import AutoModel
 
-from learner.backbones.loading import load_tokenizer, loading, longest
+from learner.backbones.loading import MANY, load_tokenizer, loading, longest
 from learner.device import default_device
 from learner.encoder import NO_CODE, SAFETENSORS
 from learner.pair_reader import BUDGETS, SMALL_BUDGET, blocks
-
-MANY = 8_192  # tokens: as many as the network can take
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class TokenEncoder:
 
     def tokens(self, texts: Sequence[str], length: int = MANY) -> list[list[int]]:
         """Token ids of each text, those of beginning and end included, cut at this length."""
-        limit = longest(self.model, self.tokenizer, length)
+        limit = longest(self.model.config, self.tokenizer, length)
         return list(self.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"]) if len(texts) else []
 
     def padded(self, ids: Sequence[list[int]]) -> tuple[Tensor, Tensor]:

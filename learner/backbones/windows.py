@@ -67,7 +67,7 @@ class Windows:
 def cut(reader: Reads, questions: Sequence[str], passages: Sequence[str], settings: ReaderSettings) -> Windows:
     """The windows of each passage with its question, in order; a question is cut at its longest length."""
     tokenizer = reader.tokenizer
-    limit = longest(reader.model, tokenizer, settings.max_length)
+    limit = longest(reader.model.config, tokenizer, settings.max_length)
     room = min(settings.question_length, limit // 2)
     read = tokenizer(
         [_beginning(tokenizer, question, room) for question in questions], list(passages),

@@ -2,7 +2,7 @@
 
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from learner.catalog.backbones import GeneratorSettings, ReaderSettings, Training
 from learner.catalog.section import Section
@@ -13,10 +13,19 @@ Variant = Literal[
     "no question generation", "teacher", "no teacher", "cross-encoder student", "unsupervised questions",
     "concatenated passages", "hard labels", "two-stage beam",
 ]  # fmt: skip
+PROMPTS = {  # of kinds of entities, as the paper asks them
+    "O": "What is a generic object ?", "PER": "Who is a person ?", "person": "Who is a person ?",
+    "LOC": "What is a location ?", "location": "What is a location ?", "ORG": "What is an organization ?",
+    "MISC": "What is a miscellaneous entity ?", "corporation": "What is a corporation ?",
+    "product": "What is a product ?", "creative-work": "What is a creative work ?", "group": "What is a group ?",
+}  # fmt: skip
 
 
 class QuipInputs(Section):
-    """The files that it reads: tables as CSV, TSV, JSON Lines or Parquet; questions also as MRQA's or SQuAD's files."""
+    """The files that it reads: tables as CSV, TSV, JSON Lines or Parquet; questions also as MRQA's or SQuAD's files.
+
+    Each of them may be packed with gzip.
+    """
 
     passages: str = Field(description="Texts that questions are made for: columns id and text.")
     questions: str | None = Field(
@@ -114,21 +123,21 @@ class Entities(Section):
     """Tagging entities, learned from few sentences."""
 
     prompts: dict[str, str] = Field(
-        {
-            "O": "What is a generic object ?", "PER": "Who is a person ?", "person": "Who is a person ?",
-            "LOC": "What is a location ?", "location": "What is a location ?", "ORG": "What is an organization ?",
-            "MISC": "What is a miscellaneous entity ?", "corporation": "What is a corporation ?",
-            "product": "What is a product ?", "creative-work": "What is a creative work ?",
-            "group": "What is a group ?",
-        },
-        description="The question that stands for each kind of entity; a kind that is missing gets “What is a KIND ?”.",
-    )  # fmt: skip
+        PROMPTS,
+        description="The question that stands for a kind of entity, beside those that are known or in place of one; a "
+        "kind that is missing gets “What is a KIND ?”.",
+    )
     shots: int = Field(5, ge=1, le=10_000, description="Sentences with each kind of entity that are learned from.")
     seeds: list[int] = Field([0, 1, 2, 3, 4], min_length=1, max_length=100, description="Seeds of the splits.")
     learning_rate: float = Field(2e-5, gt=0, lt=1, description="Highest learning rate.")
     epochs: int = Field(200, ge=1, le=1000, description="Passes over the few sentences.")
     batch_size: int = Field(8, ge=1, le=4096, description="Sentences in one step.")
     most: int | None = Field(None, ge=2, le=1_000_000, description="Sentences to measure with, drawn; empty: all.")
+
+    @field_validator("prompts")
+    @classmethod
+    def _beside_the_known(cls, prompts: dict[str, str]) -> dict[str, str]:
+        return PROMPTS | prompts
 
 
 class Sentiment(Section):

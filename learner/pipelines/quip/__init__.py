@@ -1,7 +1,8 @@
 """QuIP (paper 003): passages → questions → a teacher's labels → a bi-encoder → what it is good for."""
 
 from learner.pipelines.pipeline import RESULTS, Pipeline, Stage
-from learner.pipelines.quip.inputs import check_inputs, read_inputs
+from learner.pipelines.quip.checks import check_inputs
+from learner.pipelines.quip.inputs import read_inputs
 from learner.pipelines.quip.questions import train_writer, write_questions
 from learner.pipelines.quip.results import write_results
 from learner.pipelines.quip.student import train_student, train_variants

@@ -2,15 +2,18 @@
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from db.corpus.files import read_rows
+from db.corpus.files import column_names, read_rows, reading
 from db.domain import InputError
 from learner.pipelines.mining.reading import ASKED
 from learner.pipelines.mining.texts import require_columns
+
+PACKED = ".gz"
+LINES = (".jsonl", ".ndjson")
 
 
 @dataclass(frozen=True)
@@ -22,13 +25,19 @@ class Asked:
     answers: tuple[str, ...]
     start: int
 
+    @property
+    def answered(self) -> bool:
+        """Whether it has an answer; some of SQuAD 2's have none."""
+        return any(self.answers)
+
 
 def read_questions(path: Path) -> list[Asked]:
     """The questions in the file. Raises InputError where it is none of the three kinds, or has none."""
-    reader = {".json": _squad, ".jsonl": _mrqa, ".gz": _mrqa}.get(path.suffix.lower(), _table)
+    reader = _reader(path)
     try:
-        found = list(reader(path))
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError, gzip.BadGzipFile) as error:
+        with reading(path):
+            found = list(reader(path))
+    except (LookupError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
         kind = "SQuAD's JSON" if reader is _squad else "MRQA's JSON Lines"
         raise InputError(f"{path.name}: this is not {kind} ({error!r}): name such a file, or a table") from None
     if not found:
@@ -36,8 +45,25 @@ def read_questions(path: Path) -> list[Asked]:
     return found
 
 
+def _reader(path: Path) -> Callable[[Path], Iterator[Asked]]:
+    """What reads the file: of JSON Lines, packed or not, those with a table's columns are a table."""
+    suffix = Path(path.name.lower().removesuffix(PACKED)).suffix
+    if suffix == ".json":
+        return _squad
+    lines = suffix in LINES and not set(ASKED) <= set(column_names(path))
+    return _mrqa if lines else _table
+
+
+def _text(path: Path) -> TextIO:
+    return (
+        gzip.open(path, "rt", encoding="utf-8") if path.name.lower().endswith(PACKED) else path.open(encoding="utf-8")
+    )
+
+
 def _squad(path: Path) -> Iterator[Asked]:
-    for article in json.loads(path.read_text())["data"]:
+    with _text(path) as file:
+        articles = json.load(file)["data"]
+    for article in articles:
         for paragraph in article["paragraphs"]:
             for qa in paragraph["qas"]:
                 answers = [answer["text"] for answer in qa["answers"]]
@@ -47,8 +73,8 @@ def _squad(path: Path) -> Iterator[Asked]:
 
 def _mrqa(path: Path) -> Iterator[Asked]:
     """The first line is a header; where an answer begins is where MRQA found it, in characters."""
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-        for line in lines:
+    with _text(path) as lines:
+        for line in (line for line in lines if line.strip()):
             row = json.loads(line)
             if "header" in row:
                 continue

@@ -16,19 +16,10 @@ from learner.backbones.cutting import passages_of, split_at
 from learner.backbones.loading import load_tokenizer, loading
 from learner.backbones.span_reader import Example
 from learner.catalog.quip import QuipConfig
-from learner.encoder import require_folder
-from learner.pipelines.mining.texts import ID, TEXT, require_columns
+from learner.pipelines.mining.texts import TEXT
 from learner.pipelines.pipeline import Run
 from learner.pipelines.quip.asked import Asked, read_questions
 
-NEED_QUESTIONS = (
-    "no question generation", "teacher", "no teacher", "cross-encoder student", "hard labels", "two-stage beam",
-)  # fmt: skip
-TABLES = {
-    "paraphrases": ("dataset", "split", "x", "y", "label"),
-    "entities": ("dataset", "split", "tokens", "tags"),
-    "sentiment": ("dataset", "text", "label"),
-}
 ALL = 10**9  # more passages than there are
 BATCH = 100  # texts whose tokens are counted between two reports
 
@@ -57,25 +48,8 @@ class Texts:
 
     @cached_property
     def tested(self) -> list[Asked]:
-        """Questions that measure reading."""
+        """Questions that measure reading, and all those without an answer, which are only counted."""
         return [Asked(**one | {"answers": tuple(one["answers"])}) for one in _load(self.folder / "tested.json")]
-
-
-def check_inputs(run: Run) -> None:
-    """Nothing. Raises InputError where a file or a folder of a model is not as it should be."""
-    config, inputs = run.config, run.inputs
-    for backbone in (config.generator.backbone, config.teacher.backbone, config.student.backbone):
-        require_folder(backbone)
-    require_columns(Path(inputs.passages), [ID, TEXT])
-    for name, columns in TABLES.items():
-        if getattr(inputs, name) is not None:
-            require_columns(Path(getattr(inputs, name)), columns)
-    needs = [variant for variant in config.variants if variant in NEED_QUESTIONS]
-    if inputs.questions is None and needs:
-        raise InputError(f"variants: {needs[0]!r} needs questions with answers: name inputs.questions, or leave it out")
-    for name in ("questions", "reading"):
-        if getattr(inputs, name) is not None:
-            read_questions(Path(getattr(inputs, name)))
 
 
 def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
@@ -93,7 +67,8 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
         raise InputError(f"{Path(inputs.questions).name}: no answer stands in its passage: correct answers or passages")
     _store(folder / "examples.json", [asdict(one) for one in held])
     tested = read_questions(Path(inputs.reading)) if inputs.reading else []
-    _store(folder / "tested.json", [asdict(one) for one in _some(tested, config.reading, rng)])
+    answered = _some([one for one in tested if one.answered], config.reading, rng)
+    _store(folder / "tested.json", [asdict(one) for one in [*answered, *(one for one in tested if not one.answered)]])
 
 
 def _passages(texts: Sequence[str], config: QuipConfig, progress: Progress) -> list[str]:

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from transformers import AutoConfig, AutoModelForMaskedLM
 
-from learner.backbones.loading import load_tokenizer, loading, longest
-from learner.backbones.token_encoder import MANY, TokenEncoder
+from learner.backbones.loading import MANY, load_tokenizer, loading, longest
+from learner.backbones.token_encoder import TokenEncoder
 from learner.device import default_device
 from learner.encoder import NO_CODE, SAFETENSORS
 
@@ -33,7 +33,7 @@ class MaskedReader:
         """The log-probabilities of both words in the gap after each text, (n, 2); of a long text the end is cut."""
         encoder = TokenEncoder(self.model, self.tokenizer)
         before, end = self.tokenizer("")["input_ids"][:1], self.tokenizer("")["input_ids"][1:]
-        room = longest(self.model, self.tokenizer, MANY) - len(before) - len(self.after) - len(end)
+        room = longest(self.model.config, self.tokenizer, MANY) - len(before) - len(self.after) - len(end)
         read = self.tokenizer(list(texts), add_special_tokens=False, truncation=True, max_length=room)["input_ids"]
         ids = [[*before, *own, *self.after, *end] for own in read]
         found = np.empty((len(texts), 2), dtype=np.float32)

@@ -20,6 +20,7 @@ from learner.device import fast_training, seeded
 
 SCALE = 1e3  # of the logits: as if the last layer learned so much faster (paper 003, appendix A.3)
 BETAS, EPSILON = (0.9, 0.98), 1e-6
+Read = tuple[tuple[Tensor, ...], Tensor]  # vectors after each layer, and which of them are no padding
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,10 @@ def layer_scores(
     done = 0
     with torch.inference_mode():
         for rows in encoder.blocks([a + b for a, b in zip(x, y, strict=True)]):
-            found, cosine = _scores(encoder, [x[i] for i in rows], [y[i] for i in rows], encoder.layers)
-            scores[rows], pooled[rows] = found.cpu().numpy(), cosine.cpu().numpy()
+            both = _read(encoder, [x[i] for i in rows]), _read(encoder, [y[i] for i in rows])
+            scores[rows] = _compared(*both, encoder.layers).cpu().numpy()
+            left, right = (mean_vectors(vectors[-1], mask) for vectors, mask in both)
+            pooled[rows] = nn.functional.cosine_similarity(left, right).cpu().numpy()
             done += len(rows)
             progress("compare", done / len(pairs))
     return scores, pooled
@@ -133,23 +136,26 @@ class ScoreHead(nn.Module):
 
 def _step(encoder: TokenEncoder, head: ScoreHead, batch: Pairs, optimizer: torch.optim.Optimizer, seed: int) -> None:
     with seeded(seed, encoder.device), fast_training(encoder.device):
-        scores, _ = _scores(encoder, encoder.tokens(batch.x), encoder.tokens(batch.y), head.layers)
+        both = _read(encoder, encoder.tokens(batch.x)), _read(encoder, encoder.tokens(batch.y))
+    scores = _compared(*both, head.layers)  # in single precision, as when the head is tried
     labels = torch.from_numpy(batch.labels).to(encoder.device).float()
-    loss = nn.functional.binary_cross_entropy_with_logits(head(scores.float()), labels)
+    loss = nn.functional.binary_cross_entropy_with_logits(head(scores), labels)
     optimizer.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
 
 
-def _scores(
-    encoder: TokenEncoder, x: Sequence[list[int]], y: Sequence[list[int]], layers: int
-) -> tuple[Tensor, Tensor]:
-    """BERTScore by each of the last layers, (n, layers), and the cosine of the mean vectors, (n,); keeps gradients."""
-    (one, one_mask), (two, two_mask) = encoder.padded(x), encoder.padded(y)
-    ones, twos = encoder.layer_vectors(one, one_mask)[1:], encoder.layer_vectors(two, two_mask)[1:]
+def _read(encoder: TokenEncoder, ids: Sequence[list[int]]) -> Read:
+    """The vectors (n, t, d) float32 after each layer, and the mask (n, t); keeps gradients."""
+    padded, mask = encoder.padded(ids)
+    return encoder.layer_vectors(padded, mask)[1:], mask
+
+
+def _compared(x: Read, y: Read, layers: int) -> Tensor:
+    """BERTScore by each of the last layers, (n, layers); keeps gradients."""
+    (ones, one_mask), (twos, two_mask) = x, y
     found = [bertscore(a, b, one_mask, two_mask) for a, b in zip(ones[-layers:], twos[-layers:], strict=True)]
-    left, right = mean_vectors(ones[-1], one_mask), mean_vectors(twos[-1], two_mask)
-    return torch.stack(found, dim=1), nn.functional.cosine_similarity(left, right)
+    return torch.stack(found, dim=1)
 
 
 def mean_vectors(vectors: Tensor, mask: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """The stages that make questions: a generator learns to, and writes some for each passage (paper 003, section 2.2)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -116,4 +117,5 @@ def _by_noise(run: Run) -> Any:
 
 def question_of(number: int, passage: str, answer: str, question: str) -> Question:
     """The question to the passage of this number; its answer's first occurrence counts, whatever its case."""
-    return Question(number, question, answer, passage.lower().find(answer.lower()))
+    found = re.search(re.escape(answer), passage, re.IGNORECASE)  # lower case would move what follows a letter like İ
+    return Question(number, question, answer, found.start() if found else -1)

@@ -43,10 +43,10 @@ def read_scores(reader: SpanReader, questions: Sequence[str], texts: Sequence[st
 
 
 def rationales(
-    biencoder: SpanBiencoder, questions: Sequence[str], texts: Sequence[str], longest: int, settings: Student
+    biencoder: SpanBiencoder, questions: Sequence[str], texts: Sequence[str], most: int, settings: Student
 ) -> list[str]:
     """The words of each text, of so many tokens at most, that answer its question best."""
-    spans = rationale_spans(biencoder, questions, texts, longest, settings)
+    spans = rationale_spans(biencoder, questions, texts, most, settings)
     return [text[start:end] for text, (start, end) in zip(texts, spans, strict=True)]
 
 

@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ def each_shard(
 ) -> None:
     """Nothing; the folder has a file NNNNN.json for each shard of n rows, and how long they took together.
 
-    work(rows, number of the shard, progress): what the shard's file holds; its key `questions` is a list.
+    work(rows, number of the shard, progress): what the shard's file holds; its key `questions` is a list. progress: it
+    hears how many questions were dealt with, and how fast.
     """
-    starts = range(0, n, size)
+    starts, speed = range(0, n, size), _Speed()
     for number, start in enumerate(starts):
 
         def part(words: str, done: float, number: int = number) -> None:
-            progress(f"{words}, shard {number + 1} of {len(starts)}", (number + done) / len(starts))
+            progress(f"{words}, shard {number + 1} of {len(starts)}{speed}", (number + done) / len(starts))
 
         def write(aside: Path, number: int = number, start: int = start, hear: Progress = part) -> None:
             began = time.perf_counter()
@@ -33,8 +35,9 @@ def each_shard(
             aside.write_text(json.dumps({"seconds": time.perf_counter() - began, **found}))
 
         finish(shard_path(folder, number), write)
+        speed.add(read_shard(folder, number))
         part("done", 1.0)
-    _tell_speed(folder)
+    write_speed(folder, speed.questions, speed.seconds)
 
 
 def shard_path(folder: Path, number: int) -> Path:
@@ -65,6 +68,17 @@ def read_speed(folder: Path) -> dict[str, float]:
     return found
 
 
-def _tell_speed(folder: Path) -> None:
-    shards = read_shards(folder)
-    write_speed(folder, sum(len(one["questions"]) for one in shards), sum(one["seconds"] for one in shards))
+@dataclass
+class _Speed:
+    """How many questions the shards have so far, and how long they took; as a string, what progress says of it."""
+
+    questions: int = 0
+    seconds: float = 0.0
+
+    def add(self, shard: Mapping[str, Any]) -> None:
+        """Nothing; the shard counts too."""
+        self.questions += len(shard["questions"])
+        self.seconds += shard["seconds"]
+
+    def __str__(self) -> str:
+        return f"; {self.questions:,} questions, {self.questions / self.seconds:,.1f} a second" if self.seconds else ""

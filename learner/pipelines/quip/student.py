@@ -16,7 +16,7 @@ from learner.catalog.quip import QuipConfig
 from learner.pipelines.pipeline import Run, finish
 from learner.pipelines.quip.inputs import Texts
 from learner.pipelines.quip.questions import Question, questions_of, read_written, unsupervised
-from learner.pipelines.quip.shards import read_shard, read_speed, write_speed
+from learner.pipelines.quip.shards import read_shard, write_speed
 from learner.pipelines.quip.teacher import SIDES, Places, asked_again, labels_of, read_labels, relabelled
 from learner.pipelines.quip.two_stage import two_stage
 
@@ -55,9 +55,8 @@ def slug(name: str) -> str:
 def train_student(run: Run, folder: Path, progress: Progress) -> None:
     """Nothing; the folder has the student, an encoder and two heads."""
     began = time.perf_counter()
-    _train(run, folder, generated(run), progress)
-    questions = int(read_speed(run.of("targets"))["done"])
-    write_speed(folder, questions * run.config.student.epochs, time.perf_counter() - began)
+    learned = _train(run, folder, generated(run), progress)
+    write_speed(folder, learned, time.perf_counter() - began)
 
 
 def train_variants(run: Run, folder: Path, progress: Progress) -> None:
@@ -84,11 +83,13 @@ def generated(run: Run) -> Iterator[AskedPassages]:
 
 def _train(
     run: Run, folder: Path, parts: Iterable[AskedPassages], progress: Progress, concatenated: bool = False
-) -> None:
+) -> int:
+    """How many questions it learned from, each as often as it did; the folder has the student."""
     settings = run.config.student.model_copy(update={"seed": run.config.seed})
     biencoder = load_biencoder(settings.backbone, run.config.seed)
-    train_biencoder(biencoder, parts, settings, progress, concatenated, scratch=folder)
+    learned = train_biencoder(biencoder, parts, settings, progress, concatenated, scratch=folder)
     biencoder.save(folder)
+    return learned
 
 
 def _shards(run: Run) -> Iterator[tuple[list[str], int, list[Question]]]:

@@ -11,9 +11,9 @@ from torch import Tensor, nn
 
 from db.domain import Progress, no_progress
 from learner.backbones.descent import descend
-from learner.backbones.loading import longest
+from learner.backbones.loading import MANY, longest
 from learner.backbones.span_biencoder import SpanBiencoder
-from learner.backbones.token_encoder import MANY, TokenEncoder
+from learner.backbones.token_encoder import TokenEncoder
 from learner.catalog.backbones import Training
 from learner.catalog.quip import Entities
 from learner.device import fast_training, seeded
@@ -153,7 +153,7 @@ def _tagged(model: _Tagger, encoder: TokenEncoder, sentences: Sentences, tags: S
 
 def _columns(encoder: TokenEncoder, words: Sequence[list[str]]) -> tuple[list[list[int]], list[list[int]]]:
     """Token ids, and the word of each token, −1 where it is of none. A word is read as it stands after a blank."""
-    limit = longest(encoder.model, encoder.tokenizer, MANY)
+    limit = longest(encoder.model.config, encoder.tokenizer, MANY)
     texts = [" " + " ".join(row) for row in words]
     read = encoder.tokenizer(texts, truncation=True, max_length=limit, return_offsets_mapping=True)
     starts = [np.cumsum([1, *(len(word) + 1 for word in row)])[:-1] for row in words]

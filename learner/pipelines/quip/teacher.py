@@ -10,7 +10,6 @@ from torch import Tensor
 
 from db.domain import InputError, Progress
 from learner.backbones.biencoder_training import Sparse, sparsify
-from learner.backbones.loading import longest
 from learner.backbones.span_biencoder import SPECIAL
 from learner.backbones.span_reader import SpanReader, load_reader, span_logits, train_reader
 from learner.backbones.token_encoder import load_token_encoder
@@ -74,11 +73,14 @@ def read_labels(folder: Path) -> tuple[Sparse, Sparse]:
 
 def labels_of(shard: Mapping[str, Any]) -> tuple[Sparse, Sparse]:
     """The same of one shard's file."""
-    first, last = (
-        Sparse(np.array(shard[side]["at"], dtype=np.int64), np.array(shard[side]["mass"], dtype=np.float32))
-        for side in SIDES
-    )
+    first, last = (_sparse(shard[side]) for side in SIDES)
     return first, last
+
+
+def _sparse(stored: Mapping[str, Any]) -> Sparse:
+    """The stored labels; shards of earlier versions name padding too, with probability 0."""
+    mass = np.array(stored["mass"], dtype=np.float32)
+    return Sparse(np.where(mass > 0, np.array(stored["at"], dtype=np.int64), 0), mass)
 
 
 class Places:
@@ -87,10 +89,6 @@ class Places:
     def __init__(self, config: QuipConfig) -> None:
         self.encoder = load_token_encoder(config.student.backbone, "cpu")
         self.length = config.student.passage_length + SPECIAL
-        if (most := longest(self.encoder.model, self.encoder.tokenizer, self.length)) < self.length:
-            raise InputError(
-                f"student.passage_length: {config.student.backbone} reads {most - SPECIAL} tokens; lower it"
-            )
         self.best = config.teacher.best
 
     def __call__(self, passage: str) -> list[tuple[int, int]]:
@@ -101,11 +99,12 @@ class Places:
         return [(int(a), int(b)) for a, b in read["offset_mapping"][1:-1]]
 
     def hard(self, passages: Sequence[str], spans: Sequence[tuple[int, int]], side: str) -> Sparse:
-        """The token at which each answer starts or ends; token 0 where the answer is not in what is read."""
+        """The token at which each answer starts or ends; token 0 where the answer is not whole in what is read."""
         at = np.zeros((len(passages), 1), dtype=np.int64)
         for row, (passage, (start, end)) in enumerate(zip(passages, spans, strict=True)):
-            touched = [i for i, (a, b) in enumerate(self(passage)) if a < end and b > start]
-            if start >= 0 and touched:
+            places = self(passage)
+            touched = [i for i, (a, b) in enumerate(places) if a < end and b > start]
+            if start >= 0 and touched and places[-1][1] >= end:
                 at[row] = 1 + (touched[0] if side == "start" else touched[-1])
         return Sparse(at, np.ones(at.shape, dtype=np.float32))
 

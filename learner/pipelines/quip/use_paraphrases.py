@@ -20,11 +20,8 @@ FROZEN, TUNED = "frozen", "fine-tuned"
 def measure_paraphrases(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
     """Of each data set a row for ranking, and one for each way to classify and split."""
     settings, encoder = run.config.paraphrases, load_token_encoder(model.source)
-    parts = by_dataset(rows)
-    split = {name: _split(name, mine, settings, run.config.seed) for name, mine in parts.items()}
+    split = pairs_of(rows, settings, run.config.seed)
     layer = settings.layer or _layer(encoder, split, settings, run.config.seed)
-    if layer > encoder.layers:
-        raise InputError(f"paraphrases.layer is {layer}, and {model.source} has {encoder.layers}: choose a lower one")
     for at, (name, (train, test)) in enumerate(split.items()):
 
         def part(words: str, done: float, at: int = at, name: str = name) -> None:
@@ -33,6 +30,11 @@ def measure_paraphrases(run: Run, model: Model, rows: Rows, progress: Progress) 
         scores, pooled = layer_scores(encoder, test, lambda words, done, part=part: part(words, 0.3 * done))  # type: ignore[misc]
         yield {"dataset": name, "use": "ranking", "layer": layer, **_ranking(scores, pooled, test.labels, layer)}
         yield from _classified(model, encoder, settings, name, train, test, scores, part)
+
+
+def pairs_of(rows: Rows, settings: Paraphrases, seed: int) -> dict[str, tuple[Pairs, Pairs]]:
+    """The pairs of each data set that train and that measure. Raises InputError where one part lacks a label."""
+    return {name: _split(name, mine, settings, seed) for name, mine in by_dataset(rows).items()}
 
 
 def _split(name: str, rows: Rows, settings: Paraphrases, seed: int) -> tuple[Pairs, Pairs]:

@@ -20,8 +20,12 @@ DRAWS, TAILS = 500, (0.025, 0.975)  # of the bootstrap
 
 
 def measure_reading(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
-    """Exact match and F1 with their intervals over questions; nothing of an encoder that does not answer."""
-    tested = Texts(run).tested
+    """Exact match and F1 with their intervals over questions; nothing of an encoder that does not answer.
+
+    Questions without an answer are left out: no model here may say that there is none.
+    """
+    known = Texts(run).tested
+    tested = [one for one in known if one.answered]
     if model.kind == "bare":
         return
     read = _apart if model.kind == "bi-encoder" else _together
@@ -33,7 +37,7 @@ def measure_reading(run: Run, model: Model, rows: Rows, progress: Progress) -> I
     draws = np.random.default_rng(0).integers(len(f1), size=(DRAWS, len(f1)))
     low, high = np.quantile(f1[draws].mean(axis=1), TAILS)
     yield {
-        "questions": len(tested),
+        "questions": len(tested), "left_out": len(known) - len(tested),
         "exact_match": exact.mean(), "exact_match_low": sure.low, "exact_match_high": sure.high,
         "token_f1": f1.mean(), "token_f1_low": low, "token_f1_high": high,
     }  # fmt: skip

@@ -1,10 +1,33 @@
 """Rows of the tables that uses are measured on."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from db.corpus.cells import bad
+from db.corpus.files import read_rows
+
 Rows = list[dict[str, Any]]
+TABLES = {  # the columns of each use's file
+    "paraphrases": ("dataset", "split", "x", "y", "label"),
+    "entities": ("dataset", "split", "tokens", "tags"),
+    "sentiment": ("dataset", "text", "label"),
+}
+LABELS = ("0", "1")
+
+
+def read_table(path: Path, use: str) -> Rows:
+    """The rows of the use's file; labels are 0 or 1. Raises InputError, which names the row, for another label."""
+    found = []
+    for row in read_rows(path, TABLES[use]):
+        values: dict[str, Any] = dict(zip(TABLES[use], row.values, strict=True))
+        if "label" in values:
+            if values["label"] not in LABELS:
+                raise bad(f"{values['label']!r} is no label; write 1 or 0", path, row.number, "label")
+            values["label"] = int(values["label"])
+        found.append(values)
+    return found
 
 
 def by_dataset(rows: Rows) -> dict[str, Rows]:

@@ -5,15 +5,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from db.corpus.files import read_rows
-from db.domain import InputError, Progress
+from db.domain import Progress
 from learner.pipelines.pipeline import Run, finish
-from learner.pipelines.quip.inputs import TABLES
 from learner.pipelines.quip.student import Model, models_of, slug
 from learner.pipelines.quip.use_entities import measure_entities
 from learner.pipelines.quip.use_paraphrases import measure_paraphrases
 from learner.pipelines.quip.use_reading import measure_reading
-from learner.pipelines.quip.use_rows import Rows
+from learner.pipelines.quip.use_rows import TABLES, Rows, read_table
 from learner.pipelines.quip.use_sentiment import measure_sentiment
 
 USES: dict[str, Callable[[Run, Model, Rows, Progress], Iterator[dict[str, Any]]]] = {
@@ -35,7 +33,7 @@ def measure_uses(run: Run, folder: Path, progress: Progress) -> None:
 
         def measure(aside: Path, use: str = use, model: Model = model, hear: Progress = part) -> None:
             hear("begin", 0.0)
-            rows = _table(run, use) if use in TABLES else []
+            rows = read_table(Path(getattr(run.inputs, use)), use) if use in TABLES else []
             found = [{"model": model.name, **row} for row in USES[use](run, model, rows, hear)]
             aside.write_text("".join(f"{json.dumps(row)}\n" for row in found))
 
@@ -46,17 +44,3 @@ def figures_of(run: Run, use: str) -> Rows:
     """The figures of every model, in the models' order."""
     paths = [run.of("uses") / f"{use}-{slug(model.name)}.jsonl" for model in models_of(run)]
     return [json.loads(line) for path in paths if path.exists() for line in path.read_text().splitlines()]
-
-
-def _table(run: Run, use: str) -> Rows:
-    """The rows of the use's file; labels are 0 or 1. Raises InputError, which names the row, for another label."""
-    path, columns = Path(getattr(run.inputs, use)), TABLES[use]
-    found = []
-    for row in read_rows(path, columns):
-        values: dict[str, Any] = dict(zip(columns, row.values, strict=True))
-        if "label" in values:
-            if values["label"] not in ("0", "1"):
-                raise InputError(f"{path.name}, row {row.number}, column 'label': {values['label']!r}; write 1 or 0")
-            values["label"] = int(values["label"])
-        found.append(values)
-    return found

@@ -1,0 +1,67 @@
+"""What is checked before anything expensive: files, folders of models, and settings that must fit both."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from db.domain import InputError
+from learner.backbones.loading import size_of
+from learner.backbones.span_biencoder import SPECIAL
+from learner.catalog.quip import QuipConfig
+from learner.encoder import require_folder
+from learner.pipelines.mining.texts import ID, TEXT, require_columns
+from learner.pipelines.pipeline import Run
+from learner.pipelines.quip.asked import read_questions
+from learner.pipelines.quip.student import CROSS, TEACHER
+from learner.pipelines.quip.use_entities import sentences_of
+from learner.pipelines.quip.use_paraphrases import pairs_of
+from learner.pipelines.quip.use_rows import TABLES, Rows, read_table
+
+NEED_QUESTIONS = (
+    "no question generation", TEACHER, "no teacher", CROSS, "hard labels", "two-stage beam",
+)  # fmt: skip
+READ: dict[str, Callable[[Rows, Any, int], Any]] = {  # what a use makes of its rows; opinions are used as they are
+    "paraphrases": pairs_of,
+    "entities": sentences_of,
+}
+
+
+def check_inputs(run: Run) -> None:
+    """Nothing. Raises InputError where a file or a folder of a model is not as it should be, or both do not fit."""
+    config, inputs = run.config, run.inputs
+    for backbone in (config.generator.backbone, config.teacher.backbone, config.student.backbone):
+        require_folder(backbone)
+    require_columns(Path(inputs.passages), [ID, TEXT])
+    needs = [variant for variant in config.variants if variant in NEED_QUESTIONS]
+    if inputs.questions is None and needs:
+        raise InputError(f"variants: {needs[0]!r} needs questions with answers: name inputs.questions, or leave it out")
+    _check_questions(inputs)
+    for use in TABLES:
+        if (name := getattr(inputs, use)) is not None:
+            rows = read_table(Path(name), use)
+            if use in READ:
+                READ[use](rows, getattr(config, use), config.seed)
+    _check_sizes(config, ranks=inputs.paraphrases is not None)
+
+
+def _check_questions(inputs: Any) -> None:
+    if inputs.questions is not None:
+        read_questions(Path(inputs.questions))
+    if inputs.reading is not None and not any(one.answered for one in read_questions(Path(inputs.reading))):
+        raise InputError(f"{Path(inputs.reading).name}: no question has an answer: name a file that measures reading")
+
+
+def _check_sizes(config: QuipConfig, ranks: bool) -> None:
+    """Nothing. Raises InputError where a backbone reads too few tokens, or lacks the layer that ranks paraphrases."""
+    wanted, layer = config.student.passage_length, config.paraphrases.layer
+    reads = size_of(config.student.backbone)[1] - SPECIAL
+    if reads < wanted:
+        raise InputError(
+            f"student.passage_length is {wanted}, and {config.student.backbone} reads {reads} tokens: lower it"
+        )
+    if not ranks or layer is None:
+        return
+    cross = [config.teacher.backbone] if {TEACHER, CROSS} & {*config.variants} else []
+    for backbone in (config.student.backbone, *cross):
+        if (layers := size_of(backbone)[0]) < layer:
+            raise InputError(f"paraphrases.layer is {layer}, and {backbone} has {layers}: choose a lower one")
