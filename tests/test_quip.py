@@ -1,6 +1,5 @@
-"""QuIP as a whole, on made-up passages: every stage, every variant, every use; what goes on after it was stopped."""
+"""QuIP as a whole, on made-up passages: every stage, every variant, every use; what a bi-encoder learns."""
 
-import gzip
 import json
 import weakref
 from collections.abc import Iterator
@@ -12,81 +11,26 @@ import numpy as np
 import pytest
 import torch
 
-from db.domain import InputError
 from learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
 from learner.backbones.opinions import product_scores
 from learner.backbones.span_biencoder import SpanBiencoder, answer_apart, load_biencoder, passage_vectors
 from learner.backbones.token_encoder import load_token_encoder
 from learner.catalog.quip import Paraphrases, QuipConfig, Student
 from learner.encoder import load_encoder
-from learner.pipelines.pipeline import RESULTS, Run, begin, pipeline_named, read_artifacts, run_pipeline, run_stage
-from learner.pipelines.quip.asked import read_questions
+from learner.pipelines.pipeline import RESULTS, Run, read_artifacts, run_pipeline
 from learner.pipelines.quip.noise import noisy, pseudo_questions
 from learner.pipelines.quip.paraphrases import Pairs, few_of_each, layer_scores, tuned_f1
 from learner.pipelines.quip.questions import parsed, read_written, written
 from learner.pipelines.quip.sentiment import rationales
+from learner.pipelines.quip.shards import read_speed
 from learner.pipelines.quip.tagging import question_rows
 from learner.pipelines.quip.teacher import most_likely
-from learner.pipelines.spec import make_spec
-from tests.tiny_backbones import tiny_backbone
-
-NAME = "quip"
-PLACES = ("Rome", "Paris", "Berlin", "Vienna", "Madrid", "Oslo")
-PASSAGES = [
-    f"The fair of {place} begins in May 19{i}2. It costs 1{i} dollars and is good." for i, place in enumerate(PLACES)
-]
-ASKED = [(f"where is the fair of 19{i}2 ?", place, PASSAGES[i]) for i, place in enumerate(PLACES)]
-ASKED += [(f"what does {place} cost ?", f"1{i} dollars", PASSAGES[i]) for i, place in enumerate(PLACES)]
-OPINIONS = [("so good and fair", 1), ("it costs dollars", 0), ("good it is", 1), ("in May it costs", 0)] * 2
-STUDENT = {"passage_length": 40, "question_length": 12, "window_step": 30, "batch_size": 3, "epochs": 1}
-WRITER = {"steps": 60, "batch_size": 6, "each": 2, "learning_rate": 1e-2, "decoder_layers": 1, "decoder_rate": 1,
-          "source_length": 64, "target_length": 10}  # fmt: skip
-PROMPTS = ["Why is it good? | Why is it bad?", "What is good? | What is bad?"]
-VARIANTS = ["no question generation", "teacher", "no teacher", "cross-encoder student", "unsupervised questions",
-            "concatenated passages", "hard labels", "two-stage beam"]  # fmt: skip
-
-
-def table(path: Path, columns: str, rows: list[tuple[Any, ...]]) -> None:
-    path.write_text("\n".join(["\t".join(columns.split(",")), *("\t".join(map(str, row)) for row in rows)]))
+from tests.quip_files import ALL, ASKED, NAME, OPINIONS, PASSAGES, STUDENT, VARIANTS, run_of, write_files
 
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("quip")
-    words = ["who what when how many is a an the object entity location person why movie bad product | ? BLANK"]
-    tiny_backbone(folder, "bert", [*PASSAGES, *(q for q, *_ in ASKED), *words])
-    table(folder / "passages.tsv", "id,text", [(f"p{i}", text) for i, text in enumerate(PASSAGES)])
-    table(folder / "asked.tsv", "x,answer,passage", ASKED)
-    pairs = [(PASSAGES[i], PASSAGES[j], int(i == j)) for i in range(6) for j in (i, (i + 1) % 6)]
-    table(folder / "pairs.tsv", "dataset,split,x,y,label",
-          [("MRPC", part, *pair) for part in ("train", "test") for pair in pairs])  # fmt: skip
-    sentences = [(f"The fair of {place} begins", "O O O B-LOC O") for place in PLACES]
-    table(folder / "tagged.tsv", "dataset,split,tokens,tags",
-          [("CoNLL", part, *row) for part in ("train", "test") for row in sentences])  # fmt: skip
-    table(folder / "opinions.tsv", "dataset,text,label", [("SST-2", *row) for row in OPINIONS])
-    return folder
-
-
-def wanted(data: Path, inputs: dict[str, str], **config: Any) -> dict[str, Any]:
-    backbone = {"backbone": str(data / "bert")}
-    return {
-        "inputs": {"passages": "passages.tsv"} | inputs,
-        "shard": 4,
-        "generator": backbone | WRITER,
-        "teacher": backbone | {"steps": 2, "batch_size": 4, "max_length": 64, "question_length": 12, "stride": 8},
-        "student": backbone | STUDENT,
-        "paraphrases": {"layer": 1, "shots": 3, "seeds": [1, 2], "epochs": 1},
-        "entities": {"shots": 2, "seeds": [0], "epochs": 1},
-        "sentiment": {"prompts": PROMPTS, "words": ["the"]},
-    } | config  # fmt: skip
-
-
-def run_of(data: Path, out: Path, inputs: dict[str, str], **config: Any) -> Run:
-    return begin(NAME, out, *make_spec(NAME, wanted(data, inputs, **config), data / "x.toml"))
-
-
-ALL = {"questions": "asked.tsv", "reading": "asked.tsv", "paraphrases": "pairs.tsv", "entities": "tagged.tsv",
-       "sentiment": "opinions.tsv"}  # fmt: skip
+    return write_files(tmp_path_factory.mktemp("quip"))
 
 
 def rows(run: Run, name: str) -> list[dict[str, Any]]:
@@ -129,38 +73,7 @@ def test_passages_alone_are_enough(data: Path, tmp_path: Path) -> None:
     questions = [one for shard in read_written(run.of("questions")) for one in shard]
     assert len(questions) == 12 and all(PASSAGES[one.passage][one.start :].startswith(one.answer) for one in questions)
     assert [one["kind"] for one in read_artifacts(run.of(RESULTS))] == ["biencoder"]
-
-
-def test_a_stopped_stage_goes_on_with_the_next_shard(data: Path, tmp_path: Path) -> None:
-    run = run_of(data, tmp_path / "out", {}, shard=2)
-    stages = {stage.name: stage for stage in pipeline_named(NAME).stages}
-    for name in ("texts", "generator"):
-        run_stage(run, stages[name])
-
-    def stop(words: str, done: float) -> None:
-        if done > 0.6:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_stage(run, stages["questions"], stop)
-    left = {path.name: path.stat().st_mtime_ns for path in (run.folder / ".questions").glob("0*.json")}
-    assert set(left) == {"00000.json", "00001.json"} and not run.has("questions")
-    run_stage(run, stages["questions"])
-    now = {path.name: path.stat().st_mtime_ns for path in run.of("questions").glob("0*.json")}
-    assert {name: now[name] for name in left} == left and set(now) == {*left, "00002.json"}
-
-
-def test_what_cannot_be_run_is_said(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'no teacher' needs questions with answers: name inputs\.questions"):
-        run_of(data, tmp_path / "a", {}, variants=["no teacher"])
-    with pytest.raises(InputError, match="no such column; the file has 'id', 'text'"):
-        run_of(data, tmp_path / "b", {"paraphrases": "passages.tsv"})
-    with pytest.raises(InputError, match="the teacher would not read a passage whole"):
-        run_of(data, tmp_path / "c", {}, student=STUDENT | {"passage_length": 60})
-    with pytest.raises(InputError, match="is no pair of questions"):
-        run_of(data, tmp_path / "d", {}, sentiment={"prompts": ["Why?"]})
-    run = run_of(data, tmp_path / "e", ALL, student={"backbone": str(data / "bert"), **STUDENT, "passage_length": 38})
-    assert run.config.student.passage_length == 38
+    assert read_speed(run.of("student"))["done"] == 12
 
 
 SETTINGS = Student(**STUDENT | {"epochs": 60, "learning_rate": 5e-3, "weight_decay": 0})  # type: ignore[arg-type]
@@ -231,28 +144,6 @@ def test_a_last_layer_of_questions(learned: SpanBiencoder) -> None:
     found = question_rows(learned, ["O", "B-LOC", "I-LOC", "B-x"], {"O": "Who is good ?", "LOC": "where"})
     assert found.shape == (4, 32) and torch.equal(found[1], found[2]) and not torch.allclose(found[0], found[3])
     torch.testing.assert_close(found.norm(dim=1), torch.ones(4))
-
-
-def test_the_files_of_questions(tmp_path: Path) -> None:
-    answers = [{"text": "cat", "answer_start": 9}, {"text": "A cat", "answer_start": 7}]
-    paragraph = {"context": "A dog. A cat.", "qas": [{"question": "Who? ", "answers": answers}]}
-    squad = {"data": [{"paragraphs": [paragraph]}]}
-    (tmp_path / "s.json").write_text(json.dumps(squad))
-    one = read_questions(tmp_path / "s.json")[0]
-    assert (one.question, one.answers, one.start) == ("Who?", ("cat", "A cat"), 9)
-    detected = [{"text": "cat", "char_spans": [[9, 11]]}]
-    asked = [{"question": "Who?", "answers": ["Cat"], "qid": "1", "detected_answers": detected}]
-    row = {"context": "A dog. A cat.", "qas": asked}
-    with gzip.open(tmp_path / "m.jsonl.gz", "wt") as file:
-        file.write(json.dumps({"header": {"dataset": "X"}}) + "\n" + json.dumps(row))
-    one = read_questions(tmp_path / "m.jsonl.gz")[0]
-    assert (one.answers, one.start) == (("cat", "Cat"), 9)
-    (tmp_path / "bad.jsonl").write_text('{"text": 1}')
-    with pytest.raises(InputError, match=r"bad.jsonl: this is not MRQA's JSON Lines \(KeyError\('qas'\)\)"):
-        read_questions(tmp_path / "bad.jsonl")
-    (tmp_path / "none.json").write_text('{"data": []}')
-    with pytest.raises(InputError, match="there is no question in it"):
-        read_questions(tmp_path / "none.json")
 
 
 def test_what_a_generator_writes_is_answer_separator_question() -> None:

@@ -19,7 +19,7 @@ from learner.pipelines.spec import make_spec
 from tests.conftest import ROOT
 from tests.factories import make_project
 from tests.pages import open_page
-from tests.test_quip import NAME, PASSAGES, STUDENT
+from tests.quip_files import NAME, PASSAGES, STUDENT
 from tests.tiny_backbones import tiny_backbone
 
 

@@ -37,7 +37,7 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
     report = Report(folder, "Question-answering infused pre-training (paper 003)")
     report.text(SMALL)
     _counts(report, run)
-    _speed(report, run)
+    report_speed(report, run)
     _examples(report, run)
     for part in (report_reading, report_paraphrases, report_entities, report_sentiment, report_rationales,
                  report_stability):  # fmt: skip
@@ -62,7 +62,8 @@ def _counts(report: Report, run: Run) -> None:
     report.table("counts", "From passages to questions", table, grid(["", "n"], body))
 
 
-def _speed(report: Report, run: Run) -> None:
+def report_speed(report: Report, run: Run) -> None:
+    """Nothing; the report says how fast each stage was, and how many days the paper's size would take."""
     rows: list[dict[str, Any]] = []
     for what, (stage, times) in MADE.items():
         speed = read_speed(run.of(stage))
