@@ -134,7 +134,7 @@ def test_words_are_tagged_by_their_first_tokens_and_a_last_layer_begins_with_que
 ) -> None:
     few = Sentences([["The", "fair.", "of", "Rome"], ["Paris", "begins"]], [["O", "O", "O", "B-LOC"], ["B-LOC", "O"]])
     firsts, tags = [[1, 2, 4, 5], [1, 2]], ["O", "B-LOC", "I-LOC"]  # the point is a token of its word
-    rows = question_rows(biencoder, tags, {})
+    rows = question_rows(biencoder, tags, {"O": "what is good ?", "LOC": "where is the fair ?"})
     seen: list[tuple[list[int], float]] = []
 
     def once(model: Any, lengths: Any, weights: np.ndarray, loss: Any, *_: Any) -> None:
