@@ -41,6 +41,8 @@ def test_a_projects_training_texts_are_the_passages(engine: Engine, project: int
     assert found.words == "4 texts; questions are their sentences, made noisy."
     asked = begun(engine, project, tmp_path, questions="/data/squad.json")
     assert asked.files["questions"] == "/data/squad.json" and asked.words.endswith("learned from squad.json.")
+    measured = {"reading": "/data/dev.json", "sentiment": "/data/opinions.csv"}
+    assert begun(engine, project, tmp_path, **measured).files == {"passages": found.files["passages"], **measured}
     with pytest.raises(InputError, match="no training texts in its second list"):
         begun(engine, project, tmp_path, texts="second list")
 
@@ -74,9 +76,23 @@ def test_the_form_asks_for_a_run(engine: Engine, project: int, monkeypatch: pyte
     key = f"run_{project}_{NAME}"
     page.get_by_key(f"{key}_passages").set_value(50)
     page.get_by_key(f"{key}_student_epochs").set_value(1)
+    page.get_by_key(f"{key}_from_sentiment").set_value("/data/opinions.csv")
+    page.get_by_key(f"{key}_variants").set_value("no teacher, teacher")
+    page.get_by_key(f"{key}_sentiment_prompts").set_value("Is it good, really? | Is it bad?\n\n")
+    page.get_by_key(f"{key}_entities_prompts").set_value("PER = Who is it ?\nGPE=Which state ?").run()
+    assert not page.error
     page.button(key=f"{key}_start").click().run()
     assert not page.exception
     ((name, config, chosen),) = asked
-    expected = QuipConfig(passages=50).model_dump()
-    expected["student"]["epochs"] = 1
-    assert (name, config, chosen) == (NAME, expected, {"texts": "both", "questions": None})
+    changed = {
+        "passages": 50, "variants": ["no teacher", "teacher"], "student": {"epochs": 1},
+        "sentiment": {"prompts": ["Is it good, really? | Is it bad?"]},
+        "entities": {"prompts": {"PER": "Who is it ?", "GPE": "Which state ?"}},
+    }  # fmt: skip
+    assert (name, QuipConfig.model_validate(config)) == (NAME, QuipConfig.model_validate(changed))
+    files = {"questions": None, "reading": None, "paraphrases": None, "entities": None}
+    assert chosen == {"texts": "both", "sentiment": "/data/opinions.csv", **files}
+    page.get_by_key(f"{key}_entities_prompts").set_value("who is it").run()
+    assert [error.value for error in page.error] == [
+        "Entities, Prompts, who is it: should be a valid string, not None\\."
+    ]

@@ -14,8 +14,8 @@ BOUNDS = {"Ge": "at least", "Gt": "more than", "Le": "at most", "Lt": "less than
 def widget(label: str, field: FieldInfo, initial: Any, step: float | None = None, **common: Any) -> Any:
     """The value of the field's widget. common: key, help and the like; step: of a number with decimals.
 
-    Several numbers are one text with commas, and come back as a list of what stands between these. An empty field is
-    nothing where that is possible.
+    Several numbers or words are one text with commas, several phrases a text with a line for each; both come back as a
+    list. Names with a phrase are lines of `name = phrase`. An empty field is nothing where that is possible.
     """
     # The initial value goes with the widget in every run. One set in the session's state would reach the browser in one
     # run alone: where a click further up cuts that run off, the browser shows zeros, and sends them back.
@@ -28,13 +28,27 @@ def widget(label: str, field: FieldInfo, initial: Any, step: float | None = None
         form, usual = ("%.1e", 1e-6) if 0 < abs(field.default or 0) < SMALL else ("%.2f", 0.05)
         value = None if initial is None else float(initial)
         return st.number_input(label, value=value, format=form, step=step or usual, **common)
+    if get_origin(kind) is dict:
+        text = st.text_area(label, "\n".join(f"{name} = {phrase}" for name, phrase in initial.items()), **common)
+        return dict(_named(line) for line in _parts(text, "\n"))
     if get_origin(kind) is list:
-        text = st.text_input(label, ", ".join(map(str, initial)), **common)
-        return [part.strip() for part in text.split(",") if part.strip()]
+        if any(" " in str(one) for one in initial):
+            return _parts(st.text_area(label, "\n".join(initial), **common), "\n")
+        return _parts(st.text_input(label, ", ".join(map(str, initial)), **common), ",")
     if options := get_args(kind):
         return st.selectbox(label, options, options.index(initial), **common)
     entered = st.text_input(label, initial or "", **common)
     return None if optional and not entered.strip() else entered
+
+
+def _parts(text: str, between: str) -> list[str]:
+    return [part.strip() for part in text.split(between) if part.strip()]
+
+
+def _named(line: str) -> tuple[str, str | None]:
+    """The name and its phrase; no phrase, which no model takes, where there is no `=`."""
+    name, sign, phrase = (part.strip() for part in line.partition("="))
+    return name, phrase if sign else None
 
 
 def _kind(annotation: Any) -> tuple[Any, bool]:

@@ -51,7 +51,10 @@ class JudgedPairs(Section):
 
 
 class Passages(Section):
-    """The texts that questions are made for, and questions with answers to learn from."""
+    """The texts that questions are made for, questions with answers to learn from, and what the encoder is tried on.
+
+    Files are named by their path on the worker's machine; what has no file is not measured.
+    """
 
     texts: Literal["first list", "second list", "both"] = Field(
         "both", description="Training texts of the project; one that has a single list has no second."
@@ -61,6 +64,28 @@ class Passages(Section):
         description="Questions with answers on the worker's machine: MRQA's JSON Lines, SQuAD's JSON, or a table with "
         "the columns x, answer, passage. Without it sentences of the passages are made noisy, which teaches little.",
     )  # fmt: skip
+    reading: str | None = Field(
+        None, title="File of other questions", description="Likewise; nothing learns from them: they measure reading."
+    )
+    paraphrases: str | None = Field(
+        None, title="File of paraphrases",
+        description="A table of pairs of sentences: columns dataset, split (train or test), x, y, label (1 or 0).",
+    )  # fmt: skip
+    entities: str | None = Field(
+        None, title="File of entities",
+        description="Sentences: a table with the columns dataset, split (train or test), tokens and tags (IOB2), both "
+        "with a blank between.",
+    )  # fmt: skip
+    sentiment: str | None = Field(
+        None, title="File of opinions",
+        description="A table with the columns dataset, text, label (1: positive, 0).",
+    )  # fmt: skip
+
+    @property
+    def measured_with(self) -> dict[str, str]:
+        """The files that measure, by their fields."""
+        names = ("reading", "paraphrases", "entities", "sentiment")
+        return {name: path for name in names if (path := getattr(self, name)) is not None}
 
 
 FROM_PROJECT: dict[str, type[Section]] = {
@@ -75,5 +100,4 @@ TWO_LISTS = ("back-training",)  # these need a project with two lists
 ON_FILES_ALONE: dict[str, tuple[str, ...]] = {
     "few-shot-mining": ("task", "tagger", "reader", "generator"),
     "multi-view-reranking": ("sizes",),
-    "quip": ("reading", "variants", "paraphrases", "entities", "sentiment"),
 }

@@ -175,16 +175,18 @@ def _texts(session: Session, pairs: Sequence[tuple[int, int]]) -> list[tuple[str
 
 
 def _passages(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
-    """Inputs of QuIP: training texts; where questions come from is the person's choice."""
+    """Inputs of QuIP: training texts; where questions come from, and what measures, is the person's choice."""
     sides = {"first list": [Side.LEFT], "second list": [Side.RIGHT], "both": list(Side)}[chosen.texts]
     texts = [row for side in sides for row in _items(session, project_id, side)]
     if not texts:
         raise InputError(f"the project has no training texts in its {chosen.texts}: choose other texts")
-    files: dict[str, str | None] = {"passages": str(write_parquet(folder / "passages.parquet", ("id", "text"), texts))}
-    if chosen.questions is None:
-        return Begun(files, f"{len(texts):,} texts; questions are their sentences, made noisy.")
-    files["questions"] = chosen.questions
-    return Begun(files, f"{len(texts):,} texts; questions are learned from {Path(chosen.questions).name}.")
+    passages = str(write_parquet(folder / "passages.parquet", ("id", "text"), texts))
+    files: dict[str, str | None] = {"passages": passages, **chosen.measured_with}
+    words = "questions are their sentences, made noisy."
+    if chosen.questions is not None:
+        files["questions"] = chosen.questions
+        words = f"questions are learned from {Path(chosen.questions).name}."
+    return Begun(files, f"{len(texts):,} texts; {words}")
 
 
 WRITERS: dict[str, Callable[[Session, int, Any, int, Path], Begun]] = {
