@@ -11,7 +11,7 @@ from learner.device import default_device
 from learner.engine.engine import LOCAL, slices
 from learner.faiss_search import nearest_by_faiss
 from learner.ivf_search import nearest_by_lists, neighbours_by_lists
-from learner.search import Pairs, best_of_each, nearest, nearest_scores, neighbours
+from learner.search import Pairs, best_of_each, count_pairs, nearest, nearest_scores, neighbours, no_pairs
 from learner.space import Readable
 
 EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # texts of each list; some minutes of exact search (docs/scale.md)
@@ -63,19 +63,21 @@ def near_pairs(
     """Each left row with its k nearest right rows, in a symmetric corpus each pair once, left < right.
 
     left (n, d), right (m, d): vectors whose inner product is the score, of the same items where symmetric; a search of
-    lists leaves those on their disk that lie on one. `auto` is exact up to a number of pairs, and searches lists
-    above. k is lowered where so many neighbours would not fit in memory. The generator is not drawn from: approximate
-    searches have generators of their own, from its seed.
+    lists leaves those on their disk that lie on one. `auto` is exact up to a number of pairs, which the device of this
+    process decides, and searches lists above. k is lowered where so many neighbours would not fit in memory. The
+    generator is not drawn from: approximate searches have generators of their own, from its seed.
     """
     method = _fitting(len(left) * len(right)) if search == "auto" else search
     k = max(1, min(k, MOST // max(1, len(left))))
+    if not count_pairs(len(left), len(right), symmetric):
+        return Near(no_pairs(), method, k)
     if method == "exact":
-        return Near(nearest(np.asarray(left), np.asarray(right), k, symmetric, progress=progress), method, k)
+        return Near(nearest(*_arrays(left, right), k, symmetric, progress=progress), method, k)
     first, last = part_of(progress, 0.0, 0.95), part_of(progress, 0.95, 1.0)
     if method == "faiss-ivf":
         pairs = nearest_by_lists(left, right, k, symmetric, rng.spawn(1)[0], first)
     else:
-        pairs = nearest_by_faiss(np.asarray(left), np.asarray(right), k, symmetric, method, first)
+        pairs = nearest_by_faiss(*_arrays(left, right), k, symmetric, method, first)
     if method == "faiss-flat":
         return Near(pairs, method, k)
     return Near(pairs, method, k, _recall(left, right, pairs, k, symmetric, rng.spawn(1)[0], last))
@@ -88,12 +90,20 @@ def near_scores(
 
     Searched as `near_pairs` searches; fewer columns where there are fewer right rows.
     """
+    if not count_pairs(len(left), len(right), symmetric):
+        return np.empty((len(left), 0), dtype=np.float32)
     if _fitting(len(left) * len(right)) == "exact":
-        return nearest_scores(np.asarray(left), np.asarray(right), k, symmetric, progress=progress)
+        return nearest_scores(*_arrays(left, right), k, symmetric, progress=progress)
     near = neighbours_by_lists(left, right, k + symmetric, np.random.default_rng(0), progress)
     if not symmetric:
         return near.scores
     return _without(near.scores, near.ids == np.arange(len(left))[:, None])
+
+
+def _arrays(left: Readable, right: Readable) -> tuple[np.ndarray, np.ndarray]:
+    """Both in memory; one and the same array where they are one list, which is then moved once."""
+    array = np.asarray(left)
+    return array, array if right is left else np.asarray(right)
 
 
 def _fitting(pairs: int) -> Search:

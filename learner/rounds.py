@@ -153,7 +153,8 @@ def evaluate(
 
 def _exact(dataset: Dataset, scorer: VectorScorer, progress: Progress) -> AllPairs:
     space, layer = scorer.space, scorer.layer
-    left, right = scorer.vectors[dataset.evaluation_left], scorer.vectors[dataset.evaluation_right]
+    left = scorer.vectors[dataset.evaluation_left]
+    right = left if dataset.symmetric else scorer.vectors[dataset.evaluation_right]
     measured = evaluate_exact(
         as_left(left, space), as_right(right, space), dataset.evaluation_positives, dataset.symmetric,
         progress=progress, layer=layer, tie=TIE * magnitude(left, right, space),

@@ -42,6 +42,12 @@ class Pairs:
         return self.left * rows + self.right
 
 
+def no_pairs() -> Pairs:
+    """Pairs, of which there are none."""
+    none = np.empty(0, dtype=np.int64)
+    return Pairs(none, none, np.empty(0, dtype=np.float32))
+
+
 class Neighbours(NamedTuple):
     """Rows near each row of a list, the nearest first: their numbers (n, k) int64 and scores (n, k) float32."""
 
@@ -342,8 +348,7 @@ class _Closest:
     def pairs(self) -> Pairs:
         """The closest pairs, the closest first, ties in the order of the rows."""
         if not self.parts:
-            empty = np.empty(0, dtype=np.int64)
-            return Pairs(empty, empty, np.empty(0, dtype=np.float32))
+            return no_pairs()
         return _as_arrays(*self._closest(self.n))
 
     def _cut(self, n: int) -> None:

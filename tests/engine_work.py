@@ -3,12 +3,16 @@
 import os
 import signal
 import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from db.domain import InputError, Progress
-from learner.engine.engine import Work
+from db.domain import InputError, Progress, no_progress
+from learner.engine.engine import Engine, Work
+from learner.space import Factor, Readable
 
 
 def doubling() -> Work[int, int]:
@@ -19,17 +23,45 @@ def doubling() -> Work[int, int]:
     return work
 
 
-def dying(folder: Path, deaths: int) -> Work[int, tuple[int, int]]:
-    """Work that kills its process at the third part, so many times."""
+def dying(marker: Path, at: int, make: Callable[..., Work[Any, Any]], *given: Any) -> Work[tuple[int, Any], Any]:
+    """A stage's own work on its numbered parts; the process that has done this part is killed, once."""
+    own = make(*given)
 
-    def work(part: int, progress: Progress) -> tuple[int, int]:
-        died = len(list(folder.iterdir()))
-        if part == 2 and died < deaths:
-            (folder / str(died)).touch()
+    def work(part: tuple[int, Any], progress: Progress) -> Any:
+        number, rows = part
+        found = own(rows, progress)
+        if number == at and not marker.exists():
+            marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return part, part * part
+        return found
 
     return work
+
+
+@dataclass(frozen=True)
+class Mortal:
+    """An engine of which one process is killed in the middle of the first stage; the marker then exists."""
+
+    engine: Engine
+    marker: Path
+
+    def map(
+        self,
+        make: Callable[..., Work[Any, Any]],
+        given: Sequence[Any],
+        parts: Sequence[Any],
+        stage: str,
+        progress: Progress = no_progress,
+        on_device: bool = True,
+    ) -> Iterator[Any]:
+        """As `Engine.map`."""
+        at = max(1, len(parts) // 2)  # never of a single part, which this process works at
+        numbered = list(enumerate(parts))
+        return self.engine.map(dying, (self.marker, at, make, *given), numbered, stage, progress, on_device)
+
+    def parts(self, n: int, least: int, most: int) -> list[slice]:
+        """As `Engine.parts`."""
+        return self.engine.parts(n, least, most)
 
 
 def slow(seconds: float) -> Work[int, int]:
@@ -40,8 +72,27 @@ def slow(seconds: float) -> Work[int, int]:
     return work
 
 
+def reading(*vectors: Readable) -> Work[int, list[bool]]:
+    """Work that tells which of the vectors lie in memory that others share: an array of one's own can be written to."""
+
+    def work(part: int, progress: Progress) -> list[bool]:
+        arrays = [given.vectors if isinstance(given, Factor) else given for given in vectors]
+        return [not array.flags.writeable for array in arrays]
+
+    return work
+
+
 def large() -> Work[int, np.ndarray]:
-    return lambda part, progress: np.full(30 * 2**20, part, dtype=np.uint8)
+    return lambda part, progress: np.full(150 * 2**20, part, dtype=np.uint8)
+
+
+def without_room() -> Work[int, int]:
+    def work(part: int, progress: Progress) -> int:
+        from ray.exceptions import OutOfDiskError
+
+        raise OutOfDiskError("no space left on device")
+
+    return work
 
 
 def failing() -> Work[int, int]:

@@ -1,17 +1,18 @@
 """Near pairs: the search that fits, and an honest word on what an approximate one misses."""
 
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from db.domain import Search
 from learner import candidates, ivf_search
-from learner.candidates import near_pairs
+from learner.candidates import near_pairs, near_scores
 from learner.engine.engine import LOCAL
 from learner.ivf_search import neighbours_by_lists
-from learner.search import nearest, neighbours
-from learner.space import BLENDED, as_left, as_right
+from learner.search import Pairs, nearest, neighbours, no_pairs
+from learner.space import BLENDED, COSINE, as_left, as_right, factors
 
 APPROXIMATE: tuple[Search, ...] = ("faiss-hnsw", "faiss-ivf")
 
@@ -104,6 +105,31 @@ def test_auto_is_exact_until_there_are_too_many(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(candidates, "EXACT_UP_TO", {"cpu": 999, "cuda": 999})
     assert near_pairs(vectors, vectors, 5, True, rng).method == "faiss-ivf"
     assert rng.random() == np.random.default_rng(0).random()  # what is drawn later does not hang on the search
+
+
+@pytest.mark.parametrize("search", get_args(Search))
+@pytest.mark.parametrize(("left", "right", "symmetric"), [(1, 1, True), (0, 0, True), (0, 3, False), (3, 0, False)])
+def test_where_there_is_no_pair_none_is_found(search: Search, left: int, right: int, symmetric: bool) -> None:
+    sides = groups(left, 0, 1), groups(right, 1, 1)
+    near = near_pairs(*sides, 5, symmetric, np.random.default_rng(0), search)
+    assert (len(near.pairs), near.recall) == (0, None)
+    assert near_scores(*sides, 5, symmetric).shape == (left, 0)
+
+
+def test_of_one_list_one_array_is_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+    same: list[bool] = []
+
+    def spy(left: np.ndarray, right: np.ndarray, *_: object, **__: object) -> Pairs:
+        same.append(left is right)
+        return no_pairs()
+
+    for name in ("nearest", "nearest_by_faiss", "nearest_scores"):
+        monkeypatch.setattr(candidates, name, spy)
+    sides, rng = factors(groups(40, 10), np.arange(40), np.arange(40), COSINE), np.random.default_rng(0)
+    near_pairs(*sides, 5, True, rng, "exact")
+    near_pairs(*sides, 5, True, rng, "faiss-flat")
+    near_scores(*sides, 5, True)
+    assert same == [True, True, True]
 
 
 def test_so_many_neighbours_are_searched_as_memory_holds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
-from db.domain import Cancelled, InputError, no_progress
+from db.domain import Cancelled, InputError, Progress, no_progress
 from learner import encoder as encoder_module
 from learner import ivf_search, search
 from learner.backbones import generator as generator_module
@@ -24,7 +25,9 @@ from learner.evaluation import evaluate_exact
 from learner.ivf_search import neighbours_by_lists
 from learner.output_layer import OutputLayer
 from learner.pipelines.mining import shards
-from tests.engine_work import doubling, dying, failing, large, slow
+from learner.pipelines.quip.shards import each_shard, read_shards
+from learner.space import COSINE, factors
+from tests.engine_work import Mortal, doubling, failing, large, reading, slow, without_room
 from tests.tiny import tiny_encoder
 from tests.tiny_backbones import tiny_backbone
 
@@ -34,14 +37,21 @@ Stage = Callable[[Engine, Path], Any]
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
+def spilled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the cluster puts what does not fit its store."""
+    return tmp_path_factory.mktemp("spilled")
+
+
+@pytest.fixture(scope="module")
+def cluster(spilled: Path) -> Iterator[Any]:
     """A Ray cluster of two nodes on this machine, and our engine on it."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install -r requirements-cluster.txt")
     import ray
     from ray.cluster_utils import Cluster
 
-    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "object_store_memory": 200 * 2**20})
-    found.add_node(num_cpus=1, object_store_memory=200 * 2**20)
+    node = {"num_cpus": 1, "object_store_memory": 200 * 2**20, "object_spilling_directory": str(spilled)}
+    found = Cluster(initialize_head=True, head_node_args=node)
+    found.add_node(**node)
     yield found
     ray.shutdown()
     found.shutdown()
@@ -111,10 +121,26 @@ def write(decoding: str) -> Stage:
     return stage
 
 
+def written(engine: Engine, folder: Path) -> dict[str, list[str]]:
+    """What a stage of a pipeline leaves in its folder, a file for each shard."""
+    model = load_generator(str(tiny_backbone(folder, "bart", WORDS)), 1)
+    settings = GeneratorSettings(decoding="sample", source_length=32, target_length=6)
+
+    def work(rows: np.ndarray, number: int, progress: Progress) -> dict[str, Any]:
+        return {"questions": generate(model, [TEXTS[row] for row in rows], settings, seed=number, engine=engine)}
+
+    (folder / "shards").mkdir()
+    each_shard(folder / "shards", len(TEXTS), 20, work, no_progress)
+    names = sorted(path.name for path in (folder / "shards").iterdir())
+    return {"files": names, **{str(at): one["questions"] for at, one in enumerate(read_shards(folder / "shards"))}}
+
+
 STAGES: dict[str, Stage] = {
     "encode": encode, "nearest": nearest, "neighbours": neighbours, "tiles": tiles, "lists": lists,
     "evaluate": evaluate, "bm25": bm25, "rerank": rerank, "write": write("beam"), "sample": write("sample"),
+    "shards": written,
 }  # fmt: skip
+SLOW = pytest.mark.slow
 ROUNDED = {"encode": 1e-6, "rerank": 1e-5}  # other parts, so other blocks: the last bits of a product may differ
 
 
@@ -129,13 +155,47 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "LEAST", 10)
 
 
+THREADED = 1e-6  # of a score: with several threads a product is parted otherwise
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_several_threads_find_the_same_pairs(two_threads: None) -> None:
+    vectors = unit(1_031, 1)  # not of every number of texts are the last bits others
+    found = search.nearest(vectors, vectors, 5, True, engine=LOCAL)
+    torch.set_num_threads(1)
+    wanted = search.nearest(vectors, vectors, 5, True, engine=LOCAL)
+    np.testing.assert_equal((found.left, found.right), (wanted.left, wanted.right))
+    assert found.score == pytest.approx(wanted.score, abs=THREADED)
+
+
+def test_several_threads_count_the_same_number_of_pairs(two_threads: None, tmp_path: Path) -> None:
+    estimates, histogram, *_ = evaluate(LOCAL, tmp_path)
+    torch.set_num_threads(1)
+    wanted, known, *_ = evaluate(LOCAL, tmp_path)
+    assert [sum(one["negatives"]) + one["below"] for one in (histogram, known)] == [2_500 * 2_499 // 2 - 200] * 2
+    assert {name: one.value for name, one in estimates.items()} == pytest.approx(
+        {name: one.value for name, one in wanted.items()}, abs=THREADED
+    )
+
+
+def assert_same(name: str, found: Any, wanted: Any) -> None:
+    if name in ROUNDED:
+        assert found == pytest.approx(wanted, abs=ROUNDED[name])
+    else:
+        np.testing.assert_equal(found, wanted)
+
+
 @pytest.mark.parametrize("name", STAGES)
 def test_every_stage_gives_the_same_on_a_cluster(name: str, small_parts: None, on_ray: Engine, tmp_path: Path) -> None:
     here, there = (STAGES[name](engine, tmp_path / str(at)) for at, engine in enumerate((LOCAL, on_ray)))
-    if name in ROUNDED:
-        assert there == pytest.approx(here, abs=ROUNDED[name])
-    else:
-        np.testing.assert_equal(there, here)
+    assert_same(name, there, here)
 
 
 def test_the_environment_chooses_the_engine(on_ray: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,10 +218,11 @@ def test_the_local_progress_goes_through_the_parts() -> None:
     assert (found, heard) == ([2, 4], [0.25, 0.75])
 
 
-def test_a_part_whose_process_is_killed_is_worked_at_again(on_ray: Engine, tmp_path: Path) -> None:
-    found = list(on_ray.map(dying, (tmp_path, 2), range(6), "square"))
-    assert found == [(part, part * part) for part in range(6)]
-    assert len(list(tmp_path.iterdir())) == 2
+@pytest.mark.parametrize("name", ["nearest", *(pytest.param(name, marks=SLOW) for name in STAGES if name != "nearest")])
+def test_a_stage_outlives_a_process_of_it(name: str, small_parts: None, on_ray: Engine, tmp_path: Path) -> None:
+    whole = STAGES[name](LOCAL, tmp_path / "whole")
+    assert_same(name, STAGES[name](Mortal(on_ray, tmp_path / "killed"), tmp_path / "mortal"), whole)
+    assert (tmp_path / "killed").exists()
 
 
 def test_a_node_that_goes_away_takes_no_part_with_it(cluster: Any, on_ray: Engine) -> None:
@@ -172,9 +233,25 @@ def test_a_node_that_goes_away_takes_no_part_with_it(cluster: Any, on_ray: Engin
     assert [first, *found] == list(range(12))
 
 
-def test_what_does_not_fit_the_store_is_moved_to_disk(on_ray: Engine) -> None:
-    found = on_ray.map(large, [], range(20), "fill")  # 600 MiB where two nodes have 200 each
-    assert [int(array[0]) for array in found] == list(range(20))
+def test_what_does_not_fit_the_store_is_moved_to_disk(on_ray: Engine, spilled: Path) -> None:
+    found = on_ray.map(large, [], range(6), "fill")  # 900 MiB where two nodes have 200 each
+    first, end = next(found), time.monotonic() + 60
+    while not any(path.is_file() for path in spilled.rglob("*")):
+        assert time.monotonic() < end, "nothing was moved to disk"
+        time.sleep(0.1)
+    assert [int(array[0]) for array in (first, *found)] == list(range(6))
+
+
+def test_mapped_vectors_lie_in_memory_once_for_all_parts(on_ray: Engine, tmp_path: Path) -> None:
+    np.save(tmp_path / "vectors.npy", unit(3_000, 1))  # Ray copies what is small whatever it is
+    mapped = np.load(tmp_path / "vectors.npy", mmap_mode="c")
+    factor, _ = factors(mapped, np.arange(3_000), np.arange(3_000), COSINE)
+    assert list(on_ray.map(reading, (mapped, factor), [1, 2], "read")) == [[True, True]] * 2
+
+
+def test_no_room_for_a_result_is_said_with_advice(on_ray: Engine) -> None:
+    with pytest.raises(InputError, match="no room to fill: give its nodes more memory or disk"):
+        list(on_ray.map(without_room, [], [1, 2], "fill"))
 
 
 def test_no_room_at_all_is_said_with_advice(on_ray: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +263,7 @@ def test_no_room_at_all_is_said_with_advice(on_ray: Engine, monkeypatch: pytest.
 
     monkeypatch.setattr(ray, "put", full)
     with pytest.raises(InputError, match="no room to double: give its nodes more memory or disk"):
-        list(on_ray.map(dying, [Path("x"), 0], [1, 2], "double"))
+        list(on_ray.map(slow, [0.0], [1, 2], "double"))
 
 
 def test_an_error_in_a_part_is_the_stage_s_own(on_ray: Engine) -> None:

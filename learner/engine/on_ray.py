@@ -1,11 +1,13 @@
 """Parts of a stage as tasks of a Ray cluster. Ray schedules, moves and repeats them; we only name them."""
 
+import logging
 import os
 import socket
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import ray
 from ray.exceptions import (
     ObjectStoreFullError,
@@ -65,13 +67,13 @@ class OnRay:
                     waiting.append(task.remote(make, left.popleft(), *(shared[id(one)] for one in given)))
                 yield _first(waiting, stage, progress, done / len(parts))
             progress(stage, 1.0)
-        except RayTaskError as error:
-            raise error.cause from error
-        except (ObjectStoreFullError, OutOfDiskError, OutOfMemoryError) as error:
+        except (ObjectStoreFullError, OutOfDiskError, OutOfMemoryError) as error:  # here, or in a part of its result
             raise InputError(
                 f"the Ray cluster has no room to {stage}: give its nodes more memory or disk (object_store_memory), or "
                 f"add nodes; {ENGINE}=local works in this process alone"
             ) from error
+        except RayTaskError as error:
+            raise error.cause from error
         except RayError as error:
             first_line = str(error).strip().splitlines()[0]
             raise InputError(f"the Ray cluster could not {stage}: {first_line}; see its logs") from error
@@ -100,17 +102,28 @@ def _connect(address: str | None) -> None:
     if ray.is_initialized():
         return
     _require_answer(address)
+    _hand_on_remarks()
     carried = {name: os.environ[name] for name in CARRIED if name in os.environ}
     try:
         ray.init(
             address=address or "local",
             runtime_env={"env_vars": {**carried, ENGINE: "local"}},  # a part is worked at where it arrives
             log_to_driver=False,
-            logging_level="ERROR",
+            configure_logging=False,
             include_dashboard=None if address else False,
         )
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise InputError(_unanswered(address, str(error).splitlines()[0])) from error
+    # Ray shares an array's memory between the processes of a machine, but copies subclasses of arrays into each.
+    ray.util.register_serializer(np.memmap, serializer=np.asarray, deserializer=np.asarray)
+
+
+def _hand_on_remarks() -> None:
+    """Nothing; what Ray says in this process goes where everything that is logged goes, and is errors alone."""
+    logger = logging.getLogger("ray")
+    logger.handlers.clear()
+    logger.propagate = True
+    logger.setLevel(logging.ERROR)
 
 
 def _require_answer(address: str | None) -> None:

@@ -15,8 +15,9 @@ LOST = timedelta(seconds=30)  # after which a waiting job that the queue does no
 _NEVER_QUEUED = "The app ended before this job was in the queue: try again."
 MOST_ATTEMPTS = 5  # a job that ended its worker this often is not tried again
 _ENDED = (
-    f"The worker ended {MOST_ATTEMPTS} times while it did this job, perhaps for want of memory: "
-    "use fewer neighbours, a smaller batch size or a larger machine, and try again."
+    f"The worker ended {MOST_ATTEMPTS} times while it did this job, perhaps for want of memory, or because the first "
+    "machine of its cluster was lost: use fewer neighbours, a smaller batch size or a larger machine, look whether the "
+    "cluster answers, and try again."
 )
 
 
