@@ -15,7 +15,10 @@ Work = Callable[[Part, Progress], Result]
 
 
 class Engine(Protocol):
-    """Has the parts of a stage worked at. Every engine gives the same results, in the same order."""
+    """Has the parts of a stage worked at. Every engine gives the same results, in the same order.
+
+    Scores and vectors may differ by 10⁻⁶: what products add up to depends on threads, blocks and processors.
+    """
 
     def map(
         self,
