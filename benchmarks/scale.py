@@ -13,16 +13,17 @@ import numpy as np
 
 from benchmarks.growth import DIMENSION, STAGES, Found, stored
 from benchmarks.table import ROOT, rewrite
+from learner.ivf_search import PROBES
 from learner.search import PARTS, ROWS
 
 PAGE = ROOT / "docs" / "scale.md"
 TEXTS = (10**6, 10**7, 10**8, 10**9)
 LABELS = 10_000  # that a round trains on, twice, however many texts there are
 POWERS = {"encode": 1.0, "train": 0.0, "search": 2.0, "lists": 1.5, "evaluate": 2.0, "sample": 1.5}
-NIGHT, CORES, FP16 = 12.0, 16, 2  # hours, cores of a machine, bytes of a number
+NIGHT, CORES, FLOAT32 = 12.0, 16, 4  # hours, cores of a machine, bytes of a number
 WORDS = {
     "encode": "encode", "train": f"train on {LABELS:,} labels, twice", "search": "neighbours, exactly",
-    "lists": "neighbours, in lists", "evaluate": "AP, exactly", "sample": "AP, near pairs and a sample",
+    "lists": f"neighbours, in {PROBES} lists each", "evaluate": "AP, exactly", "sample": "AP, near pairs and a sample",
 }  # fmt: skip
 
 
@@ -79,13 +80,12 @@ def expected(rows: Sequence[Found], core_hour: float) -> str:
     lines = [("", *(f"{n:,} texts" for n in TEXTS))]
     for stage in (each for each in STAGES if any(row["stage"] == each for row in rows)):
         lines.append((WORDS[stage], *(cost(stage, n, rows).words(core_hour) for n in TEXTS)))
-    vectors = [n * DIMENSION * FP16 for n in TEXTS]
+    vectors = [n * DIMENSION * FLOAT32 for n in TEXTS]
     tiles = [-(-n // (PARTS * ROWS)) for n in TEXTS]
-    lines.append(("vectors in half precision", *map(_bytes, vectors)))
+    lines.append(("a project's vectors", *map(_bytes, vectors)))
+    lines.append(("vectors of mining, in half precision", *(_bytes(each / 2) for each in vectors)))
     lines.append(("parts of an exact pass", *(f"{each:,}" for each in tiles)))
-    moved = [
-        2 * each * parts * PARTS for each, parts in zip(vectors, tiles, strict=True)
-    ]  # float32, once for each block
+    moved = [each * parts * PARTS for each, parts in zip(vectors, tiles, strict=True)]  # once for each block
     lines.append(("read from memory by an exact pass", *map(_bytes, moved)))
     return _table(lines)
 

@@ -1,5 +1,6 @@
 """Work for the tests of trainings by several processes."""
 
+import logging
 import os
 import signal
 import time
@@ -62,4 +63,5 @@ def _learning(network: nn.Module, group: Group) -> list[nn.Module]:
 
 
 def _sign(folder: Path) -> None:
-    (folder / str(os.getpid())).touch()
+    level = logging.getLogger("learner").getEffectiveLevel()
+    (folder / str(os.getpid())).write_text(logging.getLevelName(level))

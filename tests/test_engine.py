@@ -1,5 +1,6 @@
 """One contract for every engine: the same answers from every stage, whatever dies meanwhile."""
 
+import logging
 import pickle
 import time
 from collections.abc import Callable, Iterator
@@ -247,6 +248,13 @@ def test_mapped_vectors_lie_in_memory_once_for_all_parts(on_ray: Engine, tmp_pat
     mapped = np.load(tmp_path / "vectors.npy", mmap_mode="c")
     factor, _ = factors(mapped, np.arange(3_000), np.arange(3_000), COSINE)
     assert list(on_ray.map(reading, (mapped, factor), [1, 2], "read")) == [[True, True]] * 2
+
+
+def test_what_ray_logs_is_logged_as_everything_is(on_ray: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    assert list(on_ray.map(slow, [0.0], [1, 2], "sleep")) == [1, 2]
+    logging.getLogger("ray").error("the raylet is gone")
+    assert not logging.getLogger("ray").handlers
+    assert "the raylet is gone" in caplog.text
 
 
 def test_no_room_for_a_result_is_said_with_advice(on_ray: Engine) -> None:

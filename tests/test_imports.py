@@ -33,7 +33,7 @@ RULES = {
         "ask for a job (annotate/jobs.py), or put words that both sides need into db/domain.py",
     ),
     "learner": Rule(
-        ("learner", "db.domain", "db.corpus", "db.checksums", "db.artifacts"),
+        ("learner", "db.domain", "db.corpus", "db.checksums", "db.artifacts", "db.logs"),
         "hand arrays in; rows are read and written in learner/jobs/",
         heavy=True,
     ),
@@ -45,6 +45,7 @@ RULES = {
     ),
     "db": Rule(("db",), "move what computes to learner/ and what people do to annotate/", ("sqlalchemy", "alembic")),
     "db.domain": Rule((), "the words of the product stand on nothing", ("pydantic",)),
+    "db.logs": Rule(("db.domain",), "lines for people and programs stand on the words alone", ()),
     "db.aside": Rule((), "files alone: rows are read elsewhere", ()),
     "db.home": Rule((), "files alone: rows are read elsewhere", ()),
     "db.store": Rule(("db.domain", "db.checksums"), "files alone: rows are read elsewhere", ("fsspec", "obstore")),

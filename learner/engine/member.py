@@ -15,6 +15,7 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from db.domain import Progress, no_progress
+from db.logs import configure
 from learner.device import default_device
 from learner.engine.group import Row
 from learner.engine.launcher import FAILED, GIVEN, WEIGHTS
@@ -53,6 +54,7 @@ class Member:
 def member(rank: int, size: int, folder: Path, threads: int, says: "connection.Connection[Any, Any]") -> None:
     """Nothing; the folder's work is done as the process of this rank. The first one leaves its weights there."""
     end_with_parent()
+    configure()
     try:
         accelerator = _joined(rank, size, folder, threads)
         place = {"cuda:0": f"cuda:{rank}"}
