@@ -54,8 +54,8 @@ class Member:
 def member(rank: int, size: int, folder: Path, threads: int, says: "connection.Connection[Any, Any]") -> None:
     """Nothing; the folder's work is done as the process of this rank. The first one leaves its weights there."""
     end_with_parent()
-    configure()
     try:
+        configure()
         accelerator = _joined(rank, size, folder, threads)
         place = {"cuda:0": f"cuda:{rank}"}
         work, given = torch.load(folder / GIVEN, map_location=place, weights_only=False)
