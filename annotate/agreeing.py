@@ -69,7 +69,7 @@ def read_votes(engine: Engine, project_id: int, drawn: bool) -> Votes:
 
 
 def agreement(votes: Votes, seed: int = 0) -> Agreement:
-    """How far the annotators agree, with intervals by bootstrap over pairs."""
+    """How far the annotators agree, with 95 % intervals."""
     rng = np.random.default_rng(seed)
     said = opinions_by_pair(votes)
     counts = np.array([_counts(answers.values()) for answers in said], dtype=np.int64).reshape(-1, len(ANSWERS))

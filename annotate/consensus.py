@@ -6,9 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotate.agreeing import ANSWERS, Votes, opinions_by_pair
-from annotate.agreement.dawid_skene import dawid_skene
-from annotate.agreement.estimates import METHOD
+from annotate.agreement.dawid_skene import answers_of, dawid_skene, posterior
+from annotate.reliability import wilson
 from db.domain import Estimate
+
+SAMPLED = "Gibbs sampling"
+COUNTED = "Wilson"
 
 
 @dataclass(frozen=True)
@@ -17,13 +20,17 @@ class Person:
 
     name: str
     answers: int
-    sensitivity: Estimate | None
-    specificity: Estimate | None
-    agrees: Estimate | None
+    sensitivity: Estimate
+    specificity: Estimate
+    agrees: Estimate
 
 
-def people(votes: Votes, seed: int = 0, resamples: int = 200) -> list[Person]:
-    """Each annotator by name, with intervals by bootstrap over pairs; nobody where no pair has two opinions."""
+def people(votes: Votes, seed: int = 0) -> list[Person]:
+    """Each annotator by name, with 95 % intervals; nobody where no pair has two opinions.
+
+    The intervals of sensitivity and specificity are what the answers leave possible, given that annotators err
+    independently of each other; that of the agreement is Wilson's, for the consensus as it is.
+    """
     said = [answers for answers in opinions_by_pair(votes) if len(answers) > 1]
     if not said:
         return []
@@ -32,33 +39,25 @@ def people(votes: Votes, seed: int = 0, resamples: int = 200) -> list[Person]:
     names = {name: at for at, name in enumerate(sorted({who for answers in said for who in answers}))}
     rows = [(at, names[who], answer == ANSWERS[0]) for at, kind in enumerate(kinds) for who, answer in sorted(kind)]
     pair, annotator, yes = np.array(rows, dtype=np.int64).T
-    times = np.array(list(kinds.values()))
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(len(said), times / len(said), size=resamples)
-    point = _against(pair, annotator, yes, times)
-    values = np.array([_against(pair, annotator, yes, each) for each in drawn])
-    given = np.bincount(annotator, times[pair])
+    answers = answers_of(pair, annotator, yes, np.array(list(kinds.values())))
+    found = dawid_skene(answers)
+    drawn = posterior(answers, found, np.random.default_rng(seed))
+    given = answers.times @ (answers.yes + answers.no)
+    right = answers.times @ np.where(found.positive[:, None] > 0.5, answers.yes, answers.no)
     return [
-        Person(name, int(given[at]), *(_interval(point[i, at], values[:, i, at], int(given[at])) for i in range(3)))
+        Person(
+            name, int(given[at]), _sampled(found.sensitivity[at], drawn[0][:, at], int(given[at])),
+            _sampled(found.specificity[at], drawn[1][:, at], int(given[at])), _counted(right[at], given[at]),
+        )
         for name, at in names.items()
-    ]
+    ]  # fmt: skip
 
 
-def _against(pair: np.ndarray, annotator: np.ndarray, yes: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """(3, annotators) Sensitivity, specificity, and the share of answers that are the consensus'; nan: no answer."""
-    found = dawid_skene(pair, annotator, yes, times)
-    right = (found.positive[pair] > 0.5) == (yes > 0)
-    given = np.bincount(annotator, times[pair])
-    with np.errstate(invalid="ignore"):
-        agrees = np.bincount(annotator, right * times[pair]) / given
-    rows = np.array([found.sensitivity, found.specificity, agrees])
-    rows[:, given == 0] = np.nan
-    return rows
-
-
-def _interval(value: float, drawn: np.ndarray, answers: int) -> Estimate | None:
-    drawn = drawn[~np.isnan(drawn)]
-    if np.isnan(value) or not drawn.size:
-        return None
+def _sampled(value: float, drawn: np.ndarray, answers: int) -> Estimate:
     low, high = np.quantile(drawn, (0.025, 0.975))
-    return Estimate(float(value), float(min(low, value)), float(max(high, value)), METHOD, answers)
+    return Estimate(float(value), float(min(low, value)), float(max(high, value)), SAMPLED, answers)
+
+
+def _counted(right: float, given: float) -> Estimate:
+    low, high = wilson(float(right), float(given))
+    return Estimate(float(right / given), low, high, COUNTED, int(given))

@@ -1,5 +1,6 @@
 """Coefficients of agreement: worked numbers of the literature, what must hold for any ratings, and intervals."""
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -140,7 +141,7 @@ def test_perfect_agreement_is_one(said: np.ndarray, raters: int) -> None:
     counts = counts_of(np.tile(said, (raters, 1)), 3)
     rng = np.random.default_rng(0)
     for name, coefficient in ({"observed": observed_agreement} | CORRECTED).items():
-        found = estimate(coefficient, counts, rng=rng, resamples=10)
+        found = estimate(coefficient, counts, rng=rng, draws=50)
         assert found is not None and found.value == found.high == pytest.approx(1), name
         assert found.low < 1, name  # a handful of units proves little
     assert cohen_kappa(np.diag(counts.sum(axis=0))) == pytest.approx(1)
@@ -163,13 +164,33 @@ def rated(rng: np.random.Generator, units: int) -> np.ndarray:
     return counts_of((truth == right).astype(int), 2)
 
 
-@pytest.mark.parametrize("name", ["observed", *CORRECTED])
-def test_intervals_hold_the_truth_about_as_often_as_they_say(name: str) -> None:
+def rarely_matching(rng: np.random.Generator, units: int) -> np.ndarray:
+    """Counts of two raters who find 85 % of the matches, which a tenth of the units are, and 1 % of the others."""
+    yes = np.where(rng.random((1, units)) < 0.1, rng.random((2, units)) < 0.85, rng.random((2, units)) < 0.01)
+    return counts_of(1 - yes.astype(int), 2)
+
+
+@pytest.mark.parametrize("units", [rated, rarely_matching])
+@pytest.mark.parametrize("name", ALL)
+def test_intervals_hold_the_truth_about_as_often_as_they_say(
+    name: str, units: Callable[[np.random.Generator, int], np.ndarray]
+) -> None:
     rng = np.random.default_rng(7)
-    truth = value(ALL[name], rated(rng, 40_000))
-    found = [estimate(ALL[name], rated(rng, 60), rng=rng, resamples=300) for _ in range(200)]
+    truth = value(ALL[name], units(rng, 40_000))
+    found = [estimate(ALL[name], units(rng, 60), rng=rng, draws=300) for _ in range(200)]
     assert truth is not None
-    assert 0.91 <= np.mean([one is not None and one.low <= truth <= one.high for one in found]) <= 0.99
+    defined = [one for one in found if one is not None]
+    assert 0.91 <= np.mean([one.low <= truth <= one.high for one in defined]) <= 0.99
+
+
+@pytest.mark.parametrize("counts", [[[0, 2]] * 50 + [[1, 1]] * 3, [[1, 1]], [[2, 0]], [[2, 0]] + [[0, 2]] * 50])
+def test_no_interval_is_without_width(counts: list[list[int]]) -> None:
+    rng = np.random.default_rng(0)
+    for name, coefficient in ALL.items():
+        found = estimate(coefficient, np.array(counts), rng=rng)
+        assert found is None or found.high - found.low > 0.05, (name, found)
+    kappa = cohen_estimate(np.array([[0, 3], [0, 50]]), rng)
+    assert kappa is not None and kappa.value == 0 and kappa.low < -0.005 and kappa.high > 0.2
 
 
 def test_an_estimate_names_its_ratings_and_is_repeated_by_its_seed() -> None:

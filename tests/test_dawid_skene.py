@@ -7,12 +7,13 @@ from crowdkit.aggregation import DawidSkene
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.agreeing import agreement
-from annotate.agreement.dawid_skene import dawid_skene
+from annotate.agreeing import Votes, agreement
+from annotate.agreement.dawid_skene import TOLERANCE, answers_of, dawid_skene
 from annotate.consensus import people
 from db.domain import AnswerKind
 
 YES, NO, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
+SEEDS = (21, 39, 49, 53, 63, 84, 138, 198)  # where the likelihood falls on the way, or wants no matches at all
 
 
 def simulated(
@@ -28,7 +29,7 @@ def simulated(
 def test_it_finds_who_is_right_how_often() -> None:
     right = [(0.95, 0.98), (0.7, 0.99), (0.9, 0.8), (0.85, 0.95)]
     truth, pair, annotator, yes = simulated(np.random.default_rng(0), 4000, 0.2, right)
-    found = dawid_skene(pair, annotator, yes)
+    found = dawid_skene(answers_of(pair, annotator, yes))
     assert found.sensitivity == pytest.approx([sensitivity for sensitivity, _ in right], abs=0.04)
     assert found.specificity == pytest.approx([specificity for _, specificity in right], abs=0.02)
     assert found.prevalence == pytest.approx(truth.mean(), abs=0.02)
@@ -41,7 +42,7 @@ def test_it_agrees_with_crowd_kit() -> None:
     theirs = DawidSkene(n_iter=1000, tol=1e-12).fit(
         pd.DataFrame({"task": pair, "worker": annotator, "label": yes.astype(int)})
     )
-    ours = dawid_skene(pair, annotator, yes, prior=0.0)
+    ours = dawid_skene(answers_of(pair, annotator, yes), prior=0.0)
     assert ours.positive == pytest.approx(theirs.probas_.loc[range(300), 1].to_numpy(), abs=1e-3)
     errors = theirs.errors_.unstack("label")  # columns: what a pair is, what an annotator says
     assert ours.sensitivity == pytest.approx(errors[1, 1].to_numpy(), abs=1e-3)
@@ -54,7 +55,8 @@ def test_alike_pairs_may_be_given_once() -> None:
     rows = [at for at in range(3) for _ in range(times[at])]
     parts = [np.flatnonzero(pair == at) for at in rows]
     every, order = np.repeat(np.arange(len(rows)), [len(part) for part in parts]), np.concatenate(parts)
-    once, each = dawid_skene(pair, annotator, yes, times), dawid_skene(every, annotator[order], yes[order])
+    once = dawid_skene(answers_of(pair, annotator, yes, times))
+    each = dawid_skene(answers_of(every, annotator[order], yes[order]))
     assert np.repeat(once.positive, times) == pytest.approx(each.positive, abs=1e-6)
     assert once.sensitivity == pytest.approx(each.sensitivity, abs=1e-6)
 
@@ -63,20 +65,51 @@ def test_alike_pairs_may_be_given_once() -> None:
 def test_any_answers_have_a_consensus(rows: list[tuple[int, int, bool]]) -> None:
     pair, annotator, yes = np.array(rows).T
     pair = np.unique(pair, return_inverse=True)[1]
-    found = dawid_skene(pair, annotator, yes)
+    found = dawid_skene(answers_of(pair, annotator, yes))
     for values in (found.positive, found.sensitivity, found.specificity):
         assert np.isfinite(values).all() and ((values >= 0) & (values <= 1)).all()
+
+
+def test_no_further_step_would_change_it() -> None:
+    for seed in SEEDS:
+        _, pair, annotator, yes = simulated(np.random.default_rng(seed), 30, 0.1, [(0.85, 0.95)] * 4)
+        answers = answers_of(pair, annotator, yes)
+        one, other = (dawid_skene(answers, tolerance=end) for end in (TOLERANCE, -1.0))
+        assert one.positive == pytest.approx(other.positive, abs=0.01), seed
+        assert one.sensitivity == pytest.approx(other.sensitivity, abs=0.01), seed
+        assert one.prevalence == pytest.approx(other.prevalence, abs=0.01) and one.prevalence > 0.01, seed
+
+
+def votes_of(pair: np.ndarray, annotator: np.ndarray, yes: np.ndarray) -> Votes:
+    answers = zip(pair.tolist(), annotator, yes, strict=True)
+    return [(at, at + 1, "abcd"[who], YES if said else NO) for at, who, said in answers]
+
+
+@pytest.mark.parametrize("pairs", [60, 200])
+def test_intervals_hold_the_truth_about_as_often_as_they_say(pairs: int) -> None:
+    right, held = [(0.95, 0.99), (0.9, 0.99), (0.98, 0.98)], []
+    for seed in range(30):
+        _, *answers = simulated(np.random.default_rng(seed), pairs, 0.1, right)
+        for one, (sensitivity, specificity) in zip(people(votes_of(*answers)), right, strict=True):
+            held.append(one.sensitivity.low <= sensitivity <= one.sensitivity.high)
+            held.append(one.specificity.low <= specificity <= one.specificity.high)
+    assert 0.93 <= np.mean(held) <= 0.99  # nominal: 0.95
+
+
+def test_two_who_agree_on_all_may_be_always_right_and_need_not_be() -> None:
+    votes = [(at, at + 1, who, YES if at < 6 else NO) for at in range(20) for who in "ab"]
+    for one in people(votes):
+        for found in (one.sensitivity, one.specificity, one.agrees):
+            assert found.low < 0.9 and found.high > 0.999
 
 
 def test_annotators_against_their_consensus() -> None:
     _, pair, annotator, yes = simulated(
         np.random.default_rng(2), 300, 0.4, [(0.95, 0.95), (0.95, 0.95), (0.95, 0.95), (0.5, 0.95)]
     )
-    votes = [(at, at + 1, "abcd"[who], YES if said else NO) for at, who, said in zip(pair, annotator, yes, strict=True)]
-    persons = people([*votes, (999, 1000, "e", YES), (0, 1, "f", UNSURE)], resamples=50)
+    persons = people([*votes_of(pair, annotator, yes), (999, 1000, "e", YES), (0, 1, "f", UNSURE)])
     assert [(one.name, one.answers) for one in persons] == [(name, 300) for name in "abcd"]
     weak, strong = persons[3].sensitivity, persons[0].sensitivity
-    assert weak is not None and strong is not None
     assert weak.low <= 0.5 <= weak.high < strong.low <= 0.95 <= strong.high
     assert people([(1, 2, "a", YES)]) == []
 

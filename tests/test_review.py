@@ -155,6 +155,8 @@ def test_the_page_shows_agreement(engine: Engine, project: int, votes: int) -> N
         assert any("drawn at random" in box.value for box in page.info)
         page.segmented_control(key="agreement_pairs").set_value("All that several labelled").run()
     assert any("4 pairs with a yes or no of several" in caption.value for caption in page.caption)
+    (two,) = (table.value for table in page.dataframe if "Cohen's kappa" in table.value.columns)
+    assert two["annotators"].tolist() == ["ann, ben"]
     assert not page.exception
 
 

@@ -13,13 +13,12 @@ import numpy as np
 class Sums:
     """Sums over units, each of shape (...) or, by category, (..., categories).
 
-    A unit that n raters rated, n_k of them as category k, adds to `units` 1, to `with_category` 1 where n_k > 0, to
-    `agreeing` the share of its ordered pairs of raters that agree, Σ n_k(n_k - 1) / n(n - 1), to `shares` n_k / n, to
-    `ratings` n_k, and to `paired` n_k(n_k - 1) / (n - 1).
+    A unit that n raters rated, n_k of them as category k, adds to `units` 1, to `agreeing` the share of its
+    ordered pairs of raters that agree, Σ n_k(n_k - 1) / n(n - 1), to `shares` n_k / n, to `ratings` n_k, and to
+    `paired` n_k(n_k - 1) / (n - 1).
     """
 
     units: np.ndarray
-    with_category: np.ndarray
     agreeing: np.ndarray
     shares: np.ndarray
     ratings: np.ndarray
@@ -28,14 +27,13 @@ class Sums:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """What a coefficient compares, each of shape (...): the disagreement there is, that to be expected, and units.
+    """What a coefficient compares, each of shape (...): the disagreement there is, and that to be expected.
 
     Where none is to be expected, the coefficient is not defined.
     """
 
     observed: np.ndarray
     expected: np.ndarray
-    units: np.ndarray
 
 
 Coefficient = Callable[[Sums], Disagreement]
@@ -50,7 +48,6 @@ def sums_of(counts: np.ndarray, times: np.ndarray) -> Sums:
     paired = counts * (counts - 1) / (given - 1)
     return Sums(
         units=times.sum(axis=-1),
-        with_category=times @ (counts > 0),
         agreeing=times @ (paired / given).sum(axis=1),
         shares=times @ (counts / given),
         ratings=times @ counts,
@@ -61,7 +58,7 @@ def sums_of(counts: np.ndarray, times: np.ndarray) -> Sums:
 def observed_agreement(sums: Sums) -> Disagreement:
     """The share of pairs of raters who agree, averaged over units (Fleiss 1971, P̄). Nothing is taken off for chance."""
     observed = 1 - sums.agreeing / sums.units
-    return Disagreement(observed, np.ones_like(observed), sums.units)
+    return Disagreement(observed, np.ones_like(observed))
 
 
 def specific_agreement(category: int) -> Coefficient:
@@ -73,8 +70,8 @@ def specific_agreement(category: int) -> Coefficient:
 
     def specific(sums: Sums) -> Disagreement:
         ratings = sums.ratings[..., category]
-        observed = 1 - sums.paired[..., category] / np.maximum(ratings, 1)
-        return Disagreement(observed, (ratings > 0).astype(float), sums.with_category[..., category])
+        observed = 1 - sums.paired[..., category] / np.where(ratings > 0, ratings, 1)
+        return Disagreement(observed, (ratings > 0).astype(float))
 
     return specific
 
@@ -86,7 +83,7 @@ def gwet_ac1(sums: Sums) -> Disagreement:
     """
     shares = sums.shares / sums.units[..., None]
     chance = (shares * (1 - shares)).sum(axis=-1) / (shares.shape[-1] - 1)
-    return Disagreement(1 - sums.agreeing / sums.units, 1 - chance, sums.units)
+    return Disagreement(1 - sums.agreeing / sums.units, 1 - chance)
 
 
 def fleiss_kappa(sums: Sums) -> Disagreement:
@@ -95,7 +92,7 @@ def fleiss_kappa(sums: Sums) -> Disagreement:
     Not defined where all ratings are the same.
     """
     shares = sums.shares / sums.units[..., None]
-    return Disagreement(1 - sums.agreeing / sums.units, 1 - (shares**2).sum(axis=-1), sums.units)
+    return Disagreement(1 - sums.agreeing / sums.units, 1 - (shares**2).sum(axis=-1))
 
 
 def krippendorff_alpha(sums: Sums) -> Disagreement:
@@ -105,7 +102,7 @@ def krippendorff_alpha(sums: Sums) -> Disagreement:
     """
     ratings = sums.ratings.sum(axis=-1)
     same = (sums.ratings * (sums.ratings - 1)).sum(axis=-1)
-    return Disagreement(1 - sums.paired.sum(axis=-1) / ratings, 1 - same / (ratings * (ratings - 1)), sums.units)
+    return Disagreement(1 - sums.paired.sum(axis=-1) / ratings, 1 - same / (ratings * (ratings - 1)))
 
 
 def cohen_disagreement(table: np.ndarray) -> Disagreement:
@@ -116,4 +113,4 @@ def cohen_disagreement(table: np.ndarray) -> Disagreement:
     units = table.sum(axis=(-2, -1))
     agreeing = np.trace(table, axis1=-2, axis2=-1) / units
     chance = (table.sum(axis=-1) * table.sum(axis=-2)).sum(axis=-1) / units**2
-    return Disagreement(1 - agreeing, 1 - chance, units)
+    return Disagreement(1 - agreeing, 1 - chance)

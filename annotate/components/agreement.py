@@ -53,7 +53,7 @@ def _measured(
 
 def _twos(found: Agreement) -> None:
     """Nothing; each two annotators, with what they agree on."""
-    if len(found.twos) < 2:
+    if not found.twos:
         return
     st.markdown("**Each two**")
     rows = [
@@ -70,7 +70,8 @@ def _people(persons: list[Person]) -> None:
     st.caption(
         "Dawid and Skene's model weighs each annotator by how often the others bear them out: sensitivity is the share "
         "of matches that somebody calls one, specificity the share of others that they call none. With two annotators "
-        "it cannot tell who is right where they differ: read it from three on."
+        "it cannot tell who is right where they differ: read it from three on. The intervals take it that annotators "
+        "err independently."
     )
     rows = [
         {"annotator": one.name, "answers": one.answers, "sensitivity": _shown(one.sensitivity),
