@@ -76,4 +76,5 @@ def _steps(one: Contradiction, by_pair: dict[tuple[int, int], Label], texts: dic
 
 def _step(label: Label, texts: dict[int, str]) -> Step:
     left, right = label.left_id, label.right_id
-    return Step(Case(left, right, label.task_id, texts[left], texts[right]), label.answer, label.annotator)
+    case = Case(left, right, label.answer_id, label.task_id, texts[left], texts[right])
+    return Step(case, label.answer, label.annotator)

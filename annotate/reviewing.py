@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
-from db.answers import Label, store_answers
+from db.answers import Label, lasting_label, store_answers
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
 from db.engine import reading
 from db.models import now
@@ -20,10 +20,14 @@ from db.tasks import texts_of
 
 @dataclass(frozen=True)
 class Case:
-    """A pair to review. What others said is asked for apart, after the reviewer's own answer."""
+    """A pair to review. What others said is asked for apart, after the reviewer's own answer.
+
+    answer_id, task_id: of the answer that counts.
+    """
 
     left_id: int
     right_id: int
+    answer_id: int
     task_id: int | None
     left: str
     right: str
@@ -47,8 +51,9 @@ def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = 
         case = None
         if found:
             first = found[0]
-            texts = texts_of(session, [first.left_id, first.right_id])
-            case = Case(first.left_id, first.right_id, first.task_id, texts[first.left_id], texts[first.right_id])
+            left, right = first.left_id, first.right_id
+            texts = texts_of(session, [left, right])
+            case = Case(left, right, first.answer_id, first.task_id, texts[left], texts[right])
     return Queue(disagreements, len(found) - disagreements, case)
 
 
@@ -61,13 +66,17 @@ def opinions(engine: Engine, project_id: int, case: Case) -> list[Vote]:
 def settle(engine: Engine, project_id: int, who: str, case: Case, answer: AnswerKind, note: str = "") -> None:
     """Nothing; the answer is the pair's label, and the pair is reviewed: nobody is asked about it again.
 
-    Raises InputError where the answer is none of yes, no and unsure, or nobody has answered the pair in this project.
+    Raises InputError where the answer is none of yes, no and unsure, or another one counts now than the case has: what
+    the reviewer has not seen is not overruled.
     """
     if answer not in LABELS:
         raise InputError(f"a review ends with yes, no or unsure, not with {answer}")
     with acting(engine, Right.ADJUDICATE, project_id, who) as session:
-        if not votes_on(session, project_id, case.left_id, case.right_id):
+        label = lasting_label(session, project_id, case.left_id, case.right_id)
+        if label is None:
             raise InputError("nobody has an answer on this pair any more: reload the page")
+        if label.answer_id != case.answer_id:
+            raise InputError(f"{label.annotator} has answered this pair meanwhile, so yours is not stored: look again")
         store_answers(session, [settling(project_id, who, case, answer, f"review-{uuid4()}", note)])
     ask_if_due(engine, project_id)
 

@@ -36,21 +36,22 @@ def least_seconds(texts: Mapping[int, int], just_read: Collection[int] = ()) -> 
     return KEY + sum(min(n, BEGINNING) for item, n in texts.items() if item not in just_read) / CHARACTERS
 
 
-def rushes(acts: Sequence[Act], least: int) -> list[list[Act]]:
+def rushes(acts: Sequence[Act], least: int, just_read: Collection[int] = ()) -> list[list[Act]]:
     """The longest stretches of at least `least` acts that are equal answers, each faster than it can be read.
 
-    acts: of one annotator, in order. A text that the pair before had too needs no reading again. Whatever else happens
-    in between (another answer, a skip, an undo, one look that was long enough) ends a stretch.
+    acts: of one annotator, in order. A text that the pair before had too needs no reading again; just_read: those of
+    the pair before the first act. Whatever else happens in between (another answer, a skip, an undo, one look that was
+    long enough) ends a stretch.
     """
     if least < 1:
         return []
-    stretches = (list(part) for is_fast, part in groupby(_marked(acts), key=lambda one: one[0]) if is_fast)
+    marked = _marked(acts, just_read)
+    stretches = (list(part) for is_fast, part in groupby(marked, key=lambda one: one[0]) if is_fast)
     return [[act for _, act in part] for part in stretches if len(part) >= least]
 
 
-def _marked(acts: Sequence[Act]) -> Iterator[tuple[AnswerKind | None, Act]]:
+def _marked(acts: Sequence[Act], just_read: Collection[int]) -> Iterator[tuple[AnswerKind | None, Act]]:
     """Each act with its answer, where that is one and was faster than it can be read; else with nothing."""
-    just_read: Collection[int] = ()
     for act in acts:
         fast = act.seconds is not None and act.seconds < least_seconds(act.texts, just_read)
         yield act.answer if fast and act.answer in LABELS else None, act
@@ -62,9 +63,10 @@ def note_rushes(session: Session, project_id: int, annotator: str, fresh: int) -
     settings = Settings.model_validate(session.get_one(Project, project_id).settings)
     if not settings.rush:
         return
-    # A rush that began earlier is stored already, and grows.
-    acts = [_act(row) for row in last_acts(session, project_id, annotator, settings.rush - 1 + fresh)]
-    for acts_of_rush in rushes(acts, settings.rush):
+    wanted = settings.rush - 1 + fresh  # a rush that began earlier is stored already, and grows
+    acts = [_act(row) for row in last_acts(session, project_id, annotator, wanted + 1)]
+    just_read = acts[0].texts if len(acts) > wanted else ()
+    for acts_of_rush in rushes(acts[-wanted:], settings.rush, just_read):
         rush = newest_rush(session, project_id, annotator)
         if rush is None or rush.last_id < acts_of_rush[0].id:
             rush = _begin(session, project_id, annotator, acts_of_rush[0])

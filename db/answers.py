@@ -41,8 +41,20 @@ def counting_ids(project_id: int, up_to: int | None = None) -> Select[int]:
 
 def current_labels(session: Session, project_id: int, up_to: int | None = None) -> list[Label]:
     """The labels of the project as they were when answer `up_to` was the last one, in the order they were given."""
+    return _labels(session, Answer.id.in_(counting_ids(project_id, up_to)))
+
+
+def lasting_label(session: Session, project_id: int, left_id: int, right_id: int) -> Label | None:
+    """The label of the pair, which stays until this transaction ends: others who answer in the project wait."""
+    _settings_alone(session, project_id)
+    counts = Answer.id.in_(counting_ids(project_id))
+    return next(iter(_labels(session, Answer.left_id == left_id, Answer.right_id == right_id, counts)), None)
+
+
+def _labels(session: Session, *which: ColumnElement[bool]) -> list[Label]:
+    """These answers, in the order they were given."""
     columns = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.id, Answer.task_id)
-    rows = session.execute(select(*columns).where(Answer.id.in_(counting_ids(project_id, up_to))).order_by(Answer.id))
+    rows = session.execute(select(*columns).where(*which).order_by(Answer.id))
     return [Label(left, right, AnswerKind(answer), who, id_, task) for left, right, answer, who, id_, task in rows]
 
 
@@ -203,10 +215,15 @@ def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
     """
     if not rows:
         return
-    mine = select(Project.settings).where(Project.id == rows[0]["project_id"])
-    settings = session.scalars(mine.with_for_update(key_share=True)).one()
+    settings = _settings_alone(session, rows[0]["project_id"])
     given_under = {"guidelines": version_of(settings.get("guidelines", ""))}
     store_once(session, Answer, [given_under | row for row in rows])
+
+
+def _settings_alone(session: Session, project_id: int) -> dict[str, Any]:
+    """The project's settings; nobody else answers in it until this transaction ends."""
+    mine = select(Project.settings).where(Project.id == project_id)
+    return session.scalars(mine.with_for_update(key_share=True)).one()
 
 
 def store_once(session: Session, table: type[Answer] | type[CheckAnswer], rows: Sequence[dict[str, Any]]) -> None:

@@ -25,10 +25,11 @@ class Vote:
 
 @dataclass(frozen=True)
 class Open:
-    """A pair to review: annotators disagree on it, or it is unsure. task_id: of the answer that counts now."""
+    """A pair to review: annotators disagree on it, or it is unsure. answer_id, task_id: of the answer that counts."""
 
     left_id: int
     right_id: int
+    answer_id: int
     task_id: int | None
     disagreement: bool
 
@@ -39,14 +40,14 @@ def open_pairs(session: Session, project_id: int) -> list[Open]:
     which = disputed.c.left_id.is_not(None)
     same = and_(disputed.c.left_id == PairLabel.left_id, disputed.c.right_id == PairLabel.right_id)
     chosen = (
-        select(PairLabel.left_id, PairLabel.right_id, Answer.task_id, which)
+        select(PairLabel.left_id, PairLabel.right_id, Answer.id, Answer.task_id, which)
         .join(Answer, Answer.id == PairLabel.answer_id)
         .outerjoin(disputed, same)
         .where(PairLabel.project_id == project_id, ~Answer.settles)
         .where(or_(which, PairLabel.answer == AnswerKind.UNSURE))
     )
     rows = session.execute(chosen.order_by(PairLabel.answer_id))
-    return [Open(left, right, task, bool(disagree)) for left, right, task, disagree in rows]
+    return [Open(left, right, answer, task, bool(disagree)) for left, right, answer, task, disagree in rows]
 
 
 def _disputed(project_id: int) -> Subquery:

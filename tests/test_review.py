@@ -71,6 +71,17 @@ def test_disagreements_and_unsure_answers_are_settled(engine: Engine, project: i
     assert queue(engine, project).disagreements == queue(engine, project).unsure == 0
 
 
+def test_what_another_reviewer_settled_meanwhile_stands(engine: Engine, project: int) -> None:
+    ritas, sams = (disputed(engine, project) for _ in range(2))
+    settle(engine, project, "Rita", ritas, YES)
+    with pytest.raises(InputError, match="Rita has answered this pair meanwhile"):
+        settle(engine, project, "Sam", sams, NO)
+    with reading(engine) as session:
+        labels = {(label.left_id, label.right_id): label for label in current_labels(session, project)}
+    settled = labels[ritas.left_id, ritas.right_id]
+    assert (settled.annotator, settled.answer) == ("Rita", YES)
+
+
 def test_a_changed_mind_ends_a_disagreement(engine: Engine, project: int) -> None:
     case = disputed(engine, project)
     votes = {vote.annotator: vote.answer for vote in opinions(engine, project, case)}

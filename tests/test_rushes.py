@@ -124,6 +124,16 @@ def test_a_rush_is_stored_once_however_its_answers_arrive(engine: Engine, at_onc
     assert (second.answer, second.answers) == (YES, 13)
 
 
+def test_candidates_of_a_question_that_was_read_before_are_no_rush(engine: Engine) -> None:
+    question, candidates = "q" * 100, [f"{i:020d}" for i in range(20)]
+    project = make_project(engine, [question], candidates, auto_train=False, rush=15)
+    make_round(engine, project, 17)
+    say(engine, project, "ann", [(NO, SLOW), (NO, 0.6), *[(NO, 0.3)] * 14])  # 0.4 s each at least, once it is read
+    assert stored(engine, project)[0] == []
+    say(engine, project, "ann", [(NO, 0.3)])
+    assert [rush.answers for rush in stored(engine, project)[0]] == [15]
+
+
 def test_one_pair_in_ten_of_a_long_rush_is_for_somebody_else_too(engine: Engine) -> None:
     project = project_of(engine, n=60)
     tasks = say(engine, project, "ann", [(NO, FAST)] * 60, at_once=4)
