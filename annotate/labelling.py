@@ -157,22 +157,23 @@ def _standing(
     session: Session, project_id: int, annotator: str, at: datetime, any_free: bool, sitting: bool
 ) -> Standing:
     progress = batch_progress(session, project_id, sitting)
+    free_at = None if any_free else next_lease_end(session, project_id, annotator, at, sitting)
     return Standing(
         progress=progress,
         sitting=_sitting(session, project_id),
-        reason=None if any_free else _reason(progress),
-        free_at=None if any_free else next_lease_end(session, project_id, annotator, at, sitting),
+        reason=None if any_free else _reason(progress, free_at),
+        free_at=free_at,
         job=newest_job(session, project_id),
         note=newest.note if (newest := queue_of(session, project_id, sitting)) else "",
     )
 
 
-def _reason(progress: BatchProgress) -> Reason:
+def _reason(progress: BatchProgress, free_at: datetime | None) -> Reason:
     if progress.round_id is None:
         return Reason.NO_BATCH
-    if progress.size == 0:
-        return Reason.EMPTY
-    return Reason.COMPLETE if progress.complete and not progress.reserve_left else Reason.LEASED
+    if free_at is not None:
+        return Reason.LEASED
+    return Reason.COMPLETE if progress.size else Reason.EMPTY
 
 
 def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any]) -> Receipt:

@@ -119,16 +119,21 @@ def free_tasks(
     batch = queue_of(session, project_id, sitting)
     if batch is None:
         return []
-    looks, own = second_look(session, project_id), Task.round_id == batch.id
-    in_batch = Task.position < batch.size
-    parts = [own & in_batch, own & ~in_batch]
-    if not sitting:
-        earlier = (Task.project_id == project_id) & ~own & labelled()
-        parts.append(earlier if looks > 1 else earlier & (Task.votes > text("1")))  # as its index has it
-    for part in parts:
+    looks = second_look(session, project_id)
+    for part in _parts(batch, looks, sitting):
         if tasks := _free_in(session, batch, part, looks, annotator, n, now, grouped):
             return tasks
     return []
+
+
+def _parts(batch: Round, looks: int, sitting: bool) -> list[ColumnElement[bool]]:
+    """Which tasks are served, one part after another."""
+    own, in_batch = Task.round_id == batch.id, Task.position < batch.size
+    parts: list[ColumnElement[bool]] = [own & in_batch, own & ~in_batch]
+    if not sitting:
+        earlier = (Task.project_id == batch.project_id) & ~own & labelled()
+        parts.append(earlier if looks > 1 else earlier & (Task.votes > text("1")))  # as its index has it
+    return parts
 
 
 def _free_in(
@@ -200,14 +205,16 @@ def end_leases(session: Session, annotator: str, task_ids: Collection[int] | Non
 def next_lease_end(
     session: Session, project_id: int, annotator: str, now: datetime, sitting: bool = False
 ) -> datetime | None:
-    """When the first task that somebody else holds is free again; nothing if nobody holds one."""
+    """When the first task that `free_tasks` would serve is free again; nothing if nobody else holds one."""
     batch = queue_of(session, project_id, sitting)
     if batch is None:
         return None
-    open_ones = _open_tasks(Task.round_id == batch.id, annotator, second_look(session, project_id))
+    looks = second_look(session, project_id)
     ends = _leases_of_pair(annotator, now)
     first = ends.with_only_columns(func.min(ends.selected_columns.expires_at)).scalar_subquery()
-    return session.scalar(open_ones.with_only_columns(func.min(first)))
+    parts = (_open_tasks(part, annotator, looks) for part in _parts(batch, looks, sitting))
+    found = [session.scalar(tasks.with_only_columns(func.min(first))) for tasks in parts]
+    return min((end for end in found if end is not None), default=None)
 
 
 def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:

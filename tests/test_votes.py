@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, update
 
-from annotate.labelling import record, serve
+from annotate.components.card import why_empty
+from annotate.labelling import Reason, look, record, serve
 from db.answers import store_answers
 from db.domain import LABELS, AnswerKind
 from db.engine import make_engine, migrate, reading, writing
@@ -110,6 +111,22 @@ def test_the_batch_is_complete_when_each_pair_has_a_label_and_later_votes_still_
     free(engine)
     assert offered(engine, project, "ben") == tasks  # nothing of the new batch is left: earlier pairs want his vote
     assert all(not pair.in_batch for pair in serve(engine, project, "ben")[0])
+
+
+def test_who_waits_for_votes_of_an_earlier_batch_is_told_when_one_is_free(engine: Engine) -> None:
+    project = project_of(engine, n=3, votes=2)
+    for task in offered(engine, project, "ann"):
+        say(engine, project, "ann", task, NO)
+    make_round(engine, project, 1)
+    for task in offered(engine, project, "ann"):
+        say(engine, project, "ann", task, NO)
+    assert len(offered(engine, project, "ben")) == 3
+    told = look(engine, project, "cem")
+    assert told.reason is Reason.LEASED and told.free_at is not None
+    assert why_empty(told).endswith("If they stop, the next pair is free in 10 minutes.")
+    told = look(engine, project, "ann")  # who has a vote on each of them waits for nothing
+    assert told.reason is Reason.COMPLETE and told.free_at is None
+    assert "administrators of the project have a button" in why_empty(told)
 
 
 def test_a_settled_pair_wants_no_vote(engine: Engine) -> None:

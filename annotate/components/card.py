@@ -164,7 +164,7 @@ def _next_batch(standing: Standing) -> str:
         if standing.job.kind != NEXT_ROUND:
             return "The next one waits until the job at work is done."
         return "The next one is being made and appears here by itself."
-    return "The next one is not being made: ask for it below."
+    return "The next one is not being made: administrators of the project have a button for it here."
 
 
 def _figures(standing: Standing) -> str:
