@@ -20,6 +20,7 @@ REMAINING, CHECKSUM = "remaining", "checksum"
 CHAIN: dict[str, type] = {REMAINING: int, CHECKSUM: str}  # the last two columns of a chained table
 EXACT = 2**53  # below it every whole number is a float of its own
 BROKEN = "the chain breaks here: this row was changed or put here, or rows before it were removed or moved"
+EMPTY = "no answers in it: nobody had answered when it was exported, or all its rows were removed"
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,13 @@ def chained(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[t
 def verify(path: Path) -> Verified:
     """What the file holds, where its chain is unbroken.
 
-    Raises InputError, which names the first row that breaks it, and for a file without checksums.
+    Raises InputError, which names the first row that breaks it, and for a file without checksums or without rows.
     """
     columns = column_names(path)
     if columns[-2:] != list(CHAIN):
         raise InputError(f"{path.name}: its last columns are not {' and '.join(CHAIN)}; export the history again")
     checksum, count, number, remaining = _first(columns), 0, 0, "0"
-    for number, (*cells, given) in read_rows(path, columns):
+    for number, (*cells, given) in read_rows(path, columns, without=EMPTY):
         checksum = _next(checksum, cells)
         if checksum != given:
             raise bad(BROKEN, path, number)

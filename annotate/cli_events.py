@@ -32,7 +32,7 @@ def history(
 
 
 def _time(event: Event) -> str:
-    return f"{event.at:%Y-%m-%d %H:%M}"
+    return f"{event.at:%Y-%m-%d %H:%M} UTC"
 
 
 def _as_dict(event: Event) -> dict[str, object]:

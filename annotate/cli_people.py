@@ -214,6 +214,6 @@ def _row(person: services.PersonRow) -> dict[str, object]:
 
 def _cells(person: services.PersonRow) -> tuple[object, ...]:
     state = "disabled" if person.disabled else "administrator" if person.administrator else ""
-    seen = f"{person.seen_at:%Y-%m-%d %H:%M}" if person.seen_at else ""
+    seen = f"{person.seen_at:%Y-%m-%d %H:%M} UTC" if person.seen_at else ""
     roles = ", ".join(f"{project}: {role}" for project, role in person.roles.items())
     return person.name, state, person.browsers, seen, roles

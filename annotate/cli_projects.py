@@ -111,7 +111,7 @@ def list_all(
     if as_json:
         print_json([_row(found) for found in projects])
     elif projects:
-        header = ("name", "state", "kind", "batches", *LABELS, "made")
+        header = ("name", "state", "kind", "batches", *LABELS, "made (UTC)")
         rows = ((p.name, p.state, p.kind, p.rounds, *_counts(p), f"{p.created_at:%Y-%m-%d}") for p in projects)
         print_columns(header, rows)
     else:

@@ -7,9 +7,9 @@ import numpy as np
 from sqlalchemy import Engine
 
 from annotate.reviewing import Case
-from db.answers import Label, current_labels
-from db.corpus.implied import Contradiction, Implied, implied
-from db.domain import AnswerKind, InputError, Kind
+from db.answers import Label, labels_among, opinions_of_pairs
+from db.corpus.implied import Contradiction, links_of
+from db.domain import AnswerKind, Kind
 from db.engine import reading
 from db.projects import project_of
 from db.tasks import texts_of
@@ -31,7 +31,7 @@ class Algebra:
     """What labels imply: how many groups matches make, how many pairs follow, and the first contradictions.
 
     Each contradiction is the steps from one text to another over matches, and last the pair of both, which is none.
-    problem: why nothing could be worked out; empty where it could.
+    problem: why what follows cannot train; empty where it can.
     """
 
     groups: int
@@ -39,7 +39,7 @@ class Algebra:
     others: int
     contradictions: int
     shown: list[list[Step]]
-    problem: str = ""
+    problem: str
 
 
 def algebra(engine: Engine, project_id: int) -> Algebra | None:
@@ -47,26 +47,15 @@ def algebra(engine: Engine, project_id: int) -> Algebra | None:
     with reading(engine) as session:
         if project_of(session, project_id).kind != Kind.SYMMETRIC:
             return None
-        labels = [label for label in current_labels(session, project_id) if label.answer != AnswerKind.UNSURE]
-        try:
-            found = follows(labels)
-        except InputError as error:
-            return Algebra(0, 0, 0, 0, [], str(error))
-        first = found.contradictions[:SHOWN]
-        texts = texts_of(session, {item for one in first for item in one.path})
-    by_pair = {(label.left_id, label.right_id): label for label in labels}
-    matches = int(found.positive.sum())
+        left, right, match = np.array(opinions_of_pairs(session, project_id), dtype=np.int64).reshape(-1, 3).T
+        links = links_of(np.column_stack([left, right]), match == 1)
+        first = links.contradictions(SHOWN)
+        items = {item for one in first for item in one.path}
+        by_pair = {(label.left_id, label.right_id): label for label in labels_among(session, project_id, items)}
+        texts = texts_of(session, items)
     shown = [_steps(one, by_pair, texts) for one in first]
-    return Algebra(len(found.groups), matches, len(found.positive) - matches, len(found.contradictions), shown)
-
-
-def follows(labels: list[Label]) -> Implied:
-    """What follows from these labels, none of which is unsure.
-
-    Raises InputError where too many pairs would.
-    """
-    pairs = np.array([(label.left_id, label.right_id) for label in labels], dtype=np.int64).reshape(-1, 2)
-    return implied(pairs, np.array([label.answer == AnswerKind.POSITIVE for label in labels], dtype=bool))
+    counts = links.groups, links.matches, links.others, int(links.clashes.sum())
+    return Algebra(*counts, shown, links.trouble())
 
 
 def _steps(one: Contradiction, by_pair: dict[tuple[int, int], Label], texts: dict[int, str]) -> list[Step]:

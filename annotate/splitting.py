@@ -11,7 +11,7 @@ from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
 from annotate.reviewing import settling
-from db.answers import Label, answered_at_once, current_labels, last_key, own_before, store_answers
+from db.answers import Label, answered_at_once, last_key, matches, own_before, store_answers
 from db.corpus import graph
 from db.domain import AnswerKind, InputError, Kind
 from db.engine import reading
@@ -35,22 +35,22 @@ def groups(engine: Engine, project_id: int) -> list[Group]:
     with reading(engine) as session:
         if project_of(session, project_id).kind != Kind.SYMMETRIC:
             return []
-        matches = _matches(current_labels(session, project_id))
-    if not matches:
+        found = matches(session, project_id)
+    if not found:
         return []
-    items, flat = np.unique([(label.left_id, label.right_id) for label in matches], return_inverse=True)
+    items, flat = np.unique([(label.left_id, label.right_id) for label in found], return_inverse=True)
     ends = [(left, right) for left, right in flat.reshape(-1, 2).tolist()]
     component = graph.components(len(items), ends)
     joined: dict[int, list[Label]] = {}
-    for label, (place, _) in zip(matches, ends, strict=True):
+    for label, (place, _) in zip(found, ends, strict=True):
         joined.setdefault(int(component[place]), []).append(label)
-    found = [Group(items[group].tolist(), joined[int(component[group[0]])]) for group in graph.groups(component)]
-    return sorted(found, key=lambda group: (-len(group.items), group.items))
+    made = [Group(items[group].tolist(), joined[int(component[group[0]])]) for group in graph.groups(component)]
+    return sorted(made, key=lambda group: (-len(group.items), group.items))
 
 
-def across(matches: Sequence[Label], apart: Collection[int]) -> list[Label]:
+def across(labels: Sequence[Label], apart: Collection[int]) -> list[Label]:
     """The matches that connect one of these texts with another text."""
-    return [label for label in matches if (label.left_id in apart) != (label.right_id in apart)]
+    return [label for label in labels if (label.left_id in apart) != (label.right_id in apart)]
 
 
 def split(engine: Engine, project_id: int, who: str, pairs: Collection[Pair]) -> int:
@@ -60,8 +60,7 @@ def split(engine: Engine, project_id: int, who: str, pairs: Collection[Pair]) ->
     """
     act = f"{ACT}{uuid4().hex}"
     with acting(engine, Right.ADJUDICATE, project_id, who) as session:
-        labels = _matches(current_labels(session, project_id))
-        cut = [label for label in labels if (label.left_id, label.right_id) in pairs]
+        cut = [label for label in matches(session, project_id) if (label.left_id, label.right_id) in pairs]
         if not cut:
             raise InputError("these labels were changed meanwhile: look at the group again")
         store_answers(session, [
@@ -98,7 +97,3 @@ def undo(engine: Engine, project_id: int, who: str, act: str) -> None:
             for place, pair in enumerate(answered_at_once(session, project_id, who, act))
             for said in [before.get(pair)]
         ])  # fmt: skip
-
-
-def _matches(labels: list[Label]) -> list[Label]:
-    return [label for label in labels if label.answer == AnswerKind.POSITIVE]

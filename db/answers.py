@@ -1,6 +1,6 @@
 """Answers: appended, never changed. What counts as a label is read from them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -42,6 +42,25 @@ def counting_ids(project_id: int, up_to: int | None = None) -> Select[int]:
 def current_labels(session: Session, project_id: int, up_to: int | None = None) -> list[Label]:
     """The labels of the project as they were when answer `up_to` was the last one, in the order they were given."""
     return _labels(session, Answer.id.in_(counting_ids(project_id, up_to)))
+
+
+def labels_among(session: Session, project_id: int, items: Collection[int]) -> list[Label]:
+    """The labels of the project's pairs of these items, in the order they were given."""
+    both = PairLabel.left_id.in_(items), PairLabel.right_id.in_(items)
+    return _labels(session, Answer.id.in_(counting_ids(project_id).where(*both)))
+
+
+def matches(session: Session, project_id: int) -> list[Label]:
+    """The labels of the project that are matches, in the order they were given."""
+    return _labels(session, Answer.id.in_(counting_ids(project_id).where(PairLabel.answer == AnswerKind.POSITIVE)))
+
+
+def opinions_of_pairs(session: Session, project_id: int) -> list[tuple[int, int, bool]]:
+    """(left_id, right_id, whether it is a match) of every pair whose label is not unsure."""
+    opinions = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
+    wanted = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer == AnswerKind.POSITIVE)
+    rows = session.execute(wanted.where(PairLabel.project_id == project_id, PairLabel.answer.in_(opinions)))
+    return [(left, right, bool(match)) for left, right, match in rows]
 
 
 def lasting_label(session: Session, project_id: int, left_id: int, right_id: int) -> Label | None:

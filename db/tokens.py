@@ -38,7 +38,7 @@ def tokens_of(session: Session, person_id: int) -> Sequence[ApiToken]:
     return session.scalars(select(ApiToken).where(ApiToken.person_id == person_id).order_by(ApiToken.id.desc())).all()
 
 
-def remove_token(session: Session, person_id: int, token_id: int) -> bool:
-    """Whether the person had this token, which is good for nothing any more."""
+def remove_token(session: Session, person_id: int, token_id: int) -> str | None:
+    """What this token of the person was for, which is good for nothing any more; nothing where they had none."""
     mine = delete(ApiToken).where(ApiToken.id == token_id, ApiToken.person_id == person_id)
-    return session.execute(mine).rowcount == 1  # type: ignore[attr-defined]
+    return session.scalar(mine.returning(ApiToken.purpose))

@@ -231,7 +231,8 @@ def test_what_was_changed_is_told(folder: Path, capsys: pytest.CaptureFixture[st
     ]
     assert annotate("project", "history", "Q", "--limit", "1") == 0
     out, error = capsys.readouterr()
-    assert out.splitlines()[1].split("  ")[1:4] == ["without login", "project archived", "Q"]
+    when, *told = out.splitlines()[1].split("  ")[:4]
+    assert when.endswith(" UTC") and told == ["without login", "project archived", "Q"]
     assert error == "note: 1 earlier ones are not shown; --limit says how many\n"
     assert annotate("project", "delete", "Q", "--now", "--yes") == 0
     assert annotate("project", "history") == 0

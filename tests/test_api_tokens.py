@@ -18,6 +18,7 @@ from annotate.access import logins, people, tokens
 from annotate.access.gate import Gate
 from annotate.api import DESCRIPTION, ROOT
 from annotate.api.server import api
+from annotate.events import changes, events
 from db.domain import InputError, Role
 from db.engine import reading
 from db.models import ApiToken, LoginAttempt
@@ -56,6 +57,8 @@ def test_a_token_is_kept_as_its_hash_and_good_until_it_is_withdrawn(engine: Engi
         tokens.withdraw(engine, people.id_of(engine, "Root"), rows[1].id)
     tokens.withdraw(engine, anna, rows[1].id)
     assert (status(token), status(other)) == (401, 200)
+    newest = events(engine, None, 1).shown[0]
+    assert (newest.kind, newest.about, changes(newest)) == ("token withdrawn", "Anna", ["one → –"])
 
 
 def test_a_token_ends_with_its_time(engine: Engine, anna: int) -> None:

@@ -59,6 +59,7 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "a row is removed": (lambda lines: lines[:3] + lines[4:], "row 4: the chain breaks"),
     "the last row is removed": (lambda lines: lines[:-1], "row 8: the chain ends here, and 1 more rows"),
     "many are removed at the end": (lambda lines: lines[:4], "row 4: the chain ends here, and 5 more rows"),
+    "all are removed": (lambda lines: lines[:1], "no answers in it"),
     "two rows change places": (lambda lines: [*lines[:4], lines[5], lines[4], *lines[6:]], "row 5: the chain breaks"),
     "a row is there twice": (lambda lines: [*lines[:4], lines[3], *lines[4:]], "row 5: the chain breaks"),
     "a row is added at the end": (lambda lines: [*lines, lines[-1]], "row 10: the chain breaks"),

@@ -8,10 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.corpus import implied as module
-from db.corpus.implied import Implied, implied
+from db.corpus.implied import Implied, Links, implied, links_of
 from db.domain import InputError
 
 Labels = dict[tuple[int, int], bool]
+
+
+def links_between(labels: Labels) -> Links:
+    return links_of(np.array(list(labels), dtype=np.int64).reshape(-1, 2), np.array(list(labels.values()), dtype=bool))
 
 
 def of(labels: Labels) -> Implied:
@@ -27,27 +31,29 @@ def as_dict(found: Implied) -> Labels:
 def test_matches_and_others_follow() -> None:
     found = of({(10, 20): True, (20, 30): True, (30, 40): False, (50, 60): False})
     assert as_dict(found) == {(10, 30): True, (10, 40): False, (20, 40): False}
-    assert found.groups == [[10, 20, 30]]
-    assert found.contradictions == []
+    links = links_between({(10, 20): True, (20, 30): True, (30, 40): False, (50, 60): False})
+    assert (links.groups, links.matches, links.others, links.contradictions(9)) == (1, 1, 2, [])
 
 
 def test_a_contradiction_comes_with_its_shortest_path_and_nothing_follows_from_its_group() -> None:
     labels = {(1, 2): True, (2, 3): True, (3, 4): True, (2, 4): True, (1, 4): False, (4, 9): False, (7, 8): True}
-    found = of(labels | {(5, 7): True})
-    (one,) = found.contradictions
+    (one,) = links_between(labels).contradictions(9)
     assert (one.left, one.right, one.path) == (1, 4, (1, 2, 4))
-    assert as_dict(found) == {(5, 8): True}
+    assert as_dict(of(labels | {(5, 7): True})) == {(5, 8): True}
 
 
 def test_no_labels_imply_nothing() -> None:
-    found = of({})
-    assert (found.pairs.shape, found.groups, found.contradictions) == ((0, 2), [], [])
+    links = links_between({})
+    assert of({}).pairs.shape == (0, 2)
+    assert (links.groups, links.matches, links.others, links.contradictions(9)) == (0, 0, 0, [])
 
 
-def test_too_many_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST", 5)
-    with pytest.raises(InputError, match="imply 6 pairs, and the limit is 5; the largest group has 4 texts"):
-        of({(1, 2): True, (2, 3): True, (3, 4): True})
+def test_too_many_are_refused_and_contradictions_are_found_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST", 2)
+    labels = {(1, 2): True, (2, 3): True, (3, 4): True, (5, 6): True, (6, 7): True, (5, 7): False}
+    with pytest.raises(InputError, match="imply 3 pairs, and the limit is 2; the largest group has 4 texts"):
+        of(labels)
+    assert [one.path for one in links_between(labels).contradictions(9)] == [(5, 6, 7)]
 
 
 @given(st.dictionaries(st.sampled_from(list(combinations(range(7), 2))), st.booleans(), max_size=12))
@@ -69,9 +75,10 @@ def test_everything_that_follows_follows(labels: Labels) -> None:
             expected[one, other] = True
         elif any(not match and {a, b} & same[one] and {a, b} & same[other] for (a, b), match in labels.items()):
             expected[one, other] = False
-    found = of(labels)
-    assert as_dict(found) == expected
-    assert len(found.contradictions) == sum(not match and b in same[a] for (a, b), match in labels.items())
-    for one in found.contradictions:
+    links = links_between(labels)
+    assert as_dict(of(labels)) == expected
+    assert [links.matches, links.others] == [list(expected.values()).count(match) for match in (True, False)]
+    assert len(links.contradictions(99)) == sum(not match and b in same[a] for (a, b), match in labels.items())
+    for one in links.contradictions(99):
         assert all(labels[min(step), max(step)] for step in pairwise(one.path))
         assert (one.path[0], one.path[-1]) == (one.left, one.right)

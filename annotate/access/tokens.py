@@ -54,10 +54,11 @@ def make(
 def withdraw(engine: Engine, person_id: int, token_id: int) -> None:
     """Nothing; the token is good for nothing any more. Raises InputError where the person has none of this number."""
     with writing(as_system(engine)) as session:
-        if not tokens.remove_token(session, person_id, token_id):
+        purpose = tokens.remove_token(session, person_id, token_id)
+        if purpose is None:
             raise InputError(f"there is no token number {token_id} of this person: it may have been withdrawn")
         name = session.get_one(Person, person_id).name
-        add_event(session, person_of(engine), EventKind.TOKEN_WITHDRAWN, about=name, new=token_id)
+        add_event(session, person_of(engine), EventKind.TOKEN_WITHDRAWN, about=name, old=purpose)
 
 
 def list_tokens(engine: Engine, person_id: int) -> Sequence[ApiToken]:

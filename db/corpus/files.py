@@ -22,13 +22,17 @@ from db.domain import InputError, Progress, no_progress
 __all__ = ["FORMATS", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
 
 BETWEEN = 10_000  # rows from one report of progress to the next
+NO_ROWS = "there is a header but no row below it; add rows"
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
 
-def read_rows(path: Path, columns: Sequence[str], progress: Progress = no_progress) -> Iterator[Row]:
+def read_rows(
+    path: Path, columns: Sequence[str], progress: Progress = no_progress, without: str = NO_ROWS
+) -> Iterator[Row]:
     """The rows of a table, with the values of these columns as text; reads in constant memory.
 
-    Raises InputError, one line that names file, row and column, for anything that cannot be read.
+    Raises InputError, one line that names file, row and column, for anything that cannot be read; without: what it
+    says of a file without rows.
     """
     _require(columns, column_names(path), path)
     read = 0
@@ -39,7 +43,7 @@ def read_rows(path: Path, columns: Sequence[str], progress: Progress = no_progre
             read += 1
             yield check(row, columns, path)
     if not read:
-        raise bad("there is a header but no row below it; add rows", path)
+        raise bad(without, path)
 
 
 def column_names(path: Path) -> list[str]:

@@ -1,8 +1,8 @@
 """What labels of one list imply: A = B, B = C make A = C, and A = B, B ≠ C make A ≠ C; and where they conflict."""
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 
 import numpy as np
@@ -23,69 +23,116 @@ class Contradiction:
 
 
 @dataclass(frozen=True)
-class Implied:
-    """What follows from labelled pairs.
+class Links:
+    """How the labels of one list hang together. However many pairs follow, none of them is made.
 
-    pairs: (n, 2) int64, left < right, none of them labelled, matches first; positive: (n,) bool. groups: the items that
-    positives join, each group ascending. Nothing is drawn from a group with a contradiction.
+    items: (n,) what is labelled; rows: (labels, 2) places in it; positive: (labels,) bool; component: (n,) the place of
+    the first item that positives join each with; spoilt: components in which labels contradict each other: nothing
+    follows from them; apart: (pairs, 2) components, none of them spoilt, that a negative keeps apart.
     """
 
-    pairs: np.ndarray
+    items: np.ndarray
+    rows: np.ndarray
     positive: np.ndarray
-    groups: list[list[int]]
-    contradictions: list[Contradiction]
+    component: np.ndarray
+    spoilt: np.ndarray
+    apart: np.ndarray
 
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """(n,) How many items the component with this name has; 0 where there is none."""
+        return np.bincount(self.component, minlength=len(self.items))
 
-def implied(pairs: np.ndarray, positive: np.ndarray) -> Implied:
-    """What follows from the labels of one list's pairs. pairs: (n, 2) items, left < right; positive: (n,) bool.
+    @cached_property
+    def clashes(self) -> np.ndarray:
+        """(labels,) Whether each label is a negative within a component."""
+        ends = self.component[self.rows]
+        return ~self.positive & (ends[:, 0] == ends[:, 1])
 
-    Raises InputError where more than two million pairs would follow.
-    """
-    items, flat = np.unique(pairs, return_inverse=True)
-    rows, positive = flat.reshape(-1, 2), np.asarray(positive, dtype=bool)
-    component = graph.components(len(items), map(tuple, rows[positive].tolist()))
-    groups = graph.groups(component)
-    ends = component[rows[~positive]]
-    clash = ends[:, 0] == ends[:, 1]
-    spoilt = set(ends[clash, 0].tolist())
-    sound = [group for group in groups if int(component[group[0]]) not in spoilt]
-    of = {int(component[group[0]]): group for group in groups}
-    apart = {(min(pair), max(pair)) for pair in ends[~clash].tolist() if not spoilt.intersection(pair)}
-    sides = [(of.get(one, [one]), of.get(other, [other])) for one, other in apart]
-    _require_few(sound, sides)
-    seen = set(map(tuple, rows.tolist()))
-    same = set(graph.closure(sound)) - seen
-    other = {(min(pair), max(pair)) for one, another in sides for pair in product(one, another)} - seen
-    follows = np.array([*sorted(same), *sorted(other)], dtype=np.int64).reshape(-1, 2)
-    paths = _paths(rows[positive].tolist(), rows[~positive][clash].tolist())
-    return Implied(
-        items[follows],
-        np.arange(len(follows)) < len(same),
-        [items[group].tolist() for group in groups],
-        [Contradiction(int(items[path[0]]), int(items[path[-1]]), tuple(items[path].tolist())) for path in paths],
-    )
+    @property
+    def groups(self) -> int:
+        """How many groups of two items or more positives make."""
+        return int((self.sizes > 1).sum())
 
+    @property
+    def matches(self) -> int:
+        """How many positives follow."""
+        sizes = np.delete(self.sizes, self.spoilt)
+        labelled = ~np.isin(self.component[self.rows[self.positive, 0]], self.spoilt)
+        return int((sizes * (sizes - 1) // 2).sum() - labelled.sum())
 
-def _require_few(groups: Sequence[Sequence[int]], sides: Sequence[tuple[Sequence[int], Sequence[int]]]) -> None:
-    total = sum(len(group) * (len(group) - 1) // 2 for group in groups) + sum(len(a) * len(b) for a, b in sides)
-    if total > MOST:
-        largest = max(map(len, groups), default=0)
-        raise InputError(
+    @property
+    def others(self) -> int:
+        """How many negatives follow."""
+        one, other = np.unique(self.apart, axis=0).T
+        return int((self.sizes[one] * self.sizes[other]).sum() - len(self.apart))
+
+    def trouble(self) -> str:
+        """Why what follows cannot be had: there is too much of it; empty where it can."""
+        total, largest = self.matches + self.others, self.sizes.max(initial=0)
+        if total <= MOST:
+            return ""
+        return (
             f"the labels imply {total:,} pairs, and the limit is {MOST:,}; the largest group has {largest:,} texts: "
             "look for wrong positives in it"
         )
 
+    def contradictions(self, most: int) -> list[Contradiction]:
+        """The first contradictions, each over the shortest path of positives."""
+        neighbours: dict[int, list[int]] = {}
+        for one, other in self.rows[self.positive].tolist():
+            neighbours.setdefault(one, []).append(other)
+            neighbours.setdefault(other, []).append(one)
+        paths = [_path(neighbours, *ends) for ends in self.rows[self.clashes][:most].tolist()]
+        return [Contradiction(int(self.items[path[0]]), int(self.items[path[-1]]), tuple(self.items[path].tolist()))
+                for path in paths]  # fmt: skip
 
-def _paths(positives: list[list[int]], ends: list[list[int]]) -> list[list[int]]:
-    """Of each pair of ends the shortest path of positives between them."""
-    neighbours: dict[int, list[int]] = {}
-    for one, other in positives:
-        neighbours.setdefault(one, []).append(other)
-        neighbours.setdefault(other, []).append(one)
-    return [_path(neighbours, *pair) for pair in ends]
+
+@dataclass(frozen=True)
+class Implied:
+    """What follows from labelled pairs.
+
+    pairs: (n, 2) int64, left < right, none of them labelled, matches first; positive: (n,) bool. Nothing is drawn from a
+    group with a contradiction.
+    """
+
+    pairs: np.ndarray
+    positive: np.ndarray
+
+
+def links_of(pairs: np.ndarray, positive: np.ndarray) -> Links:
+    """How labels hang together. pairs: (n, 2) items of one list, left < right, each once; positive: (n,) bool."""
+    items, flat = np.unique(pairs, return_inverse=True)
+    rows, positive = flat.reshape(-1, 2), np.asarray(positive, dtype=bool)
+    component = graph.components(len(items), map(tuple, rows[positive].tolist()))
+    ends = np.sort(component[rows[~positive]], axis=1)
+    clash = ends[:, 0] == ends[:, 1]
+    spoilt = np.unique(ends[clash])
+    apart = ends[~np.isin(ends, spoilt).any(axis=1)]
+    return Links(items, rows, positive, component, spoilt, apart)
+
+
+def implied(pairs: np.ndarray, positive: np.ndarray) -> Implied:
+    """What follows from the labels of one list's pairs, as `links_of` takes them.
+
+    Raises InputError where more than two million pairs would follow.
+    """
+    links = links_of(pairs, positive)
+    if trouble := links.trouble():
+        raise InputError(trouble)
+    groups = {int(links.component[group[0]]): group for group in graph.groups(links.component)}
+    sound = [groups[name] for name in groups.keys() - set(links.spoilt.tolist())]
+    apart = np.unique(links.apart, axis=0).tolist()
+    sides = [(groups.get(one, [one]), groups.get(other, [other])) for one, other in apart]
+    seen = set(map(tuple, links.rows.tolist()))
+    same = set(graph.closure(sound)) - seen
+    other = {(min(pair), max(pair)) for one, another in sides for pair in product(one, another)} - seen
+    follows = np.array([*sorted(same), *sorted(other)], dtype=np.int64).reshape(-1, 2)
+    return Implied(links.items[follows], np.arange(len(follows)) < len(same))
 
 
 def _path(neighbours: dict[int, list[int]], start: int, end: int) -> list[int]:
+    """The shortest path from start to end."""
     before, queue = {start: start}, deque([start])
     while end not in before:
         at = queue.popleft()
