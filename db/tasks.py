@@ -25,10 +25,10 @@ from sqlalchemy.orm import Session, aliased
 from db.answers import purpose_counts
 from db.domain import AnswerKind, Purpose
 from db.models import Answer, Item, Lease, PairLabel, Round, Task
-from db.votes import SAME_PAIR, labelled, second_look, wants_vote_of
+from db.votes import SAME_PAIR, doubtful, labelled, second_look, wants_vote_of
 
 LEASE = timedelta(minutes=10)
-_SCATTER = 7_919  # a prime: second votes lie all over the batch, in an order that tells nothing
+_SCATTER = 7_919  # a prime: second votes lie all over half of the batch, in an order that tells nothing
 
 
 @dataclass(frozen=True)
@@ -152,12 +152,17 @@ def _free_in(
     order: list[SQLColumnExpression[Any]] = [
         func.coalesce(skipped.c.skip_id, 0),
         case((mine, 0), else_=1),
-        case((labelled(), Task.id % 65_536 * _SCATTER % max(batch.size, 1)), else_=Task.position),
+        case((labelled(), _scattered(max(batch.size // 2, 1))), else_=Task.position),
     ]
     if grouped:
         order = [*(func.min(place).over(partition_by=Task.left_id) for place in order), Task.left_id, *order]
     wanted = _open_tasks(part, annotator, looks).outerjoin(skipped, skipped.c.task_id == Task.id)
     return list(session.scalars(wanted.where(~_leases_of_pair(annotator, now).exists()).order_by(*order).limit(n)))
+
+
+def _scattered(half: int) -> ColumnElement[int]:
+    """The place of a second vote among the batch's positions: in the first half for what is doubtful, else later."""
+    return Task.id % 65_536 * _SCATTER % half + case((doubtful(), 0), else_=half)
 
 
 def _open_tasks(part: ColumnElement[bool], annotator: str, looks: int) -> Select[Task]:

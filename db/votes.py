@@ -16,6 +16,11 @@ def labelled() -> ColumnElement[bool]:
     return select(PairLabel.answer_id).where(SAME_PAIR).exists()
 
 
+def doubtful() -> ColumnElement[bool]:
+    """Whether somebody calls the task's pair a match, or is unsure of it."""
+    return _votes().where(Answer.answer.in_(DOUBTFUL)).exists()
+
+
 def second_look(session: Session, project_id: int) -> int:
     """How many annotators label a pair that one of them calls a match or is unsure of; 1: no more than any other."""
     settings = Settings.model_validate(session.get_one(Project, project_id).settings)
@@ -33,9 +38,8 @@ def wants_vote_of(annotator: str, looks: int) -> ColumnElement[bool]:
     wanted: ColumnElement[int] = Task.votes.expression
     several: ColumnElement[bool] = Task.votes > 1
     if looks > 1:
-        doubtful = votes.where(Answer.answer.in_(DOUBTFUL)).exists()
-        wanted = case((Task.votes > 1, Task.votes), (doubtful, looks), else_=1)
-        several = or_(several, doubtful)
+        wanted = case((Task.votes > 1, Task.votes), (doubtful(), looks), else_=1)
+        several = or_(several, doubtful())
     mine = votes.where(Answer.annotator == annotator).exists()
     return and_(several, ~mine, count < wanted, ~settled.exists())
 

@@ -154,6 +154,16 @@ def test_votes_lie_scattered_among_new_pairs(engine: Engine) -> None:
     assert changes > 4, order
 
 
+def test_matches_and_unsure_pairs_get_their_second_vote_before_others(engine: Engine) -> None:
+    project = project_of(engine, n=20, votes=2)
+    tasks = [pair.task_id for pair in serve(engine, project, "ann", 10)[0]]
+    for place, task in enumerate(tasks):
+        say(engine, project, "ann", task, {2: YES, 5: UNSURE, 8: YES}.get(place, NO))
+    free(engine)
+    order = [pair.task_id for pair in serve(engine, project, "ben", 20)[0] if pair.again]
+    assert len(order) == 10 and set(order[:3]) == {tasks[2], tasks[5], tasks[8]}
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     wanted=st.integers(1, 3),
