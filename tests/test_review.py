@@ -1,10 +1,10 @@
 """Review: which pairs are put up, what is shown when, and what settling one does."""
 
-from functools import partial
 from itertools import count
 
 import pytest
 from sqlalchemy import Engine, select
+from streamlit.testing.v1 import AppTest
 
 from annotate.contradictions import algebra
 from annotate.labelling import record, serve
@@ -21,8 +21,17 @@ from tests.pages import open_page as opened
 from tests.test_votes import want
 
 YES, NO, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
-open_page = partial(opened, ROOT / "annotate" / "pages" / "review.py")
 KEYS = count()
+
+
+def open_page(*sections: str) -> AppTest:
+    """The page Review with these of its sections opened."""
+    page = opened(ROOT / "annotate" / "pages" / "review.py")
+    for section in sections:
+        page.session_state[section] = True
+    page.run()
+    assert not page.exception
+    return page
 
 
 @pytest.fixture
@@ -161,7 +170,7 @@ def test_an_annotator_who_settles_a_pair_still_disagreed_on_it(engine: Engine, p
 @pytest.mark.parametrize("votes", [1, 2])
 def test_the_page_shows_agreement(engine: Engine, project: int, votes: int) -> None:
     want(engine, votes)
-    page = open_page()
+    page = open_page("show_agreement")
     if votes == 1:
         assert any("drawn at random" in box.value for box in page.info)
         page.segmented_control(key="agreement_pairs").set_value("All that several labelled").run()
@@ -196,13 +205,26 @@ def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:
     assert [(step.case.left, step.case.right, step.answer) for step in steps] == [
         ("text 0", "text 1", YES), ("text 1", "text 2", YES), ("text 0", "text 2", NO)
     ]  # fmt: skip
-    page = open_page()
+    page = open_page("show_implied")
     case = steps[2].case
-    page.segmented_control(key=f"contradiction_{project}_{case.left_id}_{case.right_id}").set_value(YES).run()
+    key = f"contradiction_{project}_{case.left_id}_{case.right_id}_{case.answer_id}"
+    page.segmented_control(key=key).set_value(YES).run()
     assert not page.exception
     again = algebra(engine, project)
     assert again is not None and (again.contradictions, again.matches, again.others) == (0, 0, 1)
     assert any("No label contradicts another" in box.value for box in page.success)
+
+
+def test_a_contradiction_is_put_off(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(6)], auto_train=False)
+    label_pairs(engine, project, {(0, 1): YES, (1, 2): YES, (0, 2): NO, (3, 4): YES, (4, 5): YES, (3, 5): NO})
+    page = open_page("show_implied")
+    first = lambda: [text.value for text in page.text if text.value.startswith("text")][0]  # noqa: E731
+    shown = []
+    for _ in range(3):
+        shown.append(first())
+        page.button(key="contradiction_later").click().run()
+    assert shown == ["text 0", "text 3", "text 0"]
 
 
 def test_two_lists_imply_nothing(engine: Engine) -> None:

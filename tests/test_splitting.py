@@ -1,7 +1,5 @@
 """Groups of labels: which there are, what a split changes, that it can be taken back, and what the page offers."""
 
-from functools import partial
-
 import pytest
 from sqlalchemy import Engine
 
@@ -11,14 +9,11 @@ from annotate.splitting import across, groups, last_split, split, undo
 from db.answers import answer_at_once, current_labels
 from db.domain import AnswerKind, InputError, Role
 from db.engine import reading, writing
-from tests.conftest import ROOT
 from tests.explored import item_ids
 from tests.factories import make_project
-from tests.pages import open_page as opened
 from tests.people import cheap_hashes, make_member
-from tests.test_review import NO, YES, label_pairs
+from tests.test_review import NO, YES, label_pairs, open_page
 
-open_page = partial(opened, ROOT / "annotate" / "pages" / "review.py")
 CHAIN = {(0, 1): YES, (1, 2): YES, (2, 3): YES, (0, 2): YES, (4, 5): YES, (5, 6): NO, (0, 4): NO}
 
 
@@ -100,7 +95,7 @@ def test_only_who_reviews_may_split(engine: Engine, project: int, monkeypatch: p
 
 def test_the_page_shows_what_stands_against_a_split_before_it_is_made(engine: Engine, project: int) -> None:
     items = item_ids(engine, project)
-    page = open_page()
+    page = open_page("show_groups")
     key = f"split_{project}_{items[0]}_4"
     assert [box.label for box in page.checkbox][:4] == [f"\\*text\\* {i}" for i in range(4)]
     for item in items[:4]:
@@ -128,3 +123,20 @@ def test_taking_a_split_back_does_not_silence_who_answered_after_the_reviewer(en
     assert answers(engine, project)[2, 3] == (NO, "eve")
     undo(engine, project, "eve", last_split(engine, project, "eve")[0])  # type: ignore[index]
     assert answers(engine, project)[2, 3] == (YES, "ben")
+
+
+def test_texts_of_a_large_group_are_ticked_page_by_page(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(60)], auto_train=False)
+    label_pairs(engine, project, {(i, i + 1): YES for i in range(59)})
+    items = item_ids(engine, project)
+    page = open_page("show_groups")
+    key = f"split_{project}_{items[0]}_60"
+    page.checkbox(key=f"{key}_{items[0]}").check().run()
+    page.number_input(key=f"{key}_page").set_value(2).run()
+    assert [box.label for box in page.checkbox] == [f"text {i}" for i in range(50, 60)]
+    page.checkbox(key=f"{key}_{items[59]}").check().run()
+    page.number_input(key=f"{key}_page").set_value(1).run()
+    assert [box.label for box in page.checkbox if box.value] == ["text 0"]
+    page.button(key=f"{key}_do").click().run()
+    labels = answers(engine, project)
+    assert {pair for pair, (said, _) in labels.items() if said == NO} == {(0, 1), (58, 59)}

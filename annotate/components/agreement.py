@@ -19,8 +19,15 @@ HOW = "On the page Settings, “Share labelled by several” puts a share of eac
 NONE_DRAWN = "No pair that was drawn at random for several annotators has been labelled by them yet."
 
 
+@st.fragment
 def agreement_section(project_id: int) -> None:
-    """Nothing; the section is drawn."""
+    """Nothing; how far annotators agree is drawn once somebody asks."""
+    with st.expander("Agreement of annotators", key="show_agreement", on_change="rerun") as opened:
+        if opened.open:
+            _draw(project_id)
+
+
+def _draw(project_id: int) -> None:
     which = st.segmented_control(
         "Pairs", [DRAWN, ALL], default=DRAWN, required=True, key="agreement_pairs",
         help="What is drawn at random stands for all pairs of the batches. A second look is only taken at pairs that "

@@ -10,18 +10,25 @@ from annotate.reviewing import Case, settle
 from annotate.wording import literal
 from annotate.work import last_answer
 from db.domain import LABELS, AnswerKind, InputError
+from db.pairs import Pair
 
 
 @st.fragment
 def contradictions(database: Engine, project_id: int, who: str) -> None:
-    """Nothing; the first contradiction is drawn with what changes it, where the project has one list."""
-    found = _algebra(str(database.url), project_id, last_answer(database, project_id), database)
-    if found is None or not (found.groups or found.problem):
-        return
-    st.subheader("What labels imply", anchor=False)
+    """Nothing; what follows from the labels of one list, and a contradiction with what changes it, once asked for."""
+    with st.expander("What labels imply, and contradictions", key="show_implied", on_change="rerun") as opened:
+        if not opened.open:
+            return
+        found = _algebra(str(database.url), project_id, last_answer(database, project_id), database)
+        if found is None or not found.groups:
+            st.caption("Nothing follows yet: no pair is labelled a match.")
+            return
+        _draw_all(database, project_id, who, found)
+
+
+def _draw_all(database: Engine, project_id: int, who: str, found: Algebra) -> None:
     if found.problem:
         st.warning(literal(f"{found.problem[0].upper()}{found.problem[1:]}."))
-        return
     st.caption(
         f"Matches make {counted(found.groups, 'group')}. From them follow {found.matches:,} more matches and "
         f"{found.others:,} more pairs that are none: with “Train on what follows” (Settings) they train, but they are "
@@ -34,9 +41,26 @@ def contradictions(database: Engine, project_id: int, who: str) -> None:
         f"{counted(found.contradictions, 'label')} cannot be right together with others. Nothing follows from "
         "their groups until one of them is changed."
     )
+    later: list[Pair] = st.session_state.setdefault(f"contradictions_{project_id}_{who}_later", [])
+    first = min(found.shown, key=lambda steps: later.index(_ends(steps)) + 1 if _ends(steps) in later else 0)
     with st.container(border=True, key="contradiction"):
-        for step in found.shown[0]:
+        for step in first:
             _draw(database, project_id, who, step)
+        if len(found.shown) > 1:
+            st.button("Later", key="contradiction_later", type="tertiary", icon=":material/schedule:",
+                      on_click=_put_off, args=(later, _ends(first)))  # fmt: skip
+
+
+def _ends(steps: list[Step]) -> Pair:
+    """What tells a contradiction from others: the pair that is none."""
+    return steps[-1].case.left_id, steps[-1].case.right_id
+
+
+def _put_off(later: list[Pair], ends: Pair) -> None:
+    """Nothing; this contradiction comes after all others."""
+    if ends in later:
+        later.remove(ends)
+    later.append(ends)
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
@@ -49,7 +73,7 @@ def _draw(database: Engine, project_id: int, who: str, step: Step) -> None:
     case = step.case
     for column, text in zip(st.columns(2), (case.left, case.right), strict=True):
         column.text(text)
-    key = f"contradiction_{project_id}_{case.left_id}_{case.right_id}"
+    key = f"contradiction_{project_id}_{case.left_id}_{case.right_id}_{case.answer_id}"
     st.segmented_control(
         f"Labelled by {literal(step.annotator)}", LABELS, default=step.answer, required=True, key=key,
         format_func=TITLES.__getitem__, on_change=_change, args=(database, project_id, who, case, key),

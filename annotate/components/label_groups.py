@@ -14,7 +14,7 @@ from db.engine import reading
 from db.items import item_texts
 
 SHOWN = 5  # groups on one page
-TEXTS = 50  # of a group
+TEXTS = 50  # of a group on one page
 PAIRS = 20  # across a cut
 WHAT = (
     "Texts that matches connect, directly or by way of others, are one group. Where one does not belong, split it: the "
@@ -24,12 +24,15 @@ WHAT = (
 
 @st.fragment
 def label_groups(database: Engine, project_id: int, who: str) -> None:
-    """Nothing; the groups of the project's labels are drawn, largest first, where it has one list and any match."""
+    """Nothing; the groups of the labels of one list, largest first, are drawn once somebody asks."""
+    with st.expander("Groups of texts that matches connect", key="show_groups", on_change="rerun") as opened:
+        if opened.open:
+            _draw_groups(database, project_id, who)
+
+
+def _draw_groups(database: Engine, project_id: int, who: str) -> None:
     found = _groups(str(database.url), project_id, last_answer(database, project_id), database)
     last = last_split(database, project_id, who)
-    if not found and last is None:
-        return
-    st.subheader("Groups", anchor=False)
     st.caption(f"{counted(len(found), 'group')}. {WHAT}")
     if last is not None:
         _offer_undo(database, project_id, who, *last)
@@ -46,17 +49,19 @@ def _groups(database: str, project_id: int, last: int, _engine: Engine) -> list[
 
 def _group(database: Engine, project_id: int, who: str, group: Group) -> None:
     """Nothing; draws the texts of a group, each with a box for those that do not belong, and what that would change."""
-    with reading(database) as session:
-        texts = item_texts(session, group.items[:TEXTS])
     held = f"held together by {counted(len(group.matches), 'label')}"
     st.caption(f"**{counted(len(group.items), 'text')}** {held}. Tick what to split off:")
     key = f"split_{project_id}_{group.items[0]}_{len(group.items)}"
-    apart = {
-        item for item in group.items[:TEXTS]
-        if st.checkbox(literal(beginning(texts[item])), key=f"{key}_{item}")
-    }  # fmt: skip
-    if len(group.items) > TEXTS:
-        st.caption(f"*{len(group.items) - TEXTS:,} more*")
+    apart: set[int] = st.session_state.setdefault(f"{key}_apart", set())  # boxes on other pages keep nothing themselves
+    page = paged(len(group.items), f"{key}_page", TEXTS, f"{len(apart):,} ticked on all of them")
+    shown = group.items[page * TEXTS : (page + 1) * TEXTS]
+    with reading(database) as session:
+        texts = item_texts(session, shown)
+    for item in shown:
+        st.checkbox(
+            literal(beginning(texts[item])), item in apart, key=f"{key}_{item}",
+            on_change=apart.symmetric_difference_update, args=([item],),
+        )  # fmt: skip
     if not apart:
         return
     cut = across(group.matches, apart)

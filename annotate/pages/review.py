@@ -15,7 +15,7 @@ from annotate.figures import counted
 from annotate.history import pair_history
 from annotate.reviewing import Case, opinions, queue, settle
 from annotate.wording import literal
-from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError, Settings
+from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError, Kind, Settings
 
 
 def main() -> None:
@@ -27,9 +27,9 @@ def main() -> None:
         st.info("There is no project yet. Make one from a file of texts on the page “New project”.")
         return
     desk(database, project.id, annotator(), Settings.model_validate(project.settings).question)
-    contradictions(database, project.id, annotator())
-    label_groups(database, project.id, annotator())
-    st.subheader("Agreement", anchor=False)
+    if project.kind == Kind.SYMMETRIC:
+        contradictions(database, project.id, annotator())
+        label_groups(database, project.id, annotator())
     agreement_section(project.id)
     checks_section(project.id)
 
