@@ -23,6 +23,7 @@ FIRST = 2_048  # pairs of the first batch, the paper's
 RESERVE = 500  # tasks after each batch
 GOLD = 20_000  # known positives
 ANNOTATORS, EVERY_POSITIVE = 5, 5  # one answer in five is positive
+EVERY_SECOND, EVERY_OTHER = 21, 11  # one pair in 21 has a second answer, which is another one in one of 11 cases
 
 
 def make_large_project(engine: Engine, items: int, labels: int) -> int:
@@ -80,6 +81,7 @@ def _tasks(batch: Round, first: int) -> Iterator[dict[str, Any]]:
     for position in range(n):
         yield {"project_id": batch.project_id, "round_id": batch.id, "position": position, "p": 0.5,
                "strategy": batch.strategy, "score": 0.9 - 0.5 * position / n,
+               "votes": 1 if position % EVERY_SECOND else 2,
                "left_id": first + position, "right_id": first + position + number}  # fmt: skip
 
 
@@ -87,9 +89,16 @@ def _answer(session: Session, batch: Round, answered: int) -> None:
     wanted = select(Task.id, Task.left_id, Task.right_id, Task.position).where(Task.round_id == batch.id)
     rows = [
         {"project_id": batch.project_id, "task_id": id_, "left_id": left, "right_id": right, "seconds": 2.5,
-         "annotator": f"annotator {position % ANNOTATORS}", "key": f"{id_}",
-         "answer": AnswerKind.NEGATIVE if position % EVERY_POSITIVE else AnswerKind.POSITIVE}
+         "annotator": f"annotator {(position + vote) % ANNOTATORS}", "key": f"{id_}-{vote}",
+         "answer": _said(position, vote)}
         for id_, left, right, position in session.execute(wanted.where(Task.position < answered))
+        for vote in range(1 if position % EVERY_SECOND else 2)
     ]  # fmt: skip
     for start in range(0, len(rows), CHUNK):
         session.execute(insert(Answer), rows[start : start + CHUNK])
+
+
+def _said(position: int, vote: int) -> AnswerKind:
+    positive = position % EVERY_POSITIVE == 0
+    differs = vote == 1 and position // EVERY_SECOND % EVERY_OTHER == 0
+    return AnswerKind.POSITIVE if positive != differs else AnswerKind.NEGATIVE

@@ -3,7 +3,8 @@
     python -m benchmarks.pages [--items 1000000] [--labels 100000] [--repeats 5]
 
 Each page is run as Streamlit runs it, without a browser: the shell around it, its queries, its charts. The first run is
-left out: it reads modules and fills caches. Then come the parts of the label page that run again and again.
+left out: it reads modules and fills caches. Somebody answers a pair before each of the others, so that no page shows
+what it kept from the run before. Then come the parts of the label page that run again and again.
 """
 
 import argparse
@@ -19,7 +20,7 @@ from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from annotate.labelling import look, record, serve
-from benchmarks.large_project import NAME, make_large_project
+from benchmarks.large_project import NAME, RESERVE, make_large_project
 from benchmarks.table import Row
 from db.engine import make_engine, migrate, writing
 from db.models import Lease, Task, Worker, now
@@ -40,11 +41,12 @@ class Timing:
     processor: float
 
 
-def timed(name: str, call: Callable[[], object], repeats: int) -> Timing:
-    """How long a call takes, the first one left out."""
+def timed(name: str, call: Callable[[], object], repeats: int, before: Callable[[], object] = lambda: None) -> Timing:
+    """How long a call takes, the first one left out, and what comes before each of the others."""
     call()
     seconds, processor = [], []
     for _ in range(repeats):
+        before()
         start, busy = time.perf_counter(), time.process_time()
         call()
         seconds.append(time.perf_counter() - start)
@@ -52,8 +54,13 @@ def timed(name: str, call: Callable[[], object], repeats: int) -> Timing:
     return Timing(name, statistics.median(seconds), statistics.median(processor))
 
 
-def page_timings(repeats: int) -> list[Timing]:
-    """Every page within its shell."""
+def page_timings(engine: Engine, project_id: int, repeats: int) -> list[Timing]:
+    """Every page within its shell, each time after one more answer."""
+    open_tasks = iter(_open_tasks(engine, project_id))
+
+    def answer_one() -> None:
+        _answer(engine, project_id, next(open_tasks))
+
     timings = []
     for path in sorted(PAGES.glob("[a-z]*.py")):
         app = AppTest.from_file(str(ROOT / "annotate" / "shell" / "app.py"), default_timeout=600)
@@ -65,7 +72,7 @@ def page_timings(repeats: int) -> list[Timing]:
             if app.exception:
                 raise RuntimeError(f"the page {name} failed: {app.exception[0].value}")
 
-        timings.append(timed(f"page {path.stem}", run, repeats))
+        timings.append(timed(f"page {path.stem}", run, repeats, answer_one))
     return timings
 
 
@@ -81,7 +88,7 @@ def act_timings(engine: Engine, project_id: int, repeats: int) -> list[Timing]:
 
 
 def _open_tasks(engine: Engine, project_id: int) -> list[int]:
-    serve(engine, project_id, ANNOTATOR)
+    serve(engine, project_id, ANNOTATOR, RESERVE)
     with writing(engine) as session:
         return list(session.scalars(select(Lease.task_id).where(Lease.annotator == ANNOTATOR).join(Task)))
 
@@ -100,7 +107,7 @@ def timings_of(items: int, labels: int, repeats: int) -> list[Timing]:
         project_id = make_large_project(engine, items, labels)
         with writing(engine) as session:
             session.add(Worker(executor_id="none", host="none", pid=1, device="cpu", seen_at=now()))
-        timings = [*page_timings(repeats), *act_timings(engine, project_id, repeats)]
+        timings = [*page_timings(engine, project_id, repeats), *act_timings(engine, project_id, repeats)]
         engine.dispose()
         return timings
 

@@ -219,7 +219,7 @@ def test_a_contradiction_is_put_off(engine: Engine) -> None:
     project = make_project(engine, [f"text {i}" for i in range(6)], auto_train=False)
     label_pairs(engine, project, {(0, 1): YES, (1, 2): YES, (0, 2): NO, (3, 4): YES, (4, 5): YES, (3, 5): NO})
     page = open_page("show_implied")
-    first = lambda: [text.value for text in page.text if text.value.startswith("text")][0]  # noqa: E731
+    first = lambda: next(text.value for text in page.text if text.value.startswith("text"))  # noqa: E731
     shown = []
     for _ in range(3):
         shown.append(first())

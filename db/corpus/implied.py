@@ -92,8 +92,8 @@ class Links:
 class Implied:
     """What follows from labelled pairs.
 
-    pairs: (n, 2) int64, left < right, none of them labelled, matches first; positive: (n,) bool. Nothing is drawn from a
-    group with a contradiction.
+    pairs: (n, 2) int64, left < right, none of them labelled, matches first; positive: (n,) bool. Nothing is drawn from
+    a group with a contradiction.
     """
 
     pairs: np.ndarray
