@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,32 @@ ROOT = Path(__file__).parent.parent
 COMMAND = [sys.executable, "-m", "learner", "worker", "--name"]
 TAKEN_OVER = 60  # seconds after which a dead worker's jobs are another one's
 ENDED = ("done", "failed", "cancelled")
+# A worker that runs out of memory the first time that it encodes.
+SHORT_OF_MEMORY = """
+from learner import worker
+from learner.jobs import next_round
+
+make = next_round.pretrained_vectors
+
+def out_of_memory(*given):
+    next_round.pretrained_vectors = make
+    raise MemoryError
+
+next_round.pretrained_vectors = out_of_memory
+worker.run("desk")
+"""
+
+
+def worker(name: str = "desk", *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    """A worker process; killed at the end."""
+    return started([*COMMAND, name, *options])
 
 
 @contextmanager
-def worker(name: str = "desk", *options: str) -> Iterator[subprocess.Popen[str]]:
-    """A worker process; killed at the end."""
+def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """The process of this command; killed at the end."""
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
-    process = subprocess.Popen([*COMMAND, name, *options], cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
     try:
         yield process
     finally:
@@ -160,6 +179,18 @@ def test_each_worker_takes_its_queues_jobs_and_those_of_a_dead_one(
         wait_for_state(engine, at_work, "done")
     with reading(engine) as session:
         assert session.scalars(select(Round.number)).all() == [1]
+
+
+@pytest.mark.slow
+def test_a_worker_outlives_a_job_that_ran_out_of_memory(engine: Engine, tmp_path: Path) -> None:
+    project_id = make_slow_project(engine, tmp_path, 20, first=4)
+    with started([sys.executable, "-c", SHORT_OF_MEMORY]) as process:
+        first = request_round(engine, project_id)
+        wait_for(lambda: job_of(engine, first).state in ENDED)
+        assert job_of(engine, first).state == "failed"
+        assert (job_of(engine, first).error or "").startswith("The machine ran out of memory: use fewer neighbours")
+        wait_for_state(engine, request_round(engine, project_id), "done")
+        assert process.poll() is None and [one.pid for one in workers(engine)] == [process.pid]
 
 
 def test_one_worker_from_the_first_batch_to_a_cancel(engine: Engine, tmp_path: Path) -> None:

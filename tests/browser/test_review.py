@@ -49,7 +49,7 @@ def test_a_third_person_settles_what_two_differ_on(page: Page, app: App, desk: D
     case.get_by_role("radio", name="No", exact=True).click()
     page.get_by_role("button", name="Settle: No").wait_for(timeout=15_000)
     page.get_by_text("Agreement of annotators").click()
-    expect(page.get_by_text("Against the consensus")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("Against the consensus")).to_be_visible(timeout=60_000)
     for device, size in SIZES.items():
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
