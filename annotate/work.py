@@ -35,6 +35,11 @@ def last_answer(engine: Engine, project_id: int) -> int:
         return newest_answer(session, project_id)
 
 
+def counted_every(last: int) -> int:
+    """After how many answers all are counted anew: a thousandth of them, as counting very many takes long."""
+    return max(1, last // 1_000)
+
+
 def days_table(tally: Sequence[Tally]) -> pd.DataFrame:
     """One row for each day (of UTC) and annotator with a label: positives, negatives, unsure and all of them."""
     return _counted(tally, lambda one: {"day": day_of(one.day), "annotator": one.annotator})

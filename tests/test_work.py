@@ -10,6 +10,7 @@ from annotate.pace import NEWEST, Timed
 from annotate.work import (
     EVERYBODY,
     annotators_table,
+    counted_every,
     day_of,
     days_table,
     last_answer,
@@ -150,3 +151,7 @@ def test_every_day_has_a_place_and_ninety_are_drawn() -> None:
     wide = work_charts.newest_days(days_table(tally[1:3]))
     domain = work_charts.days_chart(wide).to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"]
     assert len(domain) == work_charts.DAYS == 90
+
+
+def test_few_answers_are_counted_at_each_and_many_once_in_a_thousandth() -> None:
+    assert [counted_every(last) for last in (0, 1, 1_999, 2_000, 100_123)] == [1, 1, 1, 2, 100]

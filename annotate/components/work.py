@@ -13,6 +13,7 @@ from annotate.wording import literal
 from annotate.work import (
     EVERYBODY,
     annotators_table,
+    counted_every,
     days_table,
     last_answer,
     pace_table,
@@ -23,8 +24,8 @@ from db.tally import Tally
 
 
 def tally_of(project_id: int) -> list[Tally]:
-    """The project's labels, counted; all of them are read only where one is new."""
-    return _tally(str(engine().url), project_id, last_answer(engine(), project_id), engine())
+    """The project's labels, counted; all of them are read only where enough are new (`counted_every`)."""
+    return _tally(str(engine().url), project_id, _counted_to(project_id), engine())
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
@@ -33,8 +34,13 @@ def _tally(database: str, project_id: int, last: int, _engine: Engine) -> list[T
 
 
 def times_of(project_id: int) -> list[Timed]:
-    """The time on screen of the newest answers; read only where one is new."""
-    return _times(str(engine().url), project_id, last_answer(engine(), project_id), engine())
+    """The time on screen of the newest answers; read only where enough are new."""
+    return _times(str(engine().url), project_id, _counted_to(project_id), engine())
+
+
+def _counted_to(project_id: int) -> int:
+    last = last_answer(engine(), project_id)
+    return last - last % counted_every(last)
 
 
 @st.cache_data(max_entries=20, show_spinner=False)
@@ -42,11 +48,13 @@ def _times(database: str, project_id: int, last: int, _engine: Engine) -> list[T
     return read_times(_engine, project_id)
 
 
-def work(tally: Sequence[Tally], times: Sequence[Timed]) -> None:
+def work(project_id: int, tally: Sequence[Tally], times: Sequence[Timed]) -> None:
     """Nothing; draws the section, where there is a label."""
     if not tally:
         return
     st.subheader("Labelling", anchor=False)
+    if (every := counted_every(last_answer(engine(), project_id))) > 1:
+        st.caption(f"So many answers are counted anew once in {every:,} of them.")
     _days(tally)
     if len({one.annotator for one in tally}) > 1:
         _annotators(tally)

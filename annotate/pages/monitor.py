@@ -56,7 +56,7 @@ def main() -> None:
         st.info("No round yet. The first job encodes the texts and makes the first batch.", icon=":material/hourglass:")
         return
     measures(report, project.id, times)
-    work(report.tally, times)
+    work(project.id, report.tally, times)
     batches(report)
     models(report, project)
 
