@@ -157,7 +157,8 @@ def _free_in(
     if grouped:
         order = [*(func.min(place).over(partition_by=Task.left_id) for place in order), Task.left_id, *order]
     wanted = _open_tasks(part, annotator, looks).outerjoin(skipped, skipped.c.task_id == Task.id)
-    return list(session.scalars(wanted.where(~_leases_of_pair(annotator, now).exists()).order_by(*order).limit(n)))
+    held = _leases_of_pair(annotator, now, batch.number is None)
+    return list(session.scalars(wanted.where(~held.exists()).order_by(*order).limit(n)))
 
 
 def _scattered(half: int) -> ColumnElement[int]:
@@ -171,13 +172,16 @@ def _open_tasks(part: ColumnElement[bool], annotator: str, looks: int) -> Select
     return held.where(part, or_(~labelled(), wants_vote_of(annotator, looks)))
 
 
-def _leases_of_pair(annotator: str, now: datetime) -> Select[datetime]:
+def _leases_of_pair(annotator: str, now: datetime, sitting: bool) -> Select[datetime]:
     """When each lease ends that keeps the task from this annotator: of somebody else, or by an older task of its pair.
 
-    A batch may hold a pair of the one before that somebody has in their buffer still.
+    A batch may hold a pair of the one before that somebody has in their buffer still. Between batch and sitting one's
+    own leases keep nothing away: who goes from one to the other leaves those pairs unseen.
     """
     lease, leased = aliased(Lease), aliased(Task)
-    own = and_(lease.annotator == annotator, lease.task_id == Task.id)
+    sittings = select(Round.id).where(Round.project_id == Task.project_id, Round.number.is_(None))
+    elsewhere = leased.round_id.not_in(sittings) if sitting else leased.round_id.in_(sittings)
+    own = and_(lease.annotator == annotator, or_(lease.task_id == Task.id, elsewhere))
     return (
         select(lease.expires_at)
         .join(leased, leased.id == lease.task_id)
@@ -215,7 +219,7 @@ def next_lease_end(
     if batch is None:
         return None
     looks = second_look(session, project_id)
-    ends = _leases_of_pair(annotator, now)
+    ends = _leases_of_pair(annotator, now, sitting)
     first = ends.with_only_columns(func.min(ends.selected_columns.expires_at)).scalar_subquery()
     parts = (_open_tasks(part, annotator, looks) for part in _parts(batch, looks, sitting))
     found = [session.scalar(tasks.with_only_columns(func.min(first))) for tasks in parts]

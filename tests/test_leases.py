@@ -10,15 +10,15 @@ from annotate.components.card import why_empty
 from annotate.labelling import Reason, look, record, serve
 from db.engine import reading, writing
 from db.models import Lease, Task, now
-from db.tasks import LEASE, free_tasks, lease_tasks, next_lease_end
-from tests.factories import make_project, make_round
+from db.tasks import LEASE, end_leases, free_tasks, lease_tasks, next_lease_end
+from tests.factories import make_design, make_project, make_round, make_sitting
 
 START = datetime(2026, 3, 1, 12).astimezone()
 
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    project_id = make_project(engine, [f"text {i}" for i in range(6)], auto_train=False)
+    project_id = make_project(engine, [f"text {i}" for i in range(9)], evaluation=3, auto_train=False)
     make_round(engine, project_id, 3)
     return project_id
 
@@ -87,3 +87,22 @@ def test_a_pair_that_somebody_has_from_the_batch_before_is_not_given_out_twice(e
         assert next_lease_end(session, project, "ben", START + timedelta(minutes=1)) == START + LEASE
     record(engine, project, "ann", [event(old, "positive", "a")])
     assert twice not in ask(engine, project, "ben", 1)  # it is labelled now
+
+
+def test_what_one_holds_of_the_batch_is_free_for_oneself_in_the_sitting_and_back(engine: Engine, project: int) -> None:
+    make_design(engine, project)
+    sitting = make_sitting(engine, project, 2)
+    in_batch = ask(engine, project, "ann", 0)
+    with writing(engine) as session:  # a sitting may have a pair of the batch that nobody has labelled yet
+        pair = session.get_one(Task, in_batch[0])
+        again = session.scalars(select(Task).where(Task.round_id == sitting)).all()
+        again[0].left_id, again[0].right_id = pair.left_id, pair.right_id
+        in_sitting = [task.id for task in again]
+    with writing(engine) as session:
+        at = START + timedelta(minutes=1)
+        assert [task.id for task in lease_tasks(session, project, "ben", 10, at, sitting=True)] == in_sitting[1:]
+        assert next_lease_end(session, project, "ben", at, sitting=True) == START + LEASE
+        end_leases(session, "ben")
+        assert [task.id for task in lease_tasks(session, project, "ann", 10, at, sitting=True)] == in_sitting
+        assert next_lease_end(session, project, "ann", at, sitting=True) is None
+    assert ask(engine, project, "ann", 2) == in_batch
