@@ -81,6 +81,13 @@ def test_of_a_long_passage_only_the_passage_is_cut(project: int) -> None:
     assert filled(generator, form, long, 2) == "red dogs  live in the house"
 
 
+def test_a_prompt_is_no_longer_than_the_network_reads(tmp_path: Path) -> None:
+    folder = tiny_backbone(tmp_path, "bart", PASSAGES)  # which has 80 positions
+    generator = load_generator(str(folder), device="cpu")
+    found = filled(generator, "red dogs {passage} live in the house", " ".join(["blue cats"] * 100), 512)
+    assert len(generator.tokenizer(found)["input_ids"]) == 80
+
+
 def test_the_job_leaves_questions_in_the_runs_folder(engine: Engine, project: int) -> None:
     asked = Asked("r", NUMBER, passages(engine, project)[0])
     assert read_suggestions(asked) is None

@@ -11,7 +11,7 @@ DRAWS = 3  # for each suggestion that is wanted: some are the same
 def filled(generator: TextGenerator, form: str, passage: str, length: int) -> str:
     """The form with the passage in its place, in so many tokens: of what is too long only the passage is cut."""
     tokenizer = generator.tokenizer
-    room = longest(generator.model, tokenizer, length) - len(tokenizer(form.replace(PASSAGE, ""))["input_ids"])
+    room = longest(generator.model.config, tokenizer, length) - len(tokenizer(form.replace(PASSAGE, ""))["input_ids"])
     read = tokenizer(passage, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
     ends = [end for _, end in read["offset_mapping"][: max(0, room)]]
     return form.replace(PASSAGE, passage[: ends[-1] if ends else 0])
