@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate import jobs
-from annotate.access.acts import acting
+from annotate.access.acts import acting, allowed
 from annotate.access.roles import Right
 from annotate.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
 from db.artifacts import discard, held
@@ -31,7 +31,15 @@ from db.pipelines import (
 from db.projects import all_projects, project_named
 from db.seeds import seed_counts
 from learner.catalog import PIPELINES
-from learner.catalog.from_project import FEWEST, FROM_PROJECT, TWO_LISTS, JudgedPairs, SeedPairs, SourcePairs
+from learner.catalog.from_project import (
+    FEWEST,
+    FROM_PROJECT,
+    ON_WORKER,
+    TWO_LISTS,
+    JudgedPairs,
+    SeedPairs,
+    SourcePairs,
+)
 from learner.catalog.section import Section
 
 
@@ -105,7 +113,8 @@ def _too_few(engine: Engine, project_id: int, chosen: Section) -> str:
 def request(engine: Engine, project_id: int, name: str, config: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
     """The id of the job that runs the pipeline. config, chosen: as the catalog has them.
 
-    Raises InputError for values that are not possible, for too few positive pairs, and while another run is at work.
+    Raises InputError for values that are not possible, for too few positive pairs, while another run is at work, and
+    where whoever asks may not read the files that are named.
     """
     if name not in PIPELINES:
         raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
@@ -117,9 +126,21 @@ def request(engine: Engine, project_id: int, name: str, config: Mapping[str, Any
     except ValidationError as error:
         first = error.errors()[0]
         raise InputError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}") from None
-    if reason := _too_few(engine, project_id, begins):
+    if reason := _too_few(engine, project_id, begins) or _unreadable(engine, project_id, name, begins):
         raise InputError(reason)
     return jobs.request_pipeline(engine, project_id, name, checked.model_dump(), begins.model_dump())
+
+
+def _unreadable(engine: Engine, project_id: int, name: str, chosen: Section) -> str:
+    """Why the files that are named may not be read for whoever asks; empty where none is, or they may."""
+    titles = type(chosen).model_fields
+    named = [titles[field].title or field for field in ON_WORKER.get(name, ()) if getattr(chosen, field)]
+    if not named or allowed(engine, Right.INSTALL, project_id):
+        return ""
+    return (
+        f"only administrators of the installation may name files on the worker's machine: leave “{named[0]}” empty, or "
+        "ask one of them to start the run"
+    )
 
 
 def run_of(session: Session, project_id: int, run_id: str) -> Job:

@@ -247,6 +247,8 @@ WRONG = {
     "no pairs to be supervised": ({}, {"variants": ["supervised"]}, "supervised needs inputs.supervised_pairs"),
     "too few pairs": ({"source_pairs": "few.csv"}, {}, "1 pairs, and at least 4"),
     "no folder": ({}, {"retriever": {"backbone": "/none"}}, "there is no folder /none"),
+    "no second folder": ({}, {"retriever": {"towers": 2, "passage_backbone": "/no2"}}, "there is no folder /no2"),
+    "no second tower": ({}, {"retriever": {"passage_backbone": "bert"}}, "retriever: .*choose 2 towers"),
 }
 
 

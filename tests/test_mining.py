@@ -231,6 +231,11 @@ BAD = {
     ),
     "no such column": ({"corpus_x": "seed.csv"}, {}, "seed.csv, row 1, column 'id': no such column"),
     "no dates": ({}, {"filters": {"same_date": "month"}}, "x.csv, row 1, column 'date': no such column"),
+    "no second model": (
+        {"corpus_y": "y.csv"},
+        {"biencoder": {"towers": 2, "passage_backbone": "./no2"}},
+        r"there is no folder \./no2",
+    ),
     "no model": ({"corpus_y": "y.csv"}, {"crossencoder": {"backbone": "./none"}}, r"there is no folder \./none"),
     "towers": ({}, {"biencoder": {"towers": 2}}, "two encoders need two lists"),
 }

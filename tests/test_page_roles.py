@@ -99,6 +99,17 @@ def test_hidden_checks_are_the_administrators_to_see(enter: Callable[..., AppTes
     assert ("Hidden checks" in [one.value for one in page.subheader]) == shown
 
 
+@pytest.mark.parametrize(("role", "shown"), [(Role.ADMINISTRATOR, False), (None, True)])
+def test_files_of_the_worker_are_named_by_the_installations_administrators(
+    enter: Callable[..., AppTest], role: Role | None, shown: bool
+) -> None:
+    page = enter(role).switch_page("../pages/pipelines.py").run()
+    read(page)
+    labels = [field.label for field in page.text_input]
+    assert ("File of questions" in labels, "File of opinions" in labels) == (shown, shown)
+    assert any("named by administrators of the installation" in one.value for one in page.caption) != shown
+
+
 def test_the_answer_is_the_logins_whatever_the_address_says(enter: Callable[..., AppTest], engine: Engine) -> None:
     page = enter(Role.ANNOTATOR, annotator="Somebody else")
     next(button for button in page.button if button.label == "Yes").click().run()

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from annotate import jobs, pipelines
-from db.domain import InputError
+from db.domain import InputError, Role
 from db.engine import reading
 from learner.catalog.quip import QuipConfig
 from learner.encoder import load_encoder
@@ -19,6 +19,7 @@ from learner.pipelines.spec import make_spec
 from tests.conftest import ROOT
 from tests.factories import make_project
 from tests.pages import open_page
+from tests.people import cheap_hashes, make_member
 from tests.quip_files import NAME, PASSAGES, STUDENT
 from tests.tiny_backbones import tiny_backbone
 
@@ -96,3 +97,15 @@ def test_the_form_asks_for_a_run(engine: Engine, project: int, monkeypatch: pyte
     assert [error.value for error in page.error] == [
         "Entities, Prompts, who is it: should be a valid string, not None\\."
     ]
+
+
+def test_a_projects_administrator_names_no_files_of_the_worker(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cheap_hashes(monkeypatch)
+    _, anna = make_member(engine, project, Role.ADMINISTRATOR)
+    with pytest.raises(InputError, match=r"only administrators of the installation .* leave “File of opinions” empty"):
+        pipelines.request(anna, project, NAME, {}, {"sentiment": "/etc/passwd"})
+    pipelines.request(anna, project, NAME, {}, {})
+    (run,) = pipelines.list_runs(engine, project)
+    assert run.job.state == "waiting"

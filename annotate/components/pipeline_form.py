@@ -6,12 +6,13 @@ from typing import Any
 import streamlit as st
 
 from annotate import pipelines
-from annotate.app_state import engine
+from annotate.access.roles import Right
+from annotate.app_state import engine, may
 from annotate.components.model_form import model_form, problems
 from annotate.wording import literal
 from db.domain import InputError
 from learner.catalog import PIPELINES, PipelineEntry
-from learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE
+from learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
 
 COST = "A run occupies its worker until it is done: start a second worker to go on labelling meanwhile."
 
@@ -33,7 +34,12 @@ def pipeline_card(project_id: int, name: str) -> None:
 def _form(project_id: int, name: str, entry: PipelineEntry) -> None:
     key = f"run_{project_id}_{name}"
     st.caption(inspect.getdoc(FROM_PROJECT[name]) or "")
-    chosen = model_form(FROM_PROJECT[name], f"{key}_from")
+    hidden = () if may(Right.INSTALL) else ON_WORKER.get(name, ())  # whoever may name any path can read any file there
+    chosen = model_form(FROM_PROJECT[name], f"{key}_from", hidden)
+    if hidden:
+        st.caption(
+            "Files on the worker's machine, to learn and to measure, are named by administrators of the installation."
+        )
     st.caption(inspect.getdoc(entry.config) or "")
     config = model_form(entry.config, key, ON_FILES_ALONE.get(name, ()))
     wrong = [*problems(FROM_PROJECT[name], chosen), *problems(entry.config, config)]

@@ -41,7 +41,10 @@ def desk(database: Engine, project_id: int, who: str, question: str) -> None:
     later = st.session_state.setdefault(f"{key}_later", set())
     found = queue(database, project_id, later)
     if found.next is None:
-        st.success("Nothing to review: annotators agree on every pair that several labelled, and nobody is unsure.")
+        st.success(
+            "Nothing to review: annotators agree on every pair that several labelled, and nobody is unsure. Whether "
+            "labels of different pairs contradict each other is computed when that part of the page is opened."
+        )
         return
     case = found.next
     here = f"{key}_{case.left_id}_{case.right_id}"

@@ -50,6 +50,9 @@ class JudgedPairs(Section):
     )  # fmt: skip
 
 
+MEASURING = ("reading", "paraphrases", "entities", "sentiment")
+
+
 class Passages(Section):
     """The texts that questions are made for, questions with answers to learn from, and what the encoder is tried on.
 
@@ -84,8 +87,7 @@ class Passages(Section):
     @property
     def measured_with(self) -> dict[str, str]:
         """The files that measure, by their fields."""
-        names = ("reading", "paraphrases", "entities", "sentiment")
-        return {name: path for name in names if (path := getattr(self, name)) is not None}
+        return {name: path for name in MEASURING if (path := getattr(self, name)) is not None}
 
 
 FROM_PROJECT: dict[str, type[Section]] = {
@@ -94,6 +96,7 @@ FROM_PROJECT: dict[str, type[Section]] = {
     "multi-view-reranking": JudgedPairs,
     "quip": Passages,
 }
+ON_WORKER = {"quip": ("questions", *MEASURING)}  # fields that name files of the worker's machine
 TWO_LISTS = ("back-training",)  # these need a project with two lists
 # Fields of the configuration that a run on a project does not need, such as those for answers in passages: they keep
 # their defaults.

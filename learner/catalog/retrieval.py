@@ -1,8 +1,8 @@
 """The configuration of a bi-encoder that is trained for retrieval."""
 
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from learner.catalog.section import Section
 
@@ -27,3 +27,14 @@ class RetrieverSettings(Section):
     negatives: int = Field(1, ge=0, le=100, description="Further negatives of each pair in a step: random texts.")
     learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate (paper 000: 5e-6 to 5e-5).")
     max_length: int = Field(128, ge=8, le=8192, description="Tokens of a text in training.")
+
+    @property
+    def backbones(self) -> list[str]:
+        """What the towers begin with."""
+        return [self.backbone, *([self.passage_backbone] if self.passage_backbone else [])]
+
+    @model_validator(mode="after")
+    def _as_many_towers_as_beginnings(self) -> Self:
+        if self.passage_backbone is not None and self.towers == 1:
+            raise ValueError("passage_backbone is for a second tower, and there is one: choose 2 towers, or empty it")
+        return self

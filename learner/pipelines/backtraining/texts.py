@@ -94,7 +94,7 @@ def data_of(run: Run) -> Data:
 def check_inputs(run: Run) -> None:
     """Nothing. Raises InputError where a file lacks a column, or the configuration cannot be followed."""
     inputs, config = run.inputs, run.config
-    for backbone in (config.generator.backbone, config.retriever.backbone):
+    for backbone in (config.generator.backbone, *config.retriever.backbones):
         require_folder(backbone)
     if "supervised" in config.variants and inputs.supervised_pairs is None:
         raise InputError("variants: supervised needs inputs.supervised_pairs; name the file, or leave it out")

@@ -104,7 +104,7 @@ def check_inputs(run: Run) -> None:
     inputs, config = run.inputs, run.config
     if inputs.corpus_y is None and config.biencoder.towers == 2:
         raise InputError("biencoder.towers: two encoders need two lists, and there is one: choose 1")
-    for backbone in (config.biencoder.backbone, config.crossencoder.backbone, config.reader.backbone):
+    for backbone in (*config.biencoder.backbones, config.crossencoder.backbone, config.reader.backbone):
         require_folder(backbone)
     reading = config.task == READING
     if reading:
