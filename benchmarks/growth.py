@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import faiss
 import numpy as np
@@ -28,9 +29,9 @@ import torch
 
 from benchmarks.common import ROOT, questions
 from db.domain import DEFAULT_ENCODER, Search, Settings, no_progress
-from learner.candidates import near_pairs
+from learner import designs
+from learner.candidates import Near, near_pairs
 from learner.dataset import make_dataset
-from learner.designs import Population, near_random
 from learner.encoder import load_encoder
 from learner.estimation import estimate
 from learner.rounds import evaluate
@@ -91,13 +92,21 @@ def evaluated(n: int) -> Found:
 
 
 def sampled(n: int) -> Found:
-    """Measure AP over all pairs of n vectors by near pairs and a sample of the others."""
-    rng, positives = np.random.default_rng(0), positives_of(n)
-    with on_disk(n) as vectors, watched() as found:
+    """Measure AP over all pairs of n vectors by near pairs and a sample of the others; `search`: the seconds of it."""
+    rng, positives, searches = np.random.default_rng(0), positives_of(n), []
+
+    def search(*given: Any, **named: Any) -> Near:
+        with watched() as taken:
+            near = near_pairs(*given, **named)
+        recall = None if near.recall is None else near.recall.as_dict()
+        searches.append({"recall": recall, "neighbours": near.neighbours, "search": taken["seconds"]})
+        return near
+
+    with on_disk(n) as vectors, watched() as found, patch.object(designs, "near_pairs", search):
         scorer = VectorScorer(vectors, None)
-        strata = near_random(Population(vectors, vectors, positives, True), scorer.score, DRAWN, rng)
+        strata = designs.near_random(designs.Population(vectors, vectors, positives, True), scorer.score, DRAWN, rng)
         measured = estimate(scorer.score(*positives.T), strata, "near-random", rng)
-    return {**found, "ap": measured.estimates["average_precision"].as_dict()}
+    return {**found, **searches[0], "ap": measured.estimates["average_precision"].as_dict()}
 
 
 STAGES: dict[str, Callable[[int], Found]] = {

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from db.domain import Distance
 
-CHUNK = 100_000  # pairs whose vectors are in memory at once
+CHUNK = 4_096  # pairs scored at once: their vectors fit in a processor's cache
 Vectors = TypeVar("Vectors", np.ndarray, Tensor)
 
 
@@ -92,7 +92,8 @@ def scores(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Spac
     parts = [np.empty(0, dtype=np.float32)]
     for at in range(0, len(left), CHUNK):
         rows, columns = left[at : at + CHUNK], right[at : at + CHUNK]
-        parts.append(score(bare[rows], bare[columns], space.distance) - offset[rows, 0] - offset[columns, 0])
+        ours, theirs = (bare[some].astype(np.float32, copy=False) for some in (rows, columns))
+        parts.append(score(ours, theirs, space.distance) - offset[rows, 0] - offset[columns, 0])
     return np.concatenate(parts)
 
 

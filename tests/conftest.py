@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
+import hypothesis
 import pytest
 from sqlalchemy import Engine
 
@@ -18,6 +19,9 @@ from tests.s3 import program, running_s3
 
 ROOT = Path(__file__).parent.parent
 os.environ.setdefault("STREAMLIT_SERVER_ADDRESS", "localhost")  # in whatever folder a test runs: nobody must log in
+
+hypothesis.settings.register_profile("unhurried", deadline=None)  # how busy the machine is, is not what is tested
+hypothesis.settings.load_profile("unhurried")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

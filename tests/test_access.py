@@ -51,7 +51,7 @@ def test_every_role_is_described_and_only_administrators_change_anything() -> No
     assert not may(R.VIEWER, Right.LABEL) and not may(R.ANNOTATOR, Right.SEE)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.text(max_size=100))
 def test_a_name_that_is_accepted_is_shown_as_it_is_and_found_in_any_case(name: str) -> None:
     try:

@@ -121,7 +121,7 @@ ratings = st.integers(2, 5).flatmap(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(ratings, st.randoms(use_true_random=False))
 def test_neither_the_order_of_raters_nor_of_units_nor_names_of_categories_matter(given: np.ndarray, chance) -> None:  # type: ignore[no-untyped-def]
     raters, units, names = ([*range(n)] for n in (*given.shape, 3))
@@ -134,7 +134,7 @@ def test_neither_the_order_of_raters_nor_of_units_nor_names_of_categories_matter
         assert before is None or -1 <= before <= 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(arrays(np.int64, st.integers(2, 12), elements=st.integers(0, 2)), st.integers(2, 5))
 def test_perfect_agreement_is_one(said: np.ndarray, raters: int) -> None:
     assume(len(set(said.tolist())) > 1)
@@ -147,7 +147,7 @@ def test_perfect_agreement_is_one(said: np.ndarray, raters: int) -> None:
     assert cohen_kappa(np.diag(counts.sum(axis=0))) == pytest.approx(1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(arrays(np.int64, (2, 2), elements=st.integers(0, 30)))
 def test_two_raters_coefficients_lie_in_their_known_order(table: np.ndarray) -> None:
     assume(table.sum() > 1)

@@ -64,7 +64,7 @@ def expected_labels(acts: list[tuple[int, str, AnswerKind]]) -> dict[int, Answer
     return {pair: answer for pair, (_, answer) in kept.items()}
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(acts=st.lists(st.tuples(st.integers(0, 2), st.sampled_from("ab"), st.sampled_from(AnswerKind)), max_size=14))
 def test_the_last_act_of_the_last_annotator_counts(
     engine: Engine, project: int, acts: list[tuple[int, str, AnswerKind]]

@@ -23,7 +23,7 @@ from tests.people import START, cheap_hashes, make_person
 
 EXAMPLES = 25  # of each address, of what fits its description and of what does not
 PLAIN = settings(
-    max_examples=EXAMPLES, derandomize=True, deadline=None, database=None, phases=[Phase.explicit, Phase.generate],
+    max_examples=EXAMPLES, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )  # fmt: skip
 

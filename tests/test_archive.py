@@ -217,7 +217,7 @@ def test_answers_keep_their_order_and_what_they_undid(
     assert list_projects(other)[0].answers == list_projects(engine)[0].answers
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1),
                       min_size=2, max_size=6, unique=True))  # fmt: skip
 def test_any_text_comes_back(engine: Engine, tmp_path: Path, texts: list[str]) -> None:

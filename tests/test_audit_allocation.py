@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from learner.audit.allocation import FIRST, allocate, importance, labels_to_halve
@@ -49,7 +49,6 @@ def plans(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
 
 
 @given(plans())
-@settings(deadline=None)
 def test_no_more_is_drawn_than_asked_for_and_than_there_is(
     plan: tuple[np.ndarray, np.ndarray, np.ndarray, int],
 ) -> None:
@@ -61,7 +60,6 @@ def test_no_more_is_drawn_than_asked_for_and_than_there_is(
 
 
 @given(plans())
-@settings(deadline=None)
 def test_what_is_given_is_left_as_it_was(plan: tuple[np.ndarray, np.ndarray, np.ndarray, int]) -> None:
     labels, available, weight, draw = plan
     before = [column.copy() for column in (labels, available, weight)]

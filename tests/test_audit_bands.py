@@ -24,7 +24,7 @@ def test_sizes_are_those_of_counting(symmetric: bool, seed: int) -> None:
 
 
 @given(arrays(np.int64, st.integers(1, 3_000), elements=st.integers(0, 60) | st.integers(0, BINS - 1)))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_bands_hold_every_pair_of_small_corpora_and_none_is_empty(bins: np.ndarray) -> None:
     ranking, scores = ranking_of(bins)
     bands = rank_bands(ranking)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
@@ -131,7 +131,6 @@ def test_a_monotone_transformation_of_the_scores_changes_nothing(squeeze: float)
     st.integers(1, 12_000),
     st.integers(0, 99),
 )
-@settings(deadline=None)
 def test_no_more_is_found_than_there_are_pairs(pairs: list[tuple[int, float]], threshold: int, seed: int) -> None:
     ranks, mass = (np.array(column, dtype=np.float64) for column in zip(*pairs, strict=True))
     found = found_by(Posterior(np.full((1, 1), 0.5), mass[None]), mass >= 1, ranks)

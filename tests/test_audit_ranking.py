@@ -14,7 +14,7 @@ bins_of_pairs = arrays(np.int64, st.integers(1, 80), elements=st.integers(0, 40)
 
 
 @given(symmetric=st.booleans(), n=st.integers(2, 40), m=st.integers(1, 30), seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 def test_a_rank_is_the_number_of_pairs_that_score_as_much(symmetric: bool, n: int, m: int, seed: int) -> None:
     sides = make_sides(symmetric, n, m, seed)
     scores = all_pairs(sides)[2]

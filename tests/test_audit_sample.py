@@ -27,7 +27,7 @@ def make_sample(labels: list[int], positives: list[int], sizes: list[int]) -> Sa
 
 
 @given(samples(), st.integers(0, 99))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_the_pairs_of_a_stratum_share_its_positives(sample: Sample, seed: int) -> None:
     posterior = draw_posterior(sample, np.random.default_rng(seed), 20)
     held = np.array([posterior.mass[:, sample.stratum == h].sum(1) for h in range(len(sample.sizes))]).T

@@ -255,7 +255,7 @@ def test_a_pair_that_two_designs_drew_has_the_first_ones_values(engine: Engine, 
     assert labels(engine, project, DesignKind.CORRECTION) == {(*pair, check, 2, 0.01)}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(acts=st.lists(st.tuples(st.integers(0, 4), st.sampled_from("ab"), st.sampled_from(AnswerKind)), max_size=12))
 def test_audit_labels_are_the_current_labels_of_audited_pairs(
     engine: Engine, project: int, acts: list[tuple[int, str, AnswerKind]]

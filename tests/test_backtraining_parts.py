@@ -90,7 +90,7 @@ def test_copies_of_a_passage_are_hits_by_text_and_not_by_position() -> None:
     assert other.tolist() == [5]  # one passage, and three copies of another, stand before it
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=8), st.data())
 def test_counts_rank_as_copies_do(values: list[int], draw: st.DataObject) -> None:
     counts = draw.draw(st.lists(st.integers(1, 3), min_size=len(values), max_size=len(values)))

@@ -31,7 +31,7 @@ def write(path: Path, rows: list[tuple[object, ...]]) -> Path:
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 @given(rows=st.lists(cells, min_size=1, max_size=5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_written_chain_is_unbroken_and_the_same_in_every_format(suffix: str, rows: list[tuple[object, ...]]) -> None:
     with TemporaryDirectory() as folder:
         found = verify(write(Path(folder) / f"rows.{suffix}", rows))
@@ -39,7 +39,7 @@ def test_a_written_chain_is_unbroken_and_the_same_in_every_format(suffix: str, r
 
 
 @given(data=st.data(), n=st.integers(2, 6))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_one_changed_character_breaks_the_chain_at_its_row(data: st.DataObject, n: int) -> None:
     rows = [(f"text {place}", 0.5, 1) for place in range(n)]
     with TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
@@ -36,7 +36,6 @@ def staged(rows: list[tuple[Side, str]]) -> Staging:
     return items
 
 
-@settings(deadline=None)
 @given(texts)
 def test_items_on_disk_are_those_in_memory(rows: list[tuple[Side, str]]) -> None:
     items, expected = staged(rows), in_memory(rows)
@@ -61,7 +60,6 @@ def test_what_is_not_there_is_an_error() -> None:
     assert items[-1].text == "a"
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([Split.TRAIN, Split.EVALUATION, None]), max_size=8))
 def test_splits_are_given_alike_on_disk_and_in_memory(splits: list[Split | None]) -> None:
     rows = [(Side.LEFT, f"text {i}") for i in range(len(splits))]

@@ -25,7 +25,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "COLUMNS", 5)
 
 
-properties = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+properties = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def drawn_vectors(rng: np.random.Generator, n: int, d: int, repeated: bool) -> np.ndarray:

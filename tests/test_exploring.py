@@ -109,7 +109,7 @@ ACTS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(ACTS)
 def test_the_labels_of_given_pairs_are_those_of_all(acts: list[tuple[int, str, AnswerKind]]) -> None:
     with TemporaryDirectory() as folder:

@@ -34,7 +34,6 @@ def test_every_shape_is_0_at_the_labels_spent_with_slope_1(shape: Shape) -> None
     assert (np.diff(at) > 0).all()
 
 
-@settings(deadline=None)
 @given(place=st.integers(0, len(shapes()) - 1), ratio=st.floats(0.05, 8))
 def test_the_ratio_undoes_the_growth(place: int, ratio: float) -> None:
     shape = shapes()[place]
@@ -58,7 +57,7 @@ def test_two_rounds_are_too_few(labels: list[int]) -> None:
     assert learn([Point(n, 0.5, 0.5, 0.5) for n in labels], np.random.default_rng(0)) is None
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=8), st.floats(0.0, 0.2))
 def test_whatever_was_measured_the_forecast_is_a_share(values: list[float], half: float) -> None:
     found = learned([(40 * 2**i, value) for i, value in enumerate(values)], half)

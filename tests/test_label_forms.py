@@ -86,7 +86,7 @@ def labels_of(words: list[str]) -> Labels:
 @pytest.mark.parametrize("form", list(Form))
 @given(words=st.lists(texts, min_size=3, max_size=6))
 @example(words=list(STARTS))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_every_form_comes_back_from_every_format(form: Form, suffix: str, words: list[str]) -> None:
     rows = list(table(labels_of(words), form))
     with TemporaryDirectory() as folder:
@@ -97,7 +97,7 @@ def test_every_form_comes_back_from_every_format(form: Form, suffix: str, words:
 
 
 @given(words=st.lists(texts, min_size=2, max_size=6))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_no_cell_of_a_csv_file_begins_like_a_formula(words: list[str]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "labels.csv"

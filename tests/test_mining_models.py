@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from learner.catalog.mining import Classifier, Crossencoder
@@ -65,7 +65,6 @@ def test_the_classifier_sorts_out_texts_unlike_the_seeds(tmp_path: Path) -> None
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.integers(1, 40), st.booleans(), st.integers(0, 10**6))
-@settings(deadline=None)
 def test_neighbours_on_disk_are_those_of_a_sort(n: int, m: int, k: int, own: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     x = rng.integers(-2, 3, size=(n, 3)).astype(np.float16)  # whole numbers: many ties, no rounding

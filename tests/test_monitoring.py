@@ -247,7 +247,7 @@ def test_the_far_stratum_has_a_colour_of_its_own(audited: Report) -> None:
     assert strata_chart.describe_strata(table).startswith("Estimated share of positives in each of 10 strata: 0.92 in")
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=5))
 def test_no_share_breaks_the_logarithm_of_the_strata(shares: list[float]) -> None:
     strata = [

@@ -30,7 +30,7 @@ def make(texts: Sequence[str], symmetric: bool) -> Dataset:
     return make_dataset(texts, sides, splits, symmetric, np.empty((0, 2)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(WORDS, min_size=6, max_size=14), st.booleans(), st.sampled_from([{}, SPELLING]), st.data())
 def test_a_text_of_the_data_set_gets_its_own_vector(
     drawn: list[list[str]], symmetric: bool, lexical: dict[str, float], data: st.DataObject

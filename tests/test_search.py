@@ -21,7 +21,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # The patched block sizes are the same for every example.
-properties = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+properties = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def unit(rng: np.random.Generator, n: int, d: int = 4) -> np.ndarray:

@@ -46,6 +46,14 @@ def test_lifted_products_are_the_scores(distance: Distance, n: int, d: int, seed
     assert np.abs(score(tensors[left], tensors[right], distance).numpy() - expected).max() <= allowed
 
 
+def test_vectors_in_half_precision_are_multiplied_in_single() -> None:
+    half = drawn(50, 384, "cosine", 0).astype(np.float16)
+    rows, columns = np.arange(50), np.arange(50)[::-1]
+    found = scores(half, rows, columns)
+    assert found.dtype == np.float32
+    assert np.abs(found - brute_force(half, rows, columns, "cosine")).max() < 1e-6
+
+
 def test_scores_of_no_pairs() -> None:
     nothing = np.empty(0, dtype=np.int64)
     assert scores(drawn(3, 2, "l2", 0), nothing, nothing, Space("l2")).shape == (0,)

@@ -164,7 +164,7 @@ def test_matches_and_unsure_pairs_get_their_second_vote_before_others(engine: En
     assert len(order) == 10 and set(order[:3]) == {tasks[2], tasks[5], tasks[8]}
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     wanted=st.integers(1, 3),
     looks=st.booleans(),
