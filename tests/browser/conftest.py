@@ -15,12 +15,12 @@ from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, update
 
 from db.answers import current_labels
 from db.domain import AnswerKind
 from db.engine import make_engine, migrate, reading, writing
-from db.models import Answer, Task, Worker, now
+from db.models import Answer, Project, Task, Worker, now
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.ports import free_port
@@ -138,6 +138,8 @@ def make_desk(app: App, database: Engine) -> Callable[..., Desk]:
         n: int, reserve: int = 0, texts: Sequence[str] = (), right: Sequence[str] = (), name: str = "", **settings: Any
     ) -> Desk:
         name = name or f"Project {next(_numbers)}"
+        with writing(database) as session:  # where the test is run once more
+            session.execute(update(Project).where(Project.name == name).values(name=f"Before {next(_numbers)}"))
         texts = texts or [f"How do I do thing number {i}?" for i in range(30)]
         project_id = make_project(database, texts, right, name=name, **({"auto_train": False} | settings))
         if n:
