@@ -54,13 +54,14 @@ def blended(
 
     All float32. Spelling goes with unit vectors and their cosine alone.
     """
-    offset = np.zeros((len(vectors), 1), dtype=np.float32)
+    n, d = vectors.shape
+    spelled, lacking = dataset.lexicon.vectors(blend.lexical) if blend.lexical else (np.empty((n, 0)), np.zeros(n))
+    whole = np.empty((n, d + spelled.shape[1] + 1), dtype=np.float32)  # at once: of very many texts copies have no room
+    whole[:, :d], whole[:, d:-1], whole[:, -1] = vectors, spelled, lacking
     if blend.lexical:
-        spelled, lacking = dataset.lexicon.vectors(blend.lexical)
         weight = np.float32(total(blend.lexical))
-        vectors = np.hstack([vectors, spelled]) / np.sqrt(weight)
-        offset[:, 0] = lacking / weight
-    whole: np.ndarray = np.hstack([vectors, offset])
+        whole[:, :-1] /= np.sqrt(weight)
+        whole[:, -1] /= weight
     if blend.crowding:
         whole[:, -1] += crowd_of(dataset, whole, blend.crowding, distance, progress)
     return whole

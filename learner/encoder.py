@@ -28,7 +28,7 @@ LEAST = 1_000  # texts for which it pays to move a model
 # How every model is loaded: never with code that lies beside it, and from weights that cannot run any.
 NO_CODE: Final[dict[str, Any]] = {"trust_remote_code": False}  # not left out: the library would ask at the terminal
 SAFETENSORS: Final[dict[str, Any]] = {"use_safetensors": True}
-CHUNK = 50_000  # texts whose tokens are in memory at once
+CHUNK = 20_000  # texts whose tokens are in memory at once
 SIMILARITY: dict[Distance, str] = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}  # the library's names
 
 
@@ -162,13 +162,19 @@ class Encoder(Portable):
         self, texts: Sequence[str], progress: Progress = no_progress, engine: Engine | None = None
     ) -> np.ndarray:
         """Vectors of shape (len(texts), dimension), float32, in the order of the texts."""
-        engine = engine or default_engine()
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        parts = engine.parts(len(texts), LEAST, CHUNK)
-        found = engine.map(_encoding, [self], [texts[part] for part in parts], "encode", progress)
-        for part, some in zip(parts, found, strict=True):
+        for part, some in self.encode_parts(texts, progress, engine):
             vectors[part] = some
         return vectors
+
+    def encode_parts(
+        self, texts: Sequence[str], progress: Progress = no_progress, engine: Engine | None = None
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """The same a part after another: which texts, and their vectors."""
+        engine = engine or default_engine()
+        parts = engine.parts(len(texts), LEAST, CHUNK)
+        found = engine.map(_encoding, [self], [texts[part] for part in parts], "encode", progress)
+        return zip(parts, found, strict=True)
 
     def encode_part(self, texts: Sequence[str], progress: Progress) -> np.ndarray:
         """`encode` of few texts, whose tokens are in memory at once, in this process."""

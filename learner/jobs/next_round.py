@@ -22,7 +22,7 @@ from db.matchers import matcher_of, newest_matcher
 from db.matches import FOLDER as MATCHES
 from db.models import Answer, Evaluation, Matcher, Round, now
 from db.tasks import newest_round
-from learner.blend import Blend, blended
+from learner.blend import Blend
 from learner.encoder import load_encoder
 from learner.evaluation import AllPairs
 from learner.jobs.audit_designs import FOLDER
@@ -38,7 +38,7 @@ from learner.jobs.rows import known_keys, read_labels, read_project, with_implie
 from learner.jobs.state import database, folder_of, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
 from learner.jobs.vectors import FILE as VECTORS
-from learner.jobs.vectors import load_vectors, pretrained_vectors, save_vectors
+from learner.jobs.vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
 from learner.lexical.weights import fit_lexical
 from learner.matcher import FILE as MATCHER
 from learner.matcher import Matcher as TrainedMatcher
@@ -129,18 +129,20 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
         with reading(engine) as session:
             data = read_project(session, project_id)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
-        settings, texts, fitted = data.settings, data.dataset.texts, {}
+        settings, fitted = data.settings, {}
         blend, model = Blend(settings.crowding), _folder(project_id, job_id) / "model"
+        path = _vectors(project_id, job_id)
         if settings.lexical or not plan["trains"]:
-            vectors = pretrained = pretrained_vectors(project_id, data, settings, progress)
-        if plan["trains"]:
+            vectors = pretrained_vectors(project_id, data, settings, progress)
+        if not plan["trains"]:
+            save_vectors(path, vectors)
+        else:
             if settings.lexical:
-                blend = Blend(settings.crowding, fit_lexical(data.dataset, labelled, pretrained))
-            vectors = blended(data.dataset, load_encoder(str(model)).encode(texts, progress), blend, progress=progress)
+                blend = Blend(settings.crowding, fit_lexical(data.dataset, labelled, vectors))
+            vectors = encode_and_save(path, load_encoder(str(model)), data, blend, progress)
             layer = refit(vectors, labelled, BLENDED)
             fitted = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
             _add_details(model, **fitted, **blend.as_dict())
-    save_vectors(_vectors(project_id, job_id), vectors)
     return {"layer": fitted, "blend": blend.as_dict(), "encode_seconds": round(time.monotonic() - started, 1)}
 
 

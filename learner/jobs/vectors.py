@@ -1,5 +1,6 @@
 """The vectors of a project's items: those that the last round left, else encoded once and kept."""
 
+import shutil
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -16,10 +17,12 @@ from db.engine import artifacts
 from db.models import Matcher
 from learner.blend import Blend, blended
 from learner.encoder import Encoder, load_encoder
+from learner.jobs.encoding import encoded
 from learner.jobs.evaluation_items import BASE, blend_of
 from learner.jobs.rows import ProjectData
 
 FILE = "vectors.npy"
+MAKING = ".encoding"  # a folder beside the file, while it is made
 
 
 def save_vectors(path: Path, vectors: np.ndarray) -> None:
@@ -82,6 +85,13 @@ def _stored_or_encoded(
     if stored is not None:
         return stored
     progress("load", 0.0)
-    vectors = blended(data.dataset, load().encode(data.dataset.texts, progress), blend, progress=progress)
+    return encode_and_save(path, load(), data, blend, progress)
+
+
+def encode_and_save(path: Path, encoder: Encoder, data: ProjectData, blend: Blend, progress: Progress) -> np.ndarray:
+    """(items, d) of the encoder, blended, which the file has from now on. After a kill the next try goes on."""
+    making = path.parent / MAKING
+    vectors = blended(data.dataset, encoded(encoder, data.dataset.texts, making, progress), blend, progress=progress)
     save_vectors(path, vectors)
+    shutil.rmtree(making, ignore_errors=True)
     return vectors
