@@ -18,7 +18,7 @@ app: .venv/app
 test: .venv/dev chromium postgres
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not browser"
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --database postgresql $(SERVICES)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "browser and not slow" --reruns 1
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "browser and not slow" --reruns 2
 
 test-postgres: .venv/dev postgres
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --database postgresql -m "not slow and not gpu and not browser"

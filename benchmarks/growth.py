@@ -6,7 +6,8 @@ Each measurement is a process of its own with one thread, and is kept in docs/gr
 `python -m benchmarks.scale` writes docs/scale.md. Texts are Quora's questions; vectors are synthetic, 384 numbers in
 half precision on disk: groups of eight in 48 dimensions with noise in all. `search` and `lists` look for 20 neighbours
 of each text, exactly and in lists; `evaluate` and `sample` measure AP over all pairs, exactly and by the near-random
-design; of `train` the texts are labelled pairs, seen once.
+design; of `train` the texts are labelled pairs, seen once. `file` encodes texts of three words with one layer of the
+encoder: what so many of them take beside it, most of all memory.
 """
 
 import argparse
@@ -34,6 +35,7 @@ from learner.candidates import Near, near_pairs
 from learner.dataset import make_dataset
 from learner.encoder import load_encoder
 from learner.estimation import estimate
+from learner.jobs.encoding import encoded
 from learner.rounds import evaluate
 from learner.scorer import VectorScorer
 from learner.training import Labelled, train
@@ -43,6 +45,7 @@ DIMENSION, INNER, GROUP, CHUNK = 384, 48, 8, 65_536
 NEIGHBOURS, DRAWN = 20, 1_000_000
 SIZES = {
     "encode": (1_000, 2_000, 4_000),
+    "file": (10_000, 40_000),
     "train": (128, 256, 512),
     "search": (16_000, 32_000, 64_000),
     "lists": (64_000, 128_000, 256_000),
@@ -59,6 +62,18 @@ def encode(n: int) -> Found:
     texts = questions(n)
     with watched() as found:
         encoder.encode(texts)
+    return found
+
+
+def encoded_to_file(n: int) -> Found:
+    """Encode n texts of three words with the encoder's first layer alone into a file, as a job does."""
+    encoder, rng = load_encoder(DEFAULT_ENCODER), np.random.default_rng(0)
+    transformer = encoder.model[0].auto_model.encoder
+    transformer.layer = transformer.layer[:1]
+    words = np.array(sorted({word for text in questions(5_000) for word in text.lower().split() if word.isalpha()}))
+    texts = [" ".join(three) for part in range(0, n, CHUNK) for three in rng.choice(words, (min(CHUNK, n - part), 3))]
+    with tempfile.TemporaryDirectory(dir=ROOT / "out") as folder, watched() as found:
+        encoded(encoder, texts, Path(folder))
     return found
 
 
@@ -111,6 +126,7 @@ def sampled(n: int) -> Found:
 
 STAGES: dict[str, Callable[[int], Found]] = {
     "encode": encode,
+    "file": encoded_to_file,
     "train": trained,
     "search": searched("exact"),
     "lists": searched("faiss-ivf"),
