@@ -14,7 +14,7 @@ SERVICES := $(addprefix tests/test_,answers.py labelling.py history.py review.py
 app: .venv/app
 	$(BIN)/python -m annotate serve
 
-# A browser on a busy machine now and then misses a moment: such a test has one more try, and the summary counts them.
+# A browser on a busy machine now and then misses a moment: such a test has two more tries, and the summary counts them.
 test: .venv/dev chromium postgres
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not browser"
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --database postgresql $(SERVICES)
