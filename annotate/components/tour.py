@@ -29,7 +29,7 @@ def _tour(project_id: int, shown: str) -> None:
             st.markdown("  \u2003".join(_title(step, stage.step) for step in Step), width="content")
             last = stage.step == Step.MEASURE
             kind: Literal["primary", "tertiary"] = "primary" if last else "tertiary"
-            if st.button("Finish" if last else "End the tour", key="end_tour", type=kind):
+            if st.button("Finish" if last else "End tour", key="end_tour", type=kind):
                 dismiss(annotator())
                 st.rerun()
         st.write(_words(stage))
