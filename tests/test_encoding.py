@@ -60,6 +60,33 @@ def test_another_encoders_rows_are_made_anew(encoder: Encoder, tmp_path: Path) -
     assert encoded(encoder, TEXTS, tmp_path / "vectors", engine=LOCAL) == pytest.approx(encoder.encode(TEXTS), abs=1e-5)
 
 
+def test_what_is_whole_is_only_looked_at(encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = np.array(encoded(encoder, TEXTS, tmp_path / "vectors", engine=LOCAL))
+    seen = counting(monkeypatch)
+    assert np.array_equal(encoded(encoder, TEXTS, tmp_path / "vectors", engine=LOCAL), first)
+    assert seen == [TEXTS[0]]
+
+
+def test_two_jobs_at_once_do_not_disturb_each_other(
+    encoder: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected, folder, own = encoder.encode(TEXTS), tmp_path / "vectors", Encoder.encode_part
+    others: list[np.ndarray] = []
+
+    def encode_part(self: Encoder, texts: Sequence[str], progress: Progress) -> np.ndarray:
+        if not others:  # the second job begins before the first one has written anything, and is killed half-way
+            others.append(expected)
+            with monkeypatch.context() as patch, pytest.raises(Killed):
+                counting(patch, PART)
+                encoded(encoder, TEXTS, folder, engine=LOCAL)
+        return own(self, texts, progress)
+
+    monkeypatch.setattr(Encoder, "encode_part", encode_part)
+    assert encoded(encoder, TEXTS, folder, engine=LOCAL) == pytest.approx(expected, abs=1e-5)
+    # The first job's note is of its own file, not of the second one's, which is half empty.
+    assert encoded(encoder, TEXTS, folder, engine=LOCAL) == pytest.approx(expected, abs=1e-5)
+
+
 @pytest.mark.parametrize("missing", [FILE, DONE])
 def test_half_of_what_was_left_is_nothing(encoder: Encoder, tmp_path: Path, missing: str) -> None:
     folder = tmp_path / "vectors"

@@ -18,10 +18,11 @@ SAME = 1e-3  # how far the first text's vector may be from the stored one; batch
 
 @dataclass(frozen=True)
 class Made:
-    """The vectors that a folder has: an array (n, d) in a file, of which so many rows are made."""
+    """The vectors that a folder has: an array (n, d) in a file of this number, of which so many rows are made."""
 
     vectors: np.memmap
     rows: int
+    file: int
 
 
 def encoded(
@@ -37,7 +38,8 @@ def encoded(
     for part, some in encoder.encode_parts(texts[begin:], hear, engine):
         made.vectors[begin + part.start : begin + part.stop] = some
         made.vectors.flush()
-        _note(folder, begin + part.stop)
+        with aside(folder / DONE) as note:
+            note.write_text(json.dumps({"rows": begin + part.stop, "file": made.file}))
     return made.vectors
 
 
@@ -45,15 +47,14 @@ def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
     """What the folder has of these vectors, none where they are not these."""
     shape, file = (len(texts), encoder.dimension), folder / FILE
     if (folder / DONE).exists() and file.exists():
-        found = np.lib.format.open_memmap(file, "r+")
-        rows = int(json.loads((folder / DONE).read_text())["rows"])
-        if found.shape == shape and rows and np.allclose(found[0], encoder.encode(texts[:1])[0], atol=SAME):
-            return Made(found, rows)
+        found, number = np.lib.format.open_memmap(file, "r+"), file.stat().st_ino
+        note = json.loads((folder / DONE).read_text())
+        same = found.shape == shape and note["file"] == number
+        if same and np.allclose(found[0], encoder.encode(texts[:1])[0], atol=SAME):
+            return Made(found, int(note["rows"]), number)
     folder.mkdir(parents=True, exist_ok=True)
+    # Another job may be writing here: it keeps its file, which has no name any more, and what it notes is of that.
     (folder / DONE).unlink(missing_ok=True)
-    return Made(np.lib.format.open_memmap(file, "w+", np.float32, shape), 0)
-
-
-def _note(folder: Path, rows: int) -> None:
-    with aside(folder / DONE) as part:
-        part.write_text(json.dumps({"rows": rows}))
+    file.unlink(missing_ok=True)
+    vectors = np.lib.format.open_memmap(file, "w+", np.float32, shape)
+    return Made(vectors, 0, file.stat().st_ino)
