@@ -43,6 +43,22 @@ next_round.pretrained_vectors = out_of_memory
 worker.run("desk")
 """
 
+# A worker that never ends encoding.
+HELD = """
+import time
+from db.domain import Queue
+from learner import worker
+from learner.jobs import next_round
+
+def encode_for_ever(*given):
+    while True:
+        given[-1]("encode", 0.0)
+        time.sleep(0.5)
+
+next_round.pretrained_vectors = encode_for_ever
+worker.run("heavy", Queue.GPU)
+"""
+
 
 def worker(name: str = "desk", *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
     """A worker process; killed at the end."""
@@ -160,8 +176,8 @@ def taken_by(job_id: str) -> str | None:
 def test_each_worker_takes_its_queues_jobs_and_those_of_a_dead_one(
     engine: Engine, tmp_path: Path, listed: bool
 ) -> None:
-    project_id, other = make_slow_project(engine, tmp_path, 600, first=40), make_project(engine, ["a", "b"], name="B")
-    with worker("heavy", "--queue", "gpu") as heavy, worker("light", "--queue", "cpu"):
+    project_id, other = make_slow_project(engine, tmp_path, 60, first=40), make_project(engine, ["a", "b"], name="B")
+    with started([sys.executable, "-c", HELD]) as heavy, worker("light", "--queue", "cpu"):
         wait_for(lambda: {one.queue for one in workers(engine)} == {"gpu", "cpu"})
         at_work = request_round(engine, project_id)
         wait_for_stage(engine, at_work, "encode")
