@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks.common import questions
 from db.domain import Settings
+from learner.closest import best_pairs
 from learner.encoder import load_encoder
 from learner.engine.group import PROCESSES
-from learner.search import best_pairs
 from learner.training import Labelled, train
 
 

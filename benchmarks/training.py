@@ -13,8 +13,8 @@ import torch
 from benchmarks.common import compare, questions
 from benchmarks.table import Row
 from db.domain import Settings
+from learner.closest import best_pairs
 from learner.encoder import Encoder, load_encoder
-from learner.search import best_pairs
 from learner.training import MAX_LENGTH, Head, Labelled, train
 
 TIMES = 5.0  # of the plain loop's rate, at least

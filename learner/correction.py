@@ -11,9 +11,10 @@ import numpy as np
 from scipy.stats import mannwhitneyu
 
 from db.domain import Estimate, InputError, Progress, no_progress
+from learner.closest import best_pairs
 from learner.designs import NEAR
 from learner.evaluation import TIE
-from learner.search import Pairs, best_pairs, nearest
+from learner.search import Pairs, nearest
 
 STRATA = ("near", "random")  # near: a pair of neighbours under the pre-trained encoder; random: any other pair
 MOST = 1_000_000  # putative false positives: beyond, nobody's labels say much

@@ -13,11 +13,12 @@ from db.corpus.corpus import Corpus
 from db.corpus.formula import guarded
 from db.domain import InputError, Progress, no_progress
 from learner.blend import Blend, blended
+from learner.closest import LOWEST, best_pairs
 from learner.dataset import Dataset
 from learner.evaluate import all_evaluation
 from learner.explain import parts_of
 from learner.matcher import load_matcher, read_details
-from learner.search import LOWEST, Pairs, best_pairs
+from learner.search import Pairs
 from learner.simulate import dataset_of
 from learner.space import Space, as_left, as_right, scores
 

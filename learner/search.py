@@ -1,4 +1,4 @@
-"""Exact nearest neighbours and best pairs by blocked matrix products: never an array over all pairs."""
+"""Exact nearest neighbours by blocked matrix products: never an array over all pairs."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.domain import InputError, Progress, no_progress
+from db.domain import Progress, no_progress
 from learner.device import default_device
 from learner.engine.engine import Engine, Work, default_engine, slices
 
@@ -16,10 +16,7 @@ ROWS, COLUMNS = 1024, 8192
 WIDE = 32_768  # columns of a block in which the best of each row are looked for: fewer blocks, fewer merges
 PARTS = 16  # blocks of rows in each part of a search or an evaluation
 GPU_ROWS, GPU_WIDE = 2048, 131_072  # 2,048 × 8,192 is 2²⁴ pairs: float32 still counts a block's pairs exactly
-MOST_PAIRS = 20_000_000
-SPARE_PAIRS = 1_000_000  # kept beyond the best before they are sorted and cut
 EVERY = slice(None)
-LOWEST = float(np.finfo(np.float32).min)  # below every score, above the minus infinity of pairs that do not exist
 
 
 @dataclass(frozen=True)
@@ -228,7 +225,7 @@ def _pairs_of(ids: Tensor, scores: Tensor, symmetric: bool) -> Pairs:
     if symmetric:
         found &= rows != columns
     left, right, score = rows[found], columns[found], scores.flatten()[found]
-    return _as_arrays(*(_each_once(left, right, score, len(ids)) if symmetric else (left, right, score)))
+    return as_arrays(*(_each_once(left, right, score, len(ids)) if symmetric else (left, right, score)))
 
 
 def _best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
@@ -264,123 +261,6 @@ def _each_once(left: Tensor, right: Tensor, score: Tensor, rows: int) -> tuple[T
     return keys // rows, keys % rows, score
 
 
-def _as_arrays(left: Tensor, right: Tensor, score: Tensor) -> Pairs:
+def as_arrays(left: Tensor, right: Tensor, score: Tensor) -> Pairs:
+    """The pairs of three tensors on any device."""
     return Pairs(left.cpu().numpy(), right.cpu().numpy(), score.cpu().numpy())
-
-
-def best_pairs(
-    left: np.ndarray,
-    right: np.ndarray,
-    symmetric: bool,
-    *,
-    top: int | None = None,
-    threshold: float = LOWEST,
-    device: str | torch.device | None = None,
-    progress: Progress = no_progress,
-) -> Pairs:
-    """The `top` highest-scoring pairs, or all pairs with score ≥ threshold, best first.
-
-    Raises InputError when more than 20 million pairs would be kept.
-    """
-    queries, corpus = as_tensor(left, device), as_tensor(right, device)
-    best = _Closest(torch.inf, top, threshold)
-    return _scan(blocks(queries, corpus, symmetric), best, len(queries), progress)
-
-
-def most_uncertain(
-    left: np.ndarray,
-    right: np.ndarray,
-    symmetric: bool,
-    threshold: float,
-    n: int,
-    known: np.ndarray | None = None,
-    device: str | torch.device | None = None,
-    progress: Progress = no_progress,
-) -> Pairs:
-    """The n pairs of all pairs whose score is closest to the threshold, the closest first.
-
-    known: (k, 2) rows of left and right of pairs that are left out, each once, in a symmetric corpus with the first row
-    below the second. One pass over all pairs: no neighbour search cuts any off, and none but the closest are kept.
-    Raises InputError when more than 20 million pairs are asked for.
-    """
-    queries, corpus = as_tensor(left, device), as_tensor(right, device)
-    all_blocks = blocks(queries, corpus, symmetric)
-    if known is not None and len(known):
-        all_blocks = without(all_blocks, known)
-    return _scan(all_blocks, _Closest(threshold, n), len(queries), progress)
-
-
-def _scan(all_blocks: Iterable[Block], closest: "_Closest", rows: int, progress: Progress) -> Pairs:
-    for block in all_blocks:
-        closest.add(block)
-        progress("search", min(1.0, block.end / rows))
-    return closest.pairs()
-
-
-class _Closest:
-    """The n pairs with the score closest to a target, of the blocks added so far, on the blocks' device.
-
-    A target of infinity means the highest scores. Without n all pairs from `low` up are kept. Only scores inside a
-    window that narrows with every cut are looked at one by one.
-    """
-
-    def __init__(self, target: float, n: int | None, low: float = LOWEST) -> None:
-        if n is not None and n > MOST_PAIRS:
-            raise InputError(f"{n:,} pairs are asked for; the most that one call returns is {MOST_PAIRS:,}")
-        self.target, self.n = target, n
-        self.low, self.high = low, torch.inf
-        self.parts: list[tuple[Tensor, Tensor, Tensor]] = []
-        self.size = 0
-
-    def add(self, block: Block) -> None:
-        """Nothing; the pairs of the block that may be among the closest are kept."""
-        inside = block.scores >= self.low
-        if self.high < torch.inf:
-            inside &= block.scores <= self.high
-        rows, columns = inside.nonzero(as_tuple=True)
-        self.parts.append((rows + block.row, columns + block.column, block.scores[rows, columns]))
-        self.size += len(rows)
-        if self.n is None and self.size > MOST_PAIRS:
-            raise InputError(f"more than {MOST_PAIRS:,} pairs score at least {self.low:g}: raise the threshold")
-        if self.n is not None and self.size > max(4 * self.n, SPARE_PAIRS):
-            self._cut(self.n)
-
-    def pairs(self) -> Pairs:
-        """The closest pairs, the closest first, ties in the order of the rows."""
-        if not self.parts:
-            return no_pairs()
-        return _as_arrays(*self._closest(self.n))
-
-    def _cut(self, n: int) -> None:
-        """Nothing; the n closest so far are left, and the window reaches to the last of them."""
-        left, right, score = self._closest(n)
-        self.parts, self.size = [(left, right, score)], len(score)
-        if not n:
-            return
-        last = float(self._distance(score[-1:]))
-        if self.target == torch.inf:
-            self.low = -last
-        else:  # rounded outwards: comparing in float32 must not lose a tie
-            self.low = float(np.nextafter(np.float32(self.target - last), np.float32(-np.inf)))
-            self.high = float(np.nextafter(np.float32(self.target + last), np.float32(np.inf)))
-
-    def _closest(self, n: int | None) -> tuple[Tensor, Tensor, Tensor]:
-        left, right, score = (torch.cat(column) for column in zip(*self.parts, strict=True))
-        distance = self._distance(score)
-        if n and n < len(score):  # a selection is cheaper than to sort them all
-            near = distance <= distance.kthvalue(n).values
-            left, right, score, distance = left[near], right[near], score[near], distance[near]
-        order = _lexsort(right, left, distance)[:n]
-        return left[order], right[order], score[order]
-
-    def _distance(self, scores: Tensor) -> Tensor:
-        wide = scores.double()
-        return -wide if self.target == torch.inf else (wide - self.target).abs_()
-
-
-def _lexsort(*keys: Tensor) -> Tensor:
-    """Positions in ascending order of the last key, ties by the one before it, and so on."""
-    order = torch.arange(len(keys[0]), device=keys[0].device)
-    for key in keys:
-        order = order[key[order].argsort(stable=True)]
-    return order

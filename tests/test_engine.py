@@ -20,6 +20,7 @@ from learner.backbones.generator import generate, load_generator
 from learner.backbones.reranker import Reading, Reranker, truth_logits
 from learner.bm25 import QUERIES, Bm25
 from learner.catalog.backbones import GeneratorSettings
+from learner.closest import best_pairs, most_uncertain
 from learner.encoder import load_encoder
 from learner.engine.engine import ADDRESS, ENGINE, LOCAL, Engine, default_engine, slices
 from learner.evaluation import evaluate_exact
@@ -84,6 +85,23 @@ def neighbours(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
     return tuple(search.neighbours(unit(2_500, 1), unit(900, 2), 5, False, engine=engine))
 
 
+def best(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
+    vectors = unit(2_500, 1)
+    found = best_pairs(vectors, vectors, True, top=300, engine=engine)
+    return found.left, found.right, found.score
+
+
+def above(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
+    found = best_pairs(unit(2_500, 1), unit(900, 2), False, threshold=0.8, engine=engine)
+    return found.left, found.right, found.score
+
+
+def uncertain(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
+    known = np.column_stack([np.arange(2_000), np.arange(2_000) + 1])
+    found = most_uncertain(unit(2_500, 1), unit(2_500, 1), True, 0.5, 300, known, engine=engine)
+    return found.left, found.right, found.score
+
+
 def tiles(engine: Engine, folder: Path) -> tuple[np.ndarray, ...]:
     folder.mkdir()
     np.save(folder / "vectors.npy", unit(900, 2))
@@ -137,9 +155,9 @@ def written(engine: Engine, folder: Path) -> dict[str, list[str]]:
 
 
 STAGES: dict[str, Stage] = {
-    "encode": encode, "nearest": nearest, "neighbours": neighbours, "tiles": tiles, "lists": lists,
-    "evaluate": evaluate, "bm25": bm25, "rerank": rerank, "write": write("beam"), "sample": write("sample"),
-    "shards": written,
+    "encode": encode, "nearest": nearest, "neighbours": neighbours, "best": best, "above": above,
+    "uncertain": uncertain, "tiles": tiles, "lists": lists, "evaluate": evaluate, "bm25": bm25, "rerank": rerank,
+    "write": write("beam"), "sample": write("sample"), "shards": written,
 }  # fmt: skip
 SLOW = pytest.mark.slow
 ROUNDED = {"encode": 1e-6, "rerank": 1e-5}  # other parts, so other blocks: the last bits of a product may differ

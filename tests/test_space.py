@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 from db.domain import Distance, Settings
+from learner.closest import best_pairs
 from learner.dataset import make_dataset
 from learner.output_layer import OutputLayer
 from learner.rounds import choose, evaluate
-from learner.search import best_pairs
 from learner.space import Space, as_left, as_right, magnitude, score, scores
 
 DISTANCES: list[Distance] = ["cosine", "dot", "l2"]

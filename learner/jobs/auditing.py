@@ -25,12 +25,13 @@ from learner.audit.measure import (
 )  # fmt: skip
 from learner.audit.reliability import by_tenth
 from learner.audit.sample import Posterior, Sample
+from learner.closest import best_pairs
 from learner.jobs.audit_designs import Drawn, make_design, read_designs
 from learner.jobs.audit_labels import Labelled, posterior_of, read_labelled
 from learner.jobs.evaluation_items import Seen, has_model, look, scores_of, sides
 from learner.jobs.rows import ProjectData
 from learner.output_layer import OutputLayer
-from learner.search import best_pairs, count_pairs
+from learner.search import count_pairs
 
 BEYOND, MOST_BEYOND = 0.1, 100_000  # share of a model's best pairs outside the pool that calls for a new design
 

@@ -16,6 +16,7 @@ from db.explorations import KNOWN, PAIRS, Exploration, exploration_folder, keep_
 from db.jobs import EXPLORE
 from db.matchers import matcher_of
 from db.models import Answer, Matcher
+from learner.closest import best_pairs
 from learner.dataset import Dataset
 from learner.jobs.evaluation_items import save_arrays
 from learner.jobs.progress import reporting
@@ -24,7 +25,7 @@ from learner.jobs.state import database, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
 from learner.jobs.vectors import vectors_of
 from learner.query import lists_of
-from learner.search import Pairs, best_pairs, count_pairs
+from learner.search import Pairs, count_pairs
 from learner.space import BLENDED, as_left, as_right, scores
 
 MOST_PAIRS = 200_000  # that are kept

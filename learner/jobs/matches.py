@@ -24,6 +24,7 @@ from db.matchers import matcher_of
 from db.matches import GROUPS, PAIRS, Matches, write_about, writing_matches
 from db.models import Gold, Matcher
 from db.pipelines import runs_folder
+from learner.closest import best_pairs
 from learner.jobs.progress import reporting
 from learner.jobs.rows import ProjectData, read_project
 from learner.jobs.state import database, job_state
@@ -31,7 +32,7 @@ from learner.jobs.takeover import MOST_ATTEMPTS
 from learner.jobs.vectors import vectors_of
 from learner.output_layer import OutputLayer
 from learner.scorer import load_rerank_scorer
-from learner.search import Pairs, best_pairs
+from learner.search import Pairs
 from learner.space import BLENDED, as_left, as_right, scores
 
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
