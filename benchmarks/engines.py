@@ -91,7 +91,9 @@ def _apart(stage: str, n: int, way: str) -> float:
     command = [sys.executable, "-m", "benchmarks.engines", "--one", stage, str(n), str(WAYS[way])]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT, env=environment)
-    return float(json.loads(done.stdout.splitlines()[-1]))
+    taken = float(json.loads(done.stdout.splitlines()[-1]))
+    print(f"{stage}, {n:,}, {way}: {taken:.1f} s", flush=True)
+    return taken
 
 
 def measure(quick: bool) -> list[Row]:

@@ -2,26 +2,35 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import yaml
 
+from annotate.jobs import request_round
+from db.engine import make_engine, reading
+from db.models import Job
+from learner.encoder import LEAST
+from tests.factories import make_project
 from tests.ports import free_port
 from tests.postgres import missing, running_postgres
+from tests.tiny import tiny_encoder
 
 ROOT = Path(__file__).parent.parent
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 CONTAINERFILE = (ROOT / "deploy" / "Containerfile").read_text()
 OURS = [name for name, service in SERVICES.items() if "ALLPAIRS_DATABASE_URL" in service.get("environment", {})]
-PATIENCE = 90.0  # seconds until a service is content
+PATIENCE = 90.0  # seconds until a service is content, or a job is done
 
 
 def test_the_image_is_made_by_the_makefile() -> None:
@@ -48,59 +57,113 @@ def test_everything_has_an_image_and_all_of_ours_a_health_check() -> None:
     assert all("healthcheck" in SERVICES[name] for name in OURS)
 
 
-@pytest.mark.slow
-@pytest.mark.postgres
-@pytest.mark.skipif(missing(), reason="PostgreSQL is missing: install the package postgresql")
-def test_app_and_worker_start_as_the_file_says(tmp_path: Path) -> None:
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Server"]:
+    """A machine where the services can run, with a database and an administrator."""
+    if missing():
+        pytest.skip("PostgreSQL is missing: install the package postgresql")
     folder = tmp_path / "postgres"
     folder.mkdir()
-    with running_postgres(folder) as url, ExitStack() as stack:
-        port = str(free_port())
+    with running_postgres(folder) as url, TemporaryDirectory(prefix="ray") as short:
         given = {"ALLPAIRS_DATABASE_URL": url, "ALLPAIRS_HOME": str(tmp_path / "data")}
+        for name, value in given.items():
+            monkeypatch.setenv(name, value)
+        found = Server({**given, "RAY_TMPDIR": short, "RAY_AUTH_MODE": "disabled"}, str(free_port()))
         add = ["python", "-m", "annotate", "people", "add", "Anna", "--administrator"]
-        made = run(add, given, port, "a long password\n")
+        made = found.run(add, found.environment, "a long password\n")
         assert made.returncode == 0, made.stderr
-        for name in ("app", "worker"):
-            environment = {**SERVICES[name]["environment"], **given}
-            assert not content(name, environment, port)
-            stack.enter_context(running(SERVICES[name]["command"], environment, port))
-            wait_until_content(name, environment, port)
+        yield found
+        end_all_of(short)
 
 
-def here(command: list[str], port: str) -> list[str]:
-    """The command with this Python, and with the app at this port."""
-    words = [sys.executable if word == "python" else word.replace(":8501", f":{port}") for word in command]
-    return [*words, "--port", port] if "serve" in words else words
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_app_and_worker_start_as_the_file_says(server: "Server") -> None:
+    with server.running("app"), server.running("worker"):
+        pass
 
 
-def run(
-    command: list[str], environment: dict[str, str], port: str, given: str = ""
-) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        here(command, port), env={**os.environ, **environment}, input=given, text=True, capture_output=True, cwd=ROOT,
-        check=False,
-    )  # fmt: skip
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_a_worker_computes_on_the_cluster_as_the_file_says(server: "Server", tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="Ray is not installed: pip install -r requirements-cluster.txt")
+    with server.running("ray-head"), server.running("ray-node"), server.running("ray-worker"):
+        engine = make_engine(server.environment["ALLPAIRS_DATABASE_URL"])
+        texts = [f"text number {n}" for n in range(LEAST + 1)]  # more than pays to encode in one part
+        encoder = tiny_encoder(tmp_path / "encoder", texts)
+        project_id = make_project(engine, texts, encoder=str(encoder), neighbours=5, batch_size=4, first=4)
+        job_id = request_round(engine, project_id)
+        end, state = time.monotonic() + PATIENCE, ""
+        while state != "done":
+            assert time.monotonic() < end and state not in ("failed", "cancelled"), f"the job is {state or 'waiting'}"
+            time.sleep(0.5)
+            with reading(engine) as session:
+                state = session.get_one(Job, job_id).state
+        engine.dispose()
+    parts = Path(server.environment["RAY_TMPDIR"]).glob("ray/session_*/logs/worker-*-01000000-*.out")
+    assert list(parts), "no process of the cluster did anything for the worker"
 
 
-@contextmanager
-def running(command: list[str], environment: dict[str, str], port: str) -> Iterator[None]:
-    process = subprocess.Popen(here(command, port), env={**os.environ, **environment}, cwd=ROOT)
-    try:
-        yield
-    finally:
-        process.terminate()
-        process.wait(30)
+@dataclass(frozen=True)
+class Server:
+    """Where services run without containers: what all are given, and the port that stands for the file's."""
+
+    environment: dict[str, str]
+    port: str
+
+    @contextmanager
+    def running(self, name: str) -> Iterator[None]:
+        """The service, started as the file says and again where it ends, once its health check is content."""
+        environment = {**SERVICES[name].get("environment", {}), **self.environment}
+        check = SERVICES[name]["healthcheck"]
+        assert SERVICES[name]["restart"] == "unless-stopped"
+        assert "test" not in check or not self._content(check, environment)
+        process = self._started(name, environment)
+        try:
+            end = time.monotonic() + PATIENCE
+            while "test" in check and not self._content(check, environment):
+                assert time.monotonic() < end, f"{name} is not well after {PATIENCE:g} s"
+                if process.poll() is not None:  # nodes that start at once on one machine may choose the same ports
+                    process = self._started(name, environment)
+                time.sleep(0.5)
+            yield
+        finally:
+            process.terminate()
+            process.wait(30)
+
+    def _started(self, name: str, environment: dict[str, str]) -> "subprocess.Popen[bytes]":
+        return subprocess.Popen(self._here(SERVICES[name]["command"]), env=self._environment(environment), cwd=ROOT)
+
+    def run(
+        self, command: list[str], environment: dict[str, str], given: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
+        """The command, ended."""
+        return subprocess.run(
+            self._here(command), env=self._environment(environment), input=given, text=True, capture_output=True,
+            cwd=ROOT, check=False,
+        )  # fmt: skip
+
+    def _content(self, check: dict[str, Any], environment: dict[str, str]) -> bool:
+        kind, *command = check["test"]
+        assert kind == "CMD"
+        return self.run(command, environment).returncode == 0
+
+    def _here(self, command: list[str]) -> list[str]:
+        words = [self._moved(word) for word in command]
+        return [*words, "--port", self.port] if "serve" in words else words
+
+    def _environment(self, environment: dict[str, str]) -> dict[str, str]:
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # as in the image
+        moved = {name: self._moved(value) for name, value in environment.items()}
+        return {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), **moved}
+
+    def _moved(self, word: str) -> str:
+        return word.replace(":8501", f":{self.port}").replace("ray-head", "localhost").replace("6379", self.port)
 
 
-def content(name: str, environment: dict[str, str], port: str) -> bool:
-    """Whether the health check of the service is."""
-    kind, *command = SERVICES[name]["healthcheck"]["test"]
-    assert kind == "CMD"
-    return run(command, environment, port).returncode == 0
-
-
-def wait_until_content(name: str, environment: dict[str, str], port: str) -> None:
-    end = time.monotonic() + PATIENCE
-    while not content(name, environment, port):
-        assert time.monotonic() < end, f"{name} is not well after {PATIENCE:g} s"
-        time.sleep(0.5)
+def end_all_of(folder: str) -> None:
+    """Nothing; no process is left of the cluster that keeps its files there: a node that joins it stays by itself."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if any(str(file.readlink()).startswith(folder) for file in (entry / "fd").iterdir()):
+                os.kill(int(entry.name), signal.SIGKILL)

@@ -103,6 +103,7 @@ def _connect(address: str | None) -> None:
         return
     _require_answer(address)
     _hand_on_remarks()
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of ours reports nothing to Ray's makers
     carried = {name: os.environ[name] for name in CARRIED if name in os.environ}
     try:
         ray.init(
