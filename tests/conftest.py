@@ -12,8 +12,10 @@ import hypothesis
 import pytest
 from sqlalchemy import Engine
 
+from annotate.access import passwords
 from db.engine import database_url, make_engine, migrate
 from tests.commands import Run
+from tests.people import CHEAP
 from tests.postgres import drop_database, missing, new_database, running_postgres
 from tests.s3 import program, running_s3
 
@@ -34,6 +36,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         stores = [item for item in items if "home" in getattr(item, "fixturenames", ())]
         config.hook.pytest_deselected(items=[item for item in items if item not in stores])
         items[:] = stores
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_hashes() -> Iterator[None]:
+    """Hashing a password takes no time in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passwords, "HASHER", CHEAP)
+        yield
 
 
 @pytest.fixture(scope="session")

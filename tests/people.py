@@ -1,24 +1,17 @@
-"""Accounts for tests: passwords are hashed with the cheapest parameters, and the time is a number."""
+"""Accounts for tests, whose time is a number."""
 
 from datetime import UTC, datetime, timedelta
 
-import pytest
 from argon2 import PasswordHasher
 from sqlalchemy import Engine
 
-from annotate.access import invitations, passwords, people
+from annotate.access import invitations, people
 from db.domain import Role
 from db.engine import as_person
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PASSWORD = "correct horse"
-CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-
-
-def cheap_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing; hashing takes no time until the test ends."""
-    monkeypatch.setattr(passwords, "HASHER", CHEAP)
-    passwords._nobodys.cache_clear()
+CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # what tests hash with
 
 
 def at(minutes: float = 0, days: float = 0) -> datetime:

@@ -20,7 +20,7 @@ from db.models import Answer, Job, Lease
 from tests.api import answer, browser, member, site
 from tests.factories import make_project, make_round
 from tests.measured import make_measured_project
-from tests.people import at, cheap_hashes
+from tests.people import at
 
 R = Role
 
@@ -28,7 +28,6 @@ R = Role
 @pytest.fixture
 def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
     """The number of a project with 6 tasks and 2 more; jobs are rows that no queue knows."""
-    cheap_hashes(monkeypatch)
     monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
     monkeypatch.setattr(jobs, "closing_client", _NoQueue)
     project_id = make_project(engine, [f"text {i}" for i in range(6)], question="The same?", auto_train=False)

@@ -19,7 +19,7 @@ from tests.browser.conftest import App, free_port
 from tests.conftest import ROOT
 from tests.factories import make_round
 from tests.measured import make_measured_project
-from tests.people import cheap_hashes, make_person
+from tests.people import make_person
 
 
 @pytest.fixture
@@ -32,10 +32,7 @@ def app(engine: Engine, home: Path) -> Iterator[App]:
     app.stop()
 
 
-def test_the_client_in_the_docs_labels_and_reads_figures(
-    engine: Engine, app: App, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cheap_hashes(monkeypatch)
+def test_the_client_in_the_docs_labels_and_reads_figures(engine: Engine, app: App, tmp_path: Path) -> None:
     project_id = make_measured_project(engine, rounds=2, half_width=0.05)
     make_round(engine, project_id, 30)
     carl = make_person(engine, "Carl", project_id, Role.ADJUDICATOR)

@@ -19,7 +19,7 @@ from db.engine import make_engine
 from tests.api import site
 from tests.factories import make_round
 from tests.measured import make_measured_project
-from tests.people import START, cheap_hashes, make_person
+from tests.people import START, make_person
 
 EXAMPLES = 25  # of each address, of what fits its description and of what does not
 PLAIN = settings(
@@ -37,7 +37,6 @@ def described(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLPAIRS_HOME", str(home))
         patch.delenv("ALLPAIRS_DATABASE_URL", raising=False)
-        cheap_hashes(patch)
         patch.setattr(tokens, "PER_ADDRESS", 1_000_000)  # it sends many bad tokens, and wants to hear 401 of each
         engine = make_engine()
         project_id = make_measured_project(engine, rounds=2)

@@ -24,15 +24,14 @@ from db.engine import reading
 from db.models import ApiToken, LoginAttempt
 from tests.api import browser, site
 from tests.factories import make_project
-from tests.people import PASSWORD, at, cheap_hashes, make_person
+from tests.people import PASSWORD, at, make_person
 from tests.test_annotate_cli import annotate, failure
 from tests.test_gate import Clock
 
 
 @pytest.fixture
-def anna(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
+def anna(engine: Engine) -> int:
     """The number of an annotator of the project 1; Root administers the installation."""
-    cheap_hashes(monkeypatch)
     project_id = make_project(engine, ["a", "b", "c"], name="Mine")
     make_person(engine, "Root", administrator=True)
     return make_person(engine, "Anna", project_id, Role.ANNOTATOR)

@@ -27,7 +27,7 @@ from learner.experiment.writing import as_csv
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.pages import open_page
-from tests.people import PASSWORD, at, cheap_hashes, make_person, token_of
+from tests.people import PASSWORD, at, make_person, token_of
 from tests.studies import finished_questions, make_study
 
 SITE = "https://pairs.example.org"
@@ -128,8 +128,7 @@ def test_forged_events_store_nothing_and_touch_nobody_elses_lease(
 
 
 @pytest.fixture
-def site(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> TestClient:
-    cheap_hashes(monkeypatch)
+def site(engine: Engine) -> TestClient:
     made = [*routes(lambda: {}, at), *downloads.routes(), takeaway.route()]
     middleware = [Middleware(Gate, is_forced=lambda: True, clock=at)]
     return TestClient(Starlette(routes=made, middleware=middleware), base_url=SITE, follow_redirects=False)

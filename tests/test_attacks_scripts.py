@@ -15,7 +15,7 @@ from db.domain import Role
 from db.models import now
 from tests.conftest import ROOT
 from tests.hostile import ANNOTATORS, GUIDELINES, NAME, make_hostile_project
-from tests.people import PASSWORD, cheap_hashes
+from tests.people import PASSWORD
 
 PAGES = sorted(path.stem for path in (ROOT / "annotate" / "pages").glob("*.py"))
 VIEWS = ("Search", "Matches", "Groups", "Mistakes")  # of the page Explore
@@ -32,7 +32,6 @@ ACTIVE = re.compile(r"[<$`]|\]\(|:\w")
 @pytest.fixture
 def page(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """The app at a project of such texts, opened by an administrator of such a name."""
-    cheap_hashes(monkeypatch)
     project_id = make_hostile_project(engine)
     people.add(engine, ANNOTATORS[0], PASSWORD, now(), administrator=True)
     people.add(engine, ANNOTATORS[1], PASSWORD, now())

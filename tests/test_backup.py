@@ -20,7 +20,7 @@ from db.engine import artifacts, make_engine, reading, revision, writing
 from db.models import Answer, Job, Project
 from db.upgrade import upgrade
 from tests.backups import contents, label_some
-from tests.people import START, cheap_hashes, make_person
+from tests.people import START, make_person
 from tests.test_migrations import tables_of
 
 
@@ -57,8 +57,7 @@ def test_projects_are_lost_only_when_asked_for(engine: Engine, labelled: int, tm
     assert len(contents(engine)["projects"]) == 1
 
 
-def test_no_token_comes_back(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cheap_hashes(monkeypatch)
+def test_no_token_comes_back(engine: Engine, tmp_path: Path) -> None:
     anna = make_person(engine, "Anna")
     token = tokens.make(engine, anna, "withdrawn later", START)
     backup(engine, tmp_path / "b.db")

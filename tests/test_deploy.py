@@ -58,7 +58,7 @@ def test_everything_has_an_image_and_all_of_ours_a_health_check() -> None:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Server"]:
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Machine"]:
     """A machine where the services can run, with a database and an administrator."""
     if missing():
         pytest.skip("PostgreSQL is missing: install the package postgresql")
@@ -68,7 +68,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Server"
         given = {"ALLPAIRS_DATABASE_URL": url, "ALLPAIRS_HOME": str(tmp_path / "data")}
         for name, value in given.items():
             monkeypatch.setenv(name, value)
-        found = Server({**given, "RAY_TMPDIR": short, "RAY_AUTH_MODE": "disabled"}, str(free_port()))
+        found = Machine({**given, "RAY_TMPDIR": short, "RAY_AUTH_MODE": "disabled"}, str(free_port()))
         add = ["python", "-m", "annotate", "people", "add", "Anna", "--administrator"]
         made = found.run(add, found.environment, "a long password\n")
         assert made.returncode == 0, made.stderr
@@ -78,17 +78,17 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Server"
 
 @pytest.mark.slow
 @pytest.mark.postgres
-def test_app_and_worker_start_as_the_file_says(server: "Server") -> None:
-    with server.running("app"), server.running("worker"):
+def test_app_and_worker_start_as_the_file_says(machine: "Machine") -> None:
+    with machine.running("app"), machine.running("worker"):
         pass
 
 
 @pytest.mark.slow
 @pytest.mark.postgres
-def test_a_worker_computes_on_the_cluster_as_the_file_says(server: "Server", tmp_path: Path) -> None:
+def test_a_worker_computes_on_the_cluster_as_the_file_says(machine: "Machine", tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is not installed: pip install -r requirements-cluster.txt")
-    with server.running("ray-head"), server.running("ray-node"), server.running("ray-worker"):
-        engine = make_engine(server.environment["ALLPAIRS_DATABASE_URL"])
+    with machine.running("ray-head"), machine.running("ray-node"), machine.running("ray-worker"):
+        engine = make_engine(machine.environment["ALLPAIRS_DATABASE_URL"])
         texts = [f"text number {n}" for n in range(LEAST + 1)]  # more than pays to encode in one part
         encoder = tiny_encoder(tmp_path / "encoder", texts)
         project_id = make_project(engine, texts, encoder=str(encoder), neighbours=5, batch_size=4, first=4)
@@ -100,12 +100,12 @@ def test_a_worker_computes_on_the_cluster_as_the_file_says(server: "Server", tmp
             with reading(engine) as session:
                 state = session.get_one(Job, job_id).state
         engine.dispose()
-    parts = Path(server.environment["RAY_TMPDIR"]).glob("ray/session_*/logs/worker-*-01000000-*.out")
+    parts = Path(machine.environment["RAY_TMPDIR"]).glob("ray/session_*/logs/worker-*-01000000-*.out")
     assert list(parts), "no process of the cluster did anything for the worker"
 
 
 @dataclass(frozen=True)
-class Server:
+class Machine:
     """Where services run without containers: what all are given, and the port that stands for the file's."""
 
     environment: dict[str, str]

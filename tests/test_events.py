@@ -18,12 +18,7 @@ from db.engine import as_person, reading, writing
 from db.events import add_event
 from db.models import Event, Project
 from tests.factories import make_project
-from tests.people import PASSWORD, START, at, cheap_hashes, make_member, make_person, token_of
-
-
-@pytest.fixture(autouse=True)
-def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    cheap_hashes(monkeypatch)
+from tests.people import PASSWORD, START, at, make_member, make_person, token_of
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from learner.jobs.progress import Reporter
 from learner.jobs.state import job_state
 from learner.jobs.vectors import load_vectors, save_vectors
 from tests.factories import make_project, make_round
-from tests.people import PASSWORD, START, cheap_hashes, make_person
+from tests.people import PASSWORD, START, make_person
 from tests.postgres import Server, missing
 
 SIZE = 4 * 2**20
@@ -236,7 +236,6 @@ def test_a_job_without_memory_fails_with_advice(engine: Engine, error: Exception
 
 
 def test_leases_and_logins_outlive_a_clock_that_jumps(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    cheap_hashes(monkeypatch)
     project = make_batch(engine)
     clock = [now()]
     monkeypatch.setattr(labelling, "now", lambda: clock[0])

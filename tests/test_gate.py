@@ -28,7 +28,7 @@ from db.logins import ROTATED
 from db.matchers import matchers_of
 from tests.factories import make_project
 from tests.measured import make_measured_project
-from tests.people import PASSWORD, at, cheap_hashes, make_person
+from tests.people import PASSWORD, at, make_person
 
 SITE = "https://pairs.example.org"
 COOKIE = "__Host-allpairs"
@@ -70,7 +70,6 @@ Open = Callable[..., TestClient]
 @pytest.fixture
 def open_site(engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Open:
     """A function that opens a browser at the site; forced: people must log in."""
-    cheap_hashes(monkeypatch)
     monkeypatch.setattr(gate, "LOOK_EVERY", 0.05)
 
     def page(request: Request) -> JSONResponse:

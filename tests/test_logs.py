@@ -17,7 +17,6 @@ from learner.jobs.state import job_state
 from tests.api import member
 from tests.conftest import ROOT
 from tests.factories import make_project
-from tests.people import cheap_hashes
 
 Lines = Callable[[], list[dict[str, object]]]
 PROCESS = """
@@ -82,8 +81,7 @@ def test_what_a_worker_logs_names_the_job(engine: Engine, told: Lines) -> None:
     assert "somebody" not in str(failed) and "job" not in other
 
 
-def test_what_the_app_logs_names_the_person(engine: Engine, told: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
-    cheap_hashes(monkeypatch)
+def test_what_the_app_logs_names_the_person(engine: Engine, told: Lines) -> None:
     project = make_project(engine, ["a", "b"])
     ann = member(engine, project, Role.ANNOTATOR)
     wrong = {"answers": [{"key": "k", "task_id": 99, "answer": "positive", "note": "a remark"}]}

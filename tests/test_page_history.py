@@ -16,7 +16,7 @@ from db.models import Task
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.pages import open_page as opened
-from tests.people import PASSWORD, START, cheap_hashes
+from tests.people import PASSWORD, START
 
 PAGE = ROOT / "annotate" / "pages" / "history.py"
 open_page = partial(opened, PAGE)
@@ -63,7 +63,6 @@ def test_changes_are_told_as_they_are_the_newest_first(engine: Engine, project: 
 
 
 def test_accounts_are_told_apart(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    cheap_hashes(monkeypatch)
     change(engine, project, first=64)
     page = open_page()
     page.toggle(key="history_whole").set_value(True).run()

@@ -17,7 +17,7 @@ from db.engine import as_person, reading
 from db.models import Answer, now
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
-from tests.people import PASSWORD, cheap_hashes, token_of
+from tests.people import PASSWORD, token_of
 
 APP = ROOT / "annotate" / "shell" / "app.py"
 ALL = {"label", "answers", "monitor", "explore", "data", "experiments", "pipelines", "jobs", "projects", "new_project",
@@ -34,7 +34,6 @@ REFUSED = "Your role does not include this page"
 
 @pytest.fixture
 def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
-    cheap_hashes(monkeypatch)
     monkeypatch.setattr(app_state, "KEPT", 0.0)
     project_id = make_project(engine, [f"text {i}" for i in range(8)], name="Mine", auto_train=False)
     make_round(engine, project_id, 4)

@@ -13,7 +13,7 @@ from annotate.access.roles import Right
 from db.engine import as_person
 from db.models import now
 from tests.factories import make_project
-from tests.people import PASSWORD, cheap_hashes
+from tests.people import PASSWORD
 from tests.test_annotate_cli import annotate, failure
 
 
@@ -24,7 +24,6 @@ def with_password(monkeypatch: pytest.MonkeyPatch, password: str = PASSWORD) -> 
 def test_people_are_added_given_roles_and_put_out(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cheap_hashes(monkeypatch)
     project_id = make_project(engine, ["a", "b"], name="Q")
     for name, *options in (("Anna", "--administrator"), ("Ben",)):
         with_password(monkeypatch)

@@ -35,7 +35,7 @@ from db.projects import all_projects
 from tests.api import answer, browser, member, site
 from tests.backups import contents, label_some
 from tests.factories import make_project, make_round
-from tests.people import PASSWORD, START, cheap_hashes, token_of
+from tests.people import PASSWORD, START, token_of
 from tests.pipelines import finished_run
 from tests.postgres import new_database
 from tests.test_checks import know
@@ -163,10 +163,7 @@ def test_rows_move_from_sqlite_to_postgres_and_back(postgres: Engine, engine: En
     assert contents(engine) == before
 
 
-def test_people_log_in_see_their_projects_and_guess_slowly(
-    postgres: Engine, project: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cheap_hashes(monkeypatch)
+def test_people_log_in_see_their_projects_and_guess_slowly(postgres: Engine, project: int) -> None:
     make_project(postgres, ["a", "b"], name="Other")
     link = invitations.invite(postgres, project, Role.ANNOTATOR, 1, START)
     token = invitations.accept_as_new(postgres, token_of(link), "Zoë", PASSWORD, START)
@@ -195,7 +192,6 @@ def test_people_log_in_see_their_projects_and_guess_slowly(
 
 
 def test_programs_ask_it(postgres: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    cheap_hashes(monkeypatch)
     monkeypatch.setenv("ALLPAIRS_DATABASE_URL", postgres.url.render_as_string(hide_password=False))
     project_id = make_project(postgres, ["a", "b", "c"], auto_train=False)
     make_round(postgres, project_id, 3)

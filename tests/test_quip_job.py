@@ -19,7 +19,7 @@ from learner.pipelines.spec import make_spec
 from tests.conftest import ROOT
 from tests.factories import make_project
 from tests.pages import open_page
-from tests.people import cheap_hashes, make_member
+from tests.people import make_member
 from tests.quip_files import NAME, PASSAGES, STUDENT
 from tests.tiny_backbones import tiny_backbone
 
@@ -99,10 +99,7 @@ def test_the_form_asks_for_a_run(engine: Engine, project: int, monkeypatch: pyte
     ]
 
 
-def test_a_projects_administrator_names_no_files_of_the_worker(
-    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cheap_hashes(monkeypatch)
+def test_a_projects_administrator_names_no_files_of_the_worker(engine: Engine, project: int) -> None:
     _, anna = make_member(engine, project, Role.ADMINISTRATOR)
     with pytest.raises(InputError, match=r"only administrators of the installation .* leave “File of opinions” empty"):
         pipelines.request(anna, project, NAME, {}, {"sentiment": "/etc/passwd"})

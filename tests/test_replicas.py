@@ -27,7 +27,7 @@ from db.engine import make_engine, reading
 from db.models import Answer, Task
 from tests.api import answer
 from tests.factories import make_project, make_round
-from tests.people import START, cheap_hashes, make_person
+from tests.people import START, make_person
 from tests.postgres import new_database
 
 pytestmark = pytest.mark.postgres
@@ -37,7 +37,6 @@ PAIRS = 30
 @pytest.fixture
 def shared(server: str, template: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """An engine on the database that every app uses which is started now."""
-    cheap_hashes(monkeypatch)
     monkeypatch.setenv("ALLPAIRS_DATABASE_URL", new_database(server, "shared", template))
     for name in ("ALLPAIRS_DEMO", "ALLPAIRS_WORKER"):
         monkeypatch.setenv(name, "0")

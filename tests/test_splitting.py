@@ -11,7 +11,7 @@ from db.domain import AnswerKind, InputError, Role
 from db.engine import reading, writing
 from tests.explored import item_ids
 from tests.factories import make_project
-from tests.people import cheap_hashes, make_member
+from tests.people import make_member
 from tests.test_review import NO, YES, label_pairs, open_page
 
 CHAIN = {(0, 1): YES, (1, 2): YES, (2, 3): YES, (0, 2): YES, (4, 5): YES, (5, 6): NO, (0, 4): NO}
@@ -85,8 +85,7 @@ def test_what_was_changed_meanwhile_is_left_alone(engine: Engine, project: int) 
         split(engine, project, "eve", pairs)
 
 
-def test_only_who_reviews_may_split(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    cheap_hashes(monkeypatch)
+def test_only_who_reviews_may_split(engine: Engine, project: int) -> None:
     for role in (Role.ANNOTATOR, Role.VIEWER):
         with pytest.raises(Refused):
             cut_off(make_member(engine, project, role)[1], project, role.value, 3)

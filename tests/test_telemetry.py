@@ -20,7 +20,7 @@ from db.engine import writing
 from db.models import Worker, now
 from tests.factories import make_project, make_round
 from tests.measured import add_job, add_worker
-from tests.people import START, cheap_hashes, make_person
+from tests.people import START, make_person
 
 Figures = dict[tuple[str, ...], float]
 
@@ -96,10 +96,7 @@ def test_how_long_requests_took_is_told_by_their_form(engine: Engine) -> None:
         assert found["allpairs_api_request_seconds_count", "GET", "/projects/{project_id}", status] == 1
 
 
-def test_with_accounts_only_an_administrators_program_reads_them(
-    installation: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cheap_hashes(monkeypatch)
+def test_with_accounts_only_an_administrators_program_reads_them(installation: Engine) -> None:
     boss = make_person(installation, "Boss", administrator=True)
     own = make_person(installation, "Own", 1, Role.ADMINISTRATOR)
     said = {}
