@@ -24,9 +24,7 @@ def implications(old: Settings, new: Settings, now: Situation) -> list[str]:
     lines = [*_people(changed, new.votes, now), *_batches(old, new, changed, now), *_measuring(old, new, changed, now)]
     lines += [*model_lines(old, new, changed, now), *training_lines(old, new, changed, now)]
     if now.at_work and changed.keys() - AT_ONCE:
-        lines.append(
-            "A job is at work: those of its steps that begin later use the new values. Better wait, or cancel it."
-        )
+        lines.append("A job is at work. A training goes on as it began: the new values are for the next one.")
     return lines
 
 

@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
@@ -97,9 +98,9 @@ async def _keep_worker(engine: Engine) -> None:
     try:
         while True:
             try:
-                keeper.look()
-            except SQLAlchemyError:
-                log.exception("the database could not be asked for workers")
+                await asyncio.to_thread(keeper.look)  # a database that is away must not keep pages waiting
+            except (SQLAlchemyError, OSError):
+                log.exception("whether a worker is alive could not be told, or none be started")
             await asyncio.sleep(LOOK_EVERY)
     finally:
         keeper.stop()
@@ -112,9 +113,14 @@ class _Keeper:
         self.engine = engine
         self.process: subprocess.Popen[bytes] | None = None
         self.wait, self.next_start = LOOK_EVERY, 0.0
+        self.looking = threading.Lock()
 
     def look(self) -> None:
         """Nothing; a worker has been started if none is alive and the last start was long enough ago."""
+        with self.looking:
+            self._look()
+
+    def _look(self) -> None:
         if self.process is not None and self.process.poll() is not None:
             with writing(self.engine) as session:
                 remove_worker(session, socket.gethostname(), self.process.pid)
@@ -125,9 +131,10 @@ class _Keeper:
             self.wait = min(2 * self.wait, LONGEST_WAIT)
 
     def stop(self) -> None:
-        """Nothing; the worker that was started here is told to stop."""
-        if self.process is not None and self.process.poll() is None:
-            self.process.terminate()
+        """Nothing; the worker that was started here is told to stop, also one that is being started."""
+        with self.looking:
+            if self.process is not None and self.process.poll() is None:
+                self.process.terminate()
 
 
 def _start_worker(engine: Engine) -> subprocess.Popen[bytes]:

@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from db.answers import counting_ids
 from db.artifacts import is_there, store
 from db.checksums import Damaged, problems_below
-from db.domain import InputError
+from db.domain import DesignKind, InputError
 from db.engine import artifacts, snapshot
 from db.json_file import read_json
 from db.models import Base, Design, Matcher, PairLabel, Project
@@ -65,6 +65,8 @@ def _labels(session: Session, project: Project) -> Iterator[str]:
 def _files(session: Session) -> Iterator[str]:
     for model, what in ((Matcher, "model"), (Design, "design")):
         rows = select(Project.name, model.number, model.folder).join(Project, Project.id == model.project_id)
+        if model is Design:  # others keep nothing
+            rows = rows.where(Design.kind == DesignKind.AUDIT)
         for name, number, folder in session.execute(rows):
             if folder is not None and not _is_there(artifacts() / folder):
                 yield f"project {name!r}: the folder of {what} {number} is missing: {artifacts() / folder}"

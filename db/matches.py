@@ -1,7 +1,6 @@
 """Matches: the pairs that a model finds in a whole project, left by the worker in files and read by the app."""
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from db.artifacts import publishing
+from db.aside import path_aside
 from db.engine import artifacts
 from db.json_file import read_json
 
@@ -41,7 +41,7 @@ def folder_of_matches(project_id: int) -> Path:
 def writing_matches(project_id: int) -> Iterator[Path]:
     """A folder to write the files to; it takes the place of the project's last matches at the end."""
     folder = folder_of_matches(project_id)
-    aside = folder.with_name(f"{FOLDER}-{os.getpid()}.tmp")
+    aside = path_aside(folder)
     aside.mkdir(parents=True)
     try:
         yield aside

@@ -17,7 +17,7 @@ from db.domain import Progress, no_progress, part_of
 from learner.device import default_device
 from learner.engine.engine import Engine, Work, default_engine, slices
 from learner.search import ROWS, Neighbours, Pairs, as_pairs
-from learner.space import Readable
+from learner.space import Readable, View, put_together, taken_apart
 
 LISTS = 2.0  # lists for each square root of the number of vectors
 PROBES = 32  # lists that a query looks into: its cost is in proportion, and what it misses falls with it
@@ -76,7 +76,7 @@ def neighbours_by_lists(
     own = index.lists if left is right else _lists(left, index.centres, part_of(progress, 0.2, 0.25))
     k, parts = min(k, len(right)), [own.rows[some] for some in slices(len(left), QUERIES)]
     found = Neighbours(np.full((len(left), k), -1, np.int64), np.full((len(left), k), -np.inf, np.float32))
-    given = (left, right, index, k)
+    given = (*taken_apart(left), *taken_apart(right), index, k)
     search = (engine or default_engine()).map(_searching, given, parts, "search", part_of(progress, 0.25, 1.0))
     for rows, near in zip(parts, search, strict=True):
         found.ids[rows], found.scores[rows] = near
@@ -110,10 +110,11 @@ def _lists(vectors: Readable, centres: np.ndarray, progress: Progress) -> Lists:
 
 
 def _searching(
-    left: Readable, right: Readable, index: Index, k: int
+    left_vectors: np.ndarray, left_view: View, right_vectors: np.ndarray, right_view: View, index: Index, k: int
 ) -> Work[np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """Work on some left rows: row numbers and scores of their neighbours."""
     device = default_device()
+    left, right = put_together(left_vectors, left_view), put_together(right_vectors, right_view)
 
     def work(rows: np.ndarray, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
         queries = torch.from_numpy(_read(left, rows)).to(device)

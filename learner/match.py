@@ -48,7 +48,7 @@ def match_corpus(
     left, right = dataset.evaluation_left, dataset.evaluation_right
     found = best_pairs(
         as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric,
-        top=cut.top, threshold=threshold, device=matcher.encoder.device, progress=progress,
+        top=cut.top, threshold=threshold, progress=progress,
     )  # fmt: skip
     found = Pairs(left[found.left], right[found.right], found.score)
     table = _table(corpus, found)

@@ -1,13 +1,13 @@
 """A matcher on disk: a folder that SentenceTransformer loads, with the output layer in matcher.json."""
 
 import json
-import os
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from db.artifacts import held
+from db.aside import path_aside
 from db.checksums import seal
 from db.domain import InputError
 from learner.blend import Blend
@@ -31,8 +31,7 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
 
     Its checksums leave out the matcher's own file, to which details are added later.
     """
-    aside = folder.with_name(f"{folder.name}.{os.getpid()}.tmp")
-    shutil.rmtree(aside, ignore_errors=True)
+    aside = path_aside(folder)
     matcher.encoder.save(aside)
     seal(aside)
     layer = matcher.layer

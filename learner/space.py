@@ -79,6 +79,19 @@ def factors(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Spa
     return one, one if same else Factor(vectors, right, space, as_right)
 
 
+View = tuple[np.ndarray, Space, Callable[[np.ndarray, Space], np.ndarray]] | None  # what a factor is beside its vectors
+
+
+def taken_apart(side: Readable) -> tuple[np.ndarray, View]:
+    """The vectors of a side and what it makes of them: two factors of the same vectors then travel with one copy."""
+    return (side.vectors, (side.rows, side.space, side.as_factor)) if isinstance(side, Factor) else (side, None)
+
+
+def put_together(vectors: np.ndarray, view: View) -> Readable:
+    """What was taken apart."""
+    return vectors if view is None else Factor(vectors, *view)
+
+
 def score(left: Vectors, right: Vectors, distance: Distance) -> Vectors:
     """The score of each pair of vectors, (n,), from two arrays or two tensors (n, d). Cosine: of unit vectors."""
     if distance == "l2":

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from dbos import DBOS, DBOSPortableJSONSerializer
 from sqlalchemy import Engine
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from db.domain import InputError, Queue
@@ -74,9 +74,11 @@ def run(name: str | None = None, queue: Queue | None = None) -> None:
     try:
         _beat(engine, me, stopping)
         _leave(engine, me)
-    finally:
-        # A job at work is not waited for: its finished steps are stored, and the next start goes on from there.
-        os._exit(0)
+    except Exception:
+        log.exception("worker %s ends", me.name)
+        os._exit(1)
+    # A job at work is not waited for: its finished steps are stored, and the next start goes on from there.
+    os._exit(0)
 
 
 def _beat(engine: Engine, me: Me, stopping: threading.Event) -> None:
@@ -157,5 +159,5 @@ def _patience() -> Iterator[None]:
     """Nothing; a database that is locked or away for a while is logged: the job at work must not end for that."""
     try:
         yield
-    except OperationalError as error:
+    except DBAPIError as error:
         log.warning("the database does not answer: %s", error.orig)

@@ -12,7 +12,6 @@ import numpy as np
 
 from db.domain import InputError, Progress, no_progress
 from learner.engine.engine import Engine, Work
-from learner.space import Factor, Readable
 
 
 def doubling() -> Work[int, int]:
@@ -72,12 +71,11 @@ def slow(seconds: float) -> Work[int, int]:
     return work
 
 
-def reading(*vectors: Readable) -> Work[int, list[bool]]:
+def reading(*vectors: np.ndarray) -> Work[int, list[bool]]:
     """Work that tells which of the vectors lie in memory that others share: an array of one's own can be written to."""
 
     def work(part: int, progress: Progress) -> list[bool]:
-        arrays = [given.vectors if isinstance(given, Factor) else given for given in vectors]
-        return [not array.flags.writeable for array in arrays]
+        return [not array.flags.writeable for array in vectors]
 
     return work
 

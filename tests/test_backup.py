@@ -15,9 +15,9 @@ from annotate.cli_output import run
 from db.answers import current_labels
 from db.backup import backup, restore
 from db.check import problems
-from db.domain import InputError
+from db.domain import DesignKind, InputError
 from db.engine import artifacts, make_engine, reading, revision, writing
-from db.models import Answer, Job, Project
+from db.models import Answer, Design, Job, Project
 from db.upgrade import upgrade
 from tests.backups import contents, label_some
 from tests.people import START, make_person
@@ -145,6 +145,14 @@ def test_damage_is_found(engine: Engine, labelled: int, harm: str, said: str) ->
         connection.invalidate()
     found = list(problems(engine))
     assert any(said in problem for problem in found), found
+
+
+@pytest.mark.parametrize("kind", DesignKind)
+def test_only_audits_keep_a_folder(engine: Engine, labelled: int, kind: DesignKind) -> None:
+    with writing(engine) as session:
+        session.add(Design(project_id=labelled, number=1, kind=kind, pairs=1, strata=[], folder="gone"))
+    found = list(problems(engine))
+    assert ["folder of design 1 is missing" in problem for problem in found] == [True] * (kind == DesignKind.AUDIT)
 
 
 @pytest.fixture

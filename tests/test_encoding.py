@@ -54,6 +54,13 @@ def test_what_is_made_is_not_made_again(encoder: Encoder, tmp_path: Path, monkey
     assert heard == sorted(heard) and heard[0] > 2 * PART / len(TEXTS) and heard[-1] == 1.0
 
 
+@pytest.mark.parametrize("note", ["", '{"rows": 4}'])  # the power failed; a version that knew no file's number
+def test_a_note_that_says_nothing_is_none(encoder: Encoder, tmp_path: Path, note: str) -> None:
+    encoded(encoder, TEXTS[::-1], tmp_path, engine=LOCAL)
+    (tmp_path / DONE).write_text(note)
+    assert encoded(encoder, TEXTS, tmp_path, engine=LOCAL) == pytest.approx(encoder.encode(TEXTS), abs=1e-5)
+
+
 def test_another_encoders_rows_are_made_anew(encoder: Encoder, tmp_path: Path) -> None:
     other = load_encoder(str(tiny_encoder(tmp_path / "other", TEXTS, seed=1)), "cpu")
     encoded(other, TEXTS, tmp_path / "vectors", engine=LOCAL)

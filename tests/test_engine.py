@@ -22,13 +22,13 @@ from learner.bm25 import QUERIES, Bm25
 from learner.catalog.backbones import GeneratorSettings
 from learner.closest import best_pairs, most_uncertain
 from learner.encoder import load_encoder
-from learner.engine.engine import ADDRESS, ENGINE, LOCAL, Engine, default_engine, slices
+from learner.engine.engine import ADDRESS, ENGINE, LOCAL, Engine, Local, default_engine, slices
 from learner.evaluation import evaluate_exact
 from learner.ivf_search import neighbours_by_lists
 from learner.output_layer import OutputLayer
 from learner.pipelines.mining import shards
 from learner.pipelines.quip.shards import each_shard, read_shards
-from learner.space import COSINE, factors
+from learner.space import BLENDED, factors
 from tests.engine_work import Mortal, doubling, failing, large, reading, slow, without_room
 from tests.tiny import tiny_encoder
 from tests.tiny_backbones import tiny_backbone
@@ -264,8 +264,32 @@ def test_what_does_not_fit_the_store_is_moved_to_disk(on_ray: Engine, spilled: P
 def test_mapped_vectors_lie_in_memory_once_for_all_parts(on_ray: Engine, tmp_path: Path) -> None:
     np.save(tmp_path / "vectors.npy", unit(3_000, 1))  # Ray copies what is small whatever it is
     mapped = np.load(tmp_path / "vectors.npy", mmap_mode="c")
-    factor, _ = factors(mapped, np.arange(3_000), np.arange(3_000), COSINE)
-    assert list(on_ray.map(reading, (mapped, factor), [1, 2], "read")) == [[True, True]] * 2
+    assert list(on_ray.map(reading, (mapped, mapped), [1, 2], "read")) == [[True, True]] * 2
+
+
+def test_blended_vectors_travel_once_to_a_search_of_lists(tmp_path: Path) -> None:
+    vectors, given = np.hstack([unit(300, 1), np.full((300, 1), 0.1, np.float32)]), list[Any]()
+
+    class Watching(Local):
+        def map(self, make: Any, given_: Any, *more: Any) -> Iterator[Any]:
+            given.extend(given_)
+            return super().map(make, given_, *more)
+
+    sides = factors(vectors, np.arange(200), np.arange(100, 300), BLENDED)
+    found = neighbours_by_lists(*sides, 3, np.random.default_rng(0), engine=Watching())
+    arrays = [one for one in given if isinstance(one, np.ndarray)]
+    assert len(arrays) == 2 and all(one is vectors for one in arrays)
+    whole = search.neighbours(np.asarray(sides[0]), np.asarray(sides[1]), 3, False)
+    assert np.mean(np.sort(found.ids) == np.sort(whole.ids)) > 0.9
+
+
+def test_a_gpu_without_a_core_beside_it_is_none(cluster: Any, on_ray: Engine) -> None:
+    node = cluster.add_node(num_cpus=0, num_gpus=1)
+    try:
+        assert len(on_ray.parts(10_000, 10, 10_000)) > 3  # cores are counted
+        assert list(on_ray.map(doubling, [], [1, 2], "double")) == [2, 4]
+    finally:
+        cluster.remove_node(node)
 
 
 def test_what_ray_logs_is_logged_as_everything_is(on_ray: Engine, caplog: pytest.LogCaptureFixture) -> None:

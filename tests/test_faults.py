@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from db.engine import make_engine, migrate, reading, writing
 from db.jobs import add_job
 from db.models import Answer, Job, now
 from db.trouble import in_words
+from learner.array_file import new_array_file
 from learner.jobs import state, takeover
 from learner.jobs.progress import Reporter
 from learner.jobs.state import job_state
@@ -235,6 +237,12 @@ def test_a_job_without_memory_fails_with_advice(engine: Engine, error: Exception
     )
 
 
+def test_vectors_that_do_not_fit_the_disk_are_an_error(disk: Path) -> None:
+    with pytest.raises(OSError, match="No space left on device"):
+        new_array_file(disk / "vectors.npy", np.float32, (100_000, 384))
+    assert not list(disk.iterdir())
+
+
 def test_leases_and_logins_outlive_a_clock_that_jumps(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     project = make_batch(engine)
     clock = [now()]
@@ -269,3 +277,31 @@ def test_a_job_that_never_came_into_the_queue_is_found(engine: Engine, monkeypat
     with reading(engine) as session:
         assert session.get_one(Job, lost).state == "waiting"
         assert "try again" in str(session.get_one(Job, other).error)
+
+
+def test_a_job_that_is_over_and_could_not_say_so_has_failed(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = {
+        "ERROR": "audit",
+        "SUCCESS": "explore",
+        "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "matches",
+        "ENQUEUED": "preview",
+    }
+    ids, told = {status: make_job(engine, kind) for status, kind in states.items()}, make_job(engine)
+    with writing(engine) as session:
+        session.get_one(Job, told).state = "done"
+    found = [SimpleNamespace(workflow_id=job_id, status=status) for status, job_id in ids.items()]
+    asked: list[set[str]] = []
+
+    def listed(workflow_ids: list[str], **_: object) -> list[SimpleNamespace]:
+        asked.append(set(workflow_ids))
+        return found
+
+    monkeypatch.setattr(takeover.DBOS, "list_workflows", listed)
+    takeover._mark_ended(engine)
+    assert asked == [set(ids.values())]
+    with reading(engine) as session:
+        rows = {status: session.get_one(Job, job_id) for status, job_id in ids.items()}
+        assert [row.state for row in rows.values()] == ["failed", "failed", "failed", "waiting"]
+        assert "could not be stored" in str(rows["ERROR"].error) and "worker ended 5 times" in str(
+            rows["MAX_RECOVERY_ATTEMPTS_EXCEEDED"].error
+        )

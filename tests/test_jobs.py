@@ -604,6 +604,22 @@ def test_before_training_another_encoder_or_score_is_measured_in_place_of_the_ol
     assert base_of(engine, fresh)[3] == pytest.approx(after[3])
 
 
+def test_a_job_goes_on_with_the_settings_that_it_began_with(
+    engine: Engine, project: int, encoder: Path, other_encoder: Path
+) -> None:
+    job_id = start(engine, project)
+    plan = steps.make_plan(project)
+    plan |= steps.encode_items(job_id, project, plan)
+    change_settings(engine, project, encoder=str(other_encoder))
+    matcher_id = steps.evaluate_matcher(job_id, project, plan)
+    steps.make_batch(job_id, project, plan, matcher_id)
+    old = base_of(engine, project)
+    answer_batch(engine, project, lambda position: POSITIVE)  # of one class: nothing trains
+    run(engine, project)
+    new = base_of(engine, project)
+    assert (old[1], new[1]) == (str(encoder), str(other_encoder)) and old[3] != new[3]
+
+
 def copy_gold(engine: Engine, source: int, target: int) -> None:
     with writing(engine) as session:
         offset = min(session.scalars(select(Item.id).where(Item.project_id == target))) - min(

@@ -12,7 +12,7 @@ from db.domain import AnswerKind, InputError
 from db.engine import reading, writing
 from db.items import first_identifiers
 from db.jobs import MATCHES, add_job
-from db.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches
+from db.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
 from db.models import Gold, Identifier, Item, Task
 from db.pipelines import runs_folder
 from learner.backbones.generator import load_generator
@@ -83,6 +83,16 @@ def test_the_pairs_are_those_of_the_model_and_of_people(engine: Engine, project:
         assert 0 < float(str(row["p"])) < 1
     assert {(row["id1"], row["id2"]) for row in found if row["known"] == "positive"} == positives
     assert [row["score"] for row in found] == sorted((row["score"] for row in found), reverse=True)
+
+
+def test_what_a_killed_worker_left_is_in_nobodys_way(project: int) -> None:
+    killed = writing_matches(project)
+    left = killed.__enter__()  # and never ends
+    with writing_matches(project) as folder:
+        assert folder != left
+        (folder / "a.txt").write_text("whole")
+    assert (folder_of_matches(project) / "a.txt").read_text() == "whole"
+    killed.__exit__(None, None, None)
 
 
 def test_a_reranker_orders_the_pairs_and_changes_none(

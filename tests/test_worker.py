@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sqlalchemy import Engine, select
+from sqlalchemy.exc import InternalError
 
 from annotate.jobs import cancel, closing_client, request_audit, request_matches, request_round, workers
 from db.domain import AnswerKind, Queue
@@ -20,7 +21,7 @@ from db.engine import artifacts, make_engine, reading, writing
 from db.jobs import remove_worker
 from db.models import Answer, Job, Matcher, Round, Task
 from db.tasks import newest_round
-from learner.worker import Me, _report
+from learner.worker import Me, _patience, _report
 from tests.factories import make_project, make_round
 from tests.tiny import tiny_encoder
 
@@ -43,6 +44,16 @@ next_round.pretrained_vectors = out_of_memory
 worker.run("desk")
 """
 
+# A worker that fails itself, not in a job.
+BROKEN = """
+from learner import worker
+
+def fail(*given):
+    raise RuntimeError("the clock stands still")
+
+worker.route = fail
+worker.run("desk")
+"""
 # A worker that never ends encoding.
 HELD = """
 import time
@@ -137,6 +148,19 @@ def test_a_database_that_does_not_answer_ends_no_worker(tmp_path: Path, caplog: 
     _report(engine, Me("desk", "cpu", Queue.CPU))
     assert "the database does not answer" in caplog.text
     engine.dispose()
+
+
+def test_a_database_that_may_not_be_written_ends_no_worker(caplog: pytest.LogCaptureFixture) -> None:
+    with _patience():
+        raise InternalError("UPDATE", {}, Exception("cannot execute UPDATE in a read-only transaction"))
+    assert "read-only transaction" in caplog.text
+
+
+def test_a_worker_that_cannot_go_on_says_why_and_fails(engine: Engine) -> None:
+    with started([sys.executable, "-c", BROKEN]) as process:
+        _, said = process.communicate(timeout=90)
+    assert process.returncode == 1
+    assert "worker desk ends" in said and "the clock stands still" in said
 
 
 def test_a_killed_worker_resumes_at_the_last_finished_step(engine: Engine, trainable: int) -> None:

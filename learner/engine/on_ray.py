@@ -89,12 +89,12 @@ class OnRay:
         return slices(n, min(most, max(least, -(-n // (ROUNDS * self._processes(True))))))
 
     def _task(self, on_device: bool) -> RemoteFunction:
-        gpus = 1 if on_device and _resource("GPU") else 0
+        gpus = 1 if on_device and _gpus() else 0
         return _work_at.options(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)
 
     def _processes(self, on_device: bool) -> int:
         """Parts that are worked at at once: one for each GPU where it is wanted and there is any, else each core."""
-        return max(1, int((on_device and _resource("GPU")) or _resource("CPU")))
+        return max(1, int((on_device and _gpus()) or _total("CPU", ray.nodes())))
 
 
 def _connect(address: str | None) -> None:
@@ -142,8 +142,13 @@ def _unanswered(address: str | None, why: str) -> str:
     return f"no Ray cluster answers at {address}: {why}; check {ADDRESS}"
 
 
-def _resource(name: str) -> float:
-    return float(ray.cluster_resources().get(name, 0.0))
+def _gpus() -> float:
+    """GPUs that lie beside a core: that of a worker's machine, which lends no core, works at no part."""
+    return _total("GPU", [node for node in ray.nodes() if node["Resources"].get("CPU", 0.0) >= 1])
+
+
+def _total(name: str, nodes: Sequence[dict[str, Any]]) -> float:
+    return sum(float(node["Resources"].get(name, 0.0)) for node in nodes if node["Alive"])
 
 
 def _first(waiting: "deque[ray.ObjectRef]", stage: str, progress: Progress, done: float) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from db.aside import aside
 from db.domain import Progress, no_progress, part_of
+from learner.array_file import new_array_file
 from learner.encoder import Encoder
 from learner.engine.engine import Engine
 
@@ -46,15 +47,24 @@ def encoded(
 def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
     """What the folder has of these vectors, none where they are not these."""
     shape, file = (len(texts), encoder.dimension), folder / FILE
-    if (folder / DONE).exists() and file.exists():
+    note = _note_of(folder)
+    if note and file.exists():
         found, number = np.lib.format.open_memmap(file, "r+"), file.stat().st_ino
-        note = json.loads((folder / DONE).read_text())
-        same = found.shape == shape and note["file"] == number
+        same = found.shape == shape and note.get("file") == number
         if same and np.allclose(found[0], encoder.encode(texts[:1])[0], atol=SAME):
             return Made(found, int(note["rows"]), number)
     folder.mkdir(parents=True, exist_ok=True)
     # Another job may be writing here: it keeps its file, which has no name any more, and what it notes is of that.
     (folder / DONE).unlink(missing_ok=True)
     file.unlink(missing_ok=True)
-    vectors = np.lib.format.open_memmap(file, "w+", np.float32, shape)
+    vectors = new_array_file(file, np.float32, shape)
     return Made(vectors, 0, file.stat().st_ino)
+
+
+def _note_of(folder: Path) -> dict[str, int]:
+    """What the folder's note says; nothing where there is none that can be read."""
+    try:
+        note: dict[str, int] = json.loads((folder / DONE).read_text())
+    except (FileNotFoundError, ValueError):  # ValueError: the power failed before it was on the disk
+        return {}
+    return note

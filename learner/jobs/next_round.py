@@ -5,6 +5,7 @@ and rows are written in one transaction that first looks whether they are there 
 """
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from learner.jobs.batches import add_batch, alike_of, audits_in, keep_scores
 from learner.jobs.evaluation_items import BASE, blend_of, has_model, rows_of
 from learner.jobs.passages import mark_passages
 from learner.jobs.progress import reporting
-from learner.jobs.rows import known_keys, read_labels, read_project, with_implied
+from learner.jobs.rows import ProjectData, known_keys, read_labels, read_project, with_implied
 from learner.jobs.state import database, folder_of, job_state
 from learner.jobs.takeover import MOST_ATTEMPTS
 from learner.jobs.vectors import FILE as VECTORS
@@ -72,7 +73,7 @@ def next_round(project_id: int) -> str:
 
 @DBOS.step()
 def make_plan(project_id: int) -> Plan:
-    """Round number, cutoff and label counts: fixed here, so that a resumed job sees the same labels."""
+    """Settings, round number, cutoff and label counts: fixed here, so that all steps of a job see the same."""
     with database() as engine, reading(engine) as session:
         newest = newest_round(session, project_id)
         has_base = matcher_of(session, project_id, 0) is not None
@@ -84,6 +85,7 @@ def make_plan(project_id: int) -> Plan:
     train_cost = 3 * len(labelled) * data.settings.epochs if trains else 0
     cost = train_cost + 1.1 * len(data.item_ids)
     return {
+        "settings": data.settings.model_dump(mode="json"),
         "number": number,
         "cutoff": cutoff,
         "labels": len(labelled),
@@ -101,7 +103,7 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
     with database() as engine, reporting(engine, job_id, 0.0, plan["train_share"]) as progress:
         progress("load", 0.0)
         with reading(engine) as session:
-            data = read_project(session, project_id)
+            data = _data(session, project_id, plan)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
             before = newest_matcher(session, project_id)
         start = data.settings.encoder
@@ -127,7 +129,7 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
     with database() as engine, reporting(engine, job_id, plan["train_share"], plan["encode_share"]) as progress:
         progress("load", 0.0)
         with reading(engine) as session:
-            data = read_project(session, project_id)
+            data = _data(session, project_id, plan)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
         settings, fitted = data.settings, {}
         blend, model = Blend(settings.crowding), _folder(project_id, job_id) / "model"
@@ -153,7 +155,7 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
     with database() as engine, reporting(engine, job_id, share, 0.02) as progress:
         with reading(engine) as session:
             stored = matcher_of(session, project_id, plan["number"] if plan["trains"] else 0)
-            data = read_project(session, project_id)
+            data = _data(session, project_id, plan)
         # A job that was cancelled after this step has left a matcher of this number: this job's own takes its place.
         mine = stored is not None and stored.folder == _model_name(project_id, job_id, plan)
         if stored is not None and mine and (plan["trains"] or _is_pretrained(stored, data.settings)):
@@ -174,7 +176,7 @@ def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> N
     share = plan["train_share"] + plan["encode_share"] + 0.02
     with database() as engine, reporting(engine, job_id, share, 0.02) as progress:
         with reading(engine) as session:
-            data = read_project(session, project_id)
+            data = _data(session, project_id, plan)
         if is_audited(data):
             vectors = load_vectors(_vectors(project_id, job_id))[rows_of(data)]
             measure_models(engine, project_id, data, progress, {matcher_id: vectors})
@@ -187,7 +189,7 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
     share = plan["train_share"] + plan["encode_share"] + 0.04
     with database() as engine, reporting(engine, job_id, share, 1 - share) as progress:
         with reading(engine) as session:
-            data = read_project(session, project_id)
+            data = _data(session, project_id, plan)
             known = known_keys(session, project_id, data)
         settings = data.settings
         size = batch_size_of(plan["number"], settings.first, settings.growth, settings.growth_kind)
@@ -222,6 +224,11 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
                 add_batch(session, row, batch, p, alike, data, audit, rng)
     _tidy(project_id, job_id)
     return f"batch {number}: {size} pairs by {batch.strategy}"
+
+
+def _data(session: Session, project_id: int, plan: Plan) -> ProjectData:
+    """The project with the settings that the job began with: no row may name an encoder that did not make it."""
+    return replace(read_project(session, project_id), settings=Settings.model_validate(plan["settings"]))
 
 
 def _is_pretrained(matcher: Matcher, settings: Settings) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from db.domain import Cancelled, Progress
 from db.engine import writing
@@ -51,7 +51,7 @@ class Reporter:
         left = elapsed / (self.share * done) * (1 - fraction) if done > 0 and self.share > 0 else None
         try:
             self._write(stage, fraction, left)
-        except OperationalError as error:  # the database is being restarted, or its disk is full: the work goes on
+        except DBAPIError as error:  # the database is being restarted, or its disk is full: the work goes on
             log.warning("how far job %s is could not be stored: %s", self.job_id, error.orig)
 
     def _write(self, stage: str, fraction: float, left: float | None) -> None:

@@ -1,20 +1,22 @@
 """Rows of the database as arrays for the learner, and back."""
 
+from array import array
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
+from sqlalchemy import Result, select
 from sqlalchemy.orm import Session
 
 from db.answers import current_labels
 from db.corpus.implied import implied
-from db.domain import AnswerKind, Kind, Purpose, Settings
+from db.domain import AnswerKind, Kind, Purpose, Settings, Side, Split
 from db.models import Gold, Item, Project, Task
 from learner.dataset import Dataset, make_dataset
 from learner.rounds import Batch
 from learner.training import Labelled
 
+ROWS = 10_000  # of a table that are read at once
 Alike = list[tuple[int, int, float]]  # left_id, right_id, how alike
 
 
@@ -35,14 +37,28 @@ def read_project(session: Session, project_id: int) -> ProjectData:
     """The project's settings, texts, gold positives and the pairs that gold itself states."""
     project = session.get_one(Project, project_id)
     columns = select(Item.id, Item.side, Item.split, Item.text).where(Item.project_id == project_id).order_by(Item.id)
-    ids, sides, splits, texts = zip(*session.execute(columns), strict=True)
-    item_ids = np.array(ids, dtype=np.int64)
+    item_ids, sides, splits, texts = _columns(session.execute(columns, execution_options={"yield_per": ROWS}))
     known = select(Gold.left_id, Gold.right_id, Gold.positive, Gold.closure).where(Gold.project_id == project_id)
     gold = np.array([tuple(pair) for pair in session.execute(known)], dtype=np.int64).reshape(-1, 4)
     gold[:, :2] = np.searchsorted(item_ids, gold[:, :2])
     positives, stated = gold[gold[:, 2] == 1, :2], gold[gold[:, 3] == 0, :3]
     dataset = make_dataset(texts, sides, splits, project.kind == Kind.SYMMETRIC, positives, stated)
     return ProjectData(Settings.model_validate(project.settings), dataset, item_ids)
+
+
+def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], list[str]]:
+    """Ids, sides, splits and texts, with as little beside the texts as can be: there may be many millions."""
+    ids, words = array("q"), {one.value: one for one in (*Side, *Split)}  # one object for each, not one a row
+    sides: list[Side] = []
+    splits: list[Split] = []
+    texts: list[str] = []
+    for part in rows.partitions():
+        of_part = list(zip(*part, strict=True))
+        ids.extend(of_part[0])
+        sides.extend(words[one] for one in of_part[1])
+        splits.extend(words[one] for one in of_part[2])
+        texts.extend(of_part[3])
+    return np.array(ids, dtype=np.int64), sides, splits, texts
 
 
 def read_labels(session: Session, project_id: int, data: ProjectData, cutoff: int) -> Labelled:

@@ -3,8 +3,9 @@
 import logging
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from dbos import error as dbos_error
 from sqlalchemy import Engine
@@ -18,6 +19,8 @@ from db.trouble import in_words
 
 _NO_MEMORY = ("out of memory", "allocate memory")  # as torch says it of a GPU, and of the processor
 PATIENCE, WAIT = 60.0, 2.0  # seconds for which a database that is away is waited for, and between two tries
+
+Answer = TypeVar("Answer")
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +42,7 @@ def job_state(job_id: str) -> Iterator[None]:
     Raises Cancelled before any work is done where the row is cancelled already, and where there is none, because its
     project was deleted, archived or put into the bin while the job waited in the queue.
     """
-    with about(job=job_id, project=_project_of(job_id)), _outcome(job_id):
+    with about(job=job_id, project=_patiently(lambda: _project_of(job_id))), _outcome(job_id):
         _begin(job_id)
         log.info("job %s has begun", job_id)
         yield
@@ -95,11 +98,16 @@ def _sentence(error: Exception) -> str:
 
 
 def _set(job_id: str, **columns: object) -> None:
-    """Nothing; the row has these values, if it is still there. A database that is being restarted is waited for."""
+    """Nothing; the row has these values, if it is still there."""
+    _patiently(lambda: _set_now(job_id, **columns))
+
+
+def _patiently(ask: Callable[[], Answer]) -> Answer:
+    """What the database answers; one that is being restarted is waited for."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
-            return _set_now(job_id, **columns)
+            return ask()
         except OperationalError:
             if time.monotonic() > end:
                 raise

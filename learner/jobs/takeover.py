@@ -12,6 +12,11 @@ from db.queues import queue_of, served_queues
 from learner.jobs.routing import queue_again
 
 LOST = timedelta(seconds=30)  # after which a waiting job that the queue does not know will not come any more
+_OVER = ("SUCCESS", "ERROR", "CANCELLED")  # as the queue calls a job that nobody will do again
+_NOT_TOLD = (
+    "The job ended, and how could not be stored: the database did not answer for a minute. See whether it runs, and "
+    "try again."
+)
 _NEVER_QUEUED = "The app ended before this job was in the queue: try again."
 MOST_ATTEMPTS = 5  # a job that ended its worker this often is not tried again
 _ENDED = (
@@ -22,7 +27,7 @@ _ENDED = (
 
 
 def take_over(engine: Engine, queues: Engine, name: str) -> None:
-    """Nothing; jobs of dead workers wait in the queue again, and the row of one that was tried too often says so.
+    """Nothing; jobs of dead workers wait in the queue again, and the rows of those that ended without a word say so.
 
     queues: what `queue_engine` gives. A worker of the same name takes up its own jobs when it starts; this is for those
     whose name never comes back.
@@ -31,12 +36,23 @@ def take_over(engine: Engine, queues: Engine, name: str) -> None:
     with reading(engine) as session:
         alive = {worker.executor_id for worker in live_workers(session)} | {name}
     queue_again(engine, queues, alive)
-    ended = DBOS.list_workflows(status="MAX_RECOVERY_ATTEMPTS_EXCEEDED", load_input=False, load_output=False)
-    with writing(engine) as session:
-        for job in ended:
+    _mark_ended(engine)
+
+
+def _mark_ended(engine: Engine) -> None:
+    """Nothing; no row is open whose job was tried too often, or is over."""
+    with reading(engine) as session:
+        rows = list(session.scalars(select(Job.id).where(Job.state.in_(OPEN))))
+    if not rows:
+        return
+    for job in DBOS.list_workflows(workflow_ids=rows, load_input=False, load_output=False):
+        if job.status != "MAX_RECOVERY_ATTEMPTS_EXCEEDED" and job.status not in _OVER:
+            continue
+        with writing(engine) as session:
             row = session.get(Job, job.workflow_id)
-            if row is not None and row.state in OPEN:
-                row.state, row.error, row.updated_at = "failed", _ENDED, now()
+            if row is not None and row.state in OPEN:  # it may have told since
+                row.state, row.updated_at = "failed", now()
+                row.error = _NOT_TOLD if job.status in _OVER else _ENDED
 
 
 def _find_lost(engine: Engine) -> None:

@@ -6,6 +6,7 @@ import numpy as np
 
 from db.domain import Progress, no_progress
 from learner import search
+from learner.array_file import new_array_file
 from learner.encoder import Encoder
 from learner.engine.engine import LOCAL, Engine, Work, default_engine, slices
 from learner.pipelines.mining.texts import TextList
@@ -17,7 +18,7 @@ QUERIES = 8_192  # vectors that are searched for at once
 
 def encode_list(encoder: Encoder, texts: TextList, path: Path, progress: Progress = no_progress) -> None:
     """Nothing; the file holds the texts' unit vectors, float16 (n, d)."""
-    vectors = np.lib.format.open_memmap(path, "w+", np.float16, (len(texts), encoder.dimension))
+    vectors = new_array_file(path, np.float16, (len(texts), encoder.dimension))
     start = 0
     for chunk in texts.chunks():
 
