@@ -620,6 +620,14 @@ def test_a_job_goes_on_with_the_settings_that_it_began_with(
     assert (old[1], new[1]) == (str(encoder), str(other_encoder)) and old[3] != new[3]
 
 
+def test_a_job_that_an_earlier_version_began_goes_on(engine: Engine, project: int) -> None:
+    job_id, plan = start(engine, project), steps.make_plan(project)
+    del plan["settings"]
+    plan |= steps.encode_items(job_id, project, plan)
+    steps.make_batch(job_id, project, plan, steps.evaluate_matcher(job_id, project, plan))
+    assert newest(engine, project)[0].number == 1
+
+
 def copy_gold(engine: Engine, source: int, target: int) -> None:
     with writing(engine) as session:
         offset = min(session.scalars(select(Item.id).where(Item.project_id == target))) - min(

@@ -228,7 +228,8 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
 
 def _data(session: Session, project_id: int, plan: Plan) -> ProjectData:
     """The project with the settings that the job began with: no row may name an encoder that did not make it."""
-    return replace(read_project(session, project_id), settings=Settings.model_validate(plan["settings"]))
+    data, began = read_project(session, project_id), plan.get("settings")  # a job of an earlier version has none
+    return data if began is None else replace(data, settings=Settings.model_validate(began))
 
 
 def _is_pretrained(matcher: Matcher, settings: Settings) -> bool:
