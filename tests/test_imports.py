@@ -33,7 +33,7 @@ RULES = {
         "ask for a job (annotate/jobs.py), or put words that both sides need into db/domain.py",
     ),
     "learner": Rule(
-        ("learner", "db.domain", "db.corpus", "db.checksums", "db.artifacts", "db.logs"),
+        ("learner", "db.domain", "db.corpus", "db.checksums", "db.artifacts", "db.aside", "db.logs"),
         "hand arrays in; rows are read and written in learner/jobs/",
         heavy=True,
     ),
