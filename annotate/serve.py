@@ -126,9 +126,12 @@ class _Keeper:
                 remove_worker(session, socket.gethostname(), self.process.pid)
             self.process = None
         if self.process is None and time.monotonic() >= self.next_start and not worker_alive(self.engine):
-            self.process = _start_worker(self.engine)
             self.next_start = time.monotonic() + self.wait
             self.wait = min(2 * self.wait, LONGEST_WAIT)
+            self.process = _start_worker()
+            # Loading torch takes the worker seconds; nobody should be told meanwhile to start another one.
+            with writing(self.engine) as session:
+                report_worker(session, socket.gethostname(), socket.gethostname(), self.process.pid, "starting")
 
     def stop(self) -> None:
         """Nothing; the worker that was started here is told to stop, also one that is being started."""
@@ -137,10 +140,6 @@ class _Keeper:
                 self.process.terminate()
 
 
-def _start_worker(engine: Engine) -> subprocess.Popen[bytes]:
+def _start_worker() -> subprocess.Popen[bytes]:
     log.info("starting a worker")
-    process = subprocess.Popen(WORKER, env={**os.environ, "PYTHONPATH": str(ROOT)})
-    # Loading torch takes the worker seconds; nobody should be told meanwhile to start another one.
-    with writing(engine) as session:
-        report_worker(session, socket.gethostname(), socket.gethostname(), process.pid, "starting")
-    return process
+    return subprocess.Popen(WORKER, env={**os.environ, "PYTHONPATH": str(ROOT)})

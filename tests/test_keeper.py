@@ -3,7 +3,7 @@
 import asyncio
 import subprocess
 import sys
-import time
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -11,24 +11,26 @@ from sqlalchemy import Engine
 
 from annotate import serve
 
-Start = Callable[[Engine], "subprocess.Popen[bytes]"]
+SECONDS = 60.0  # that are waited at most
 
 
-def kept(engine: Engine, monkeypatch: pytest.MonkeyPatch, start: Start, seconds: float) -> float:
-    """The longest time for which the loop stood still while a worker was kept for so long."""
-    monkeypatch.setattr(serve, "LOOK_EVERY", 0.05)
-    monkeypatch.setattr(serve, "_start_worker", start)
+def keep(engine: Engine, until: Callable[[], bool]) -> None:
+    """Nothing; a worker was kept until then."""
 
-    async def tick() -> float:
-        keeping, longest, end = asyncio.create_task(serve._keep_worker(engine)), 0.0, time.monotonic() + seconds
-        while (before := time.monotonic()) < end:
-            await asyncio.sleep(0.01)
-            longest = max(longest, time.monotonic() - before)
+    async def watch() -> None:
+        keeping = asyncio.create_task(serve._keep_worker(engine))
+        async with asyncio.timeout(SECONDS):
+            while not until():
+                await asyncio.sleep(0.01)
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
-        return longest
 
-    return asyncio.run(tick())
+    asyncio.run(watch())
+
+
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serve, "LOOK_EVERY", 0.02)
 
 
 def test_a_worker_that_cannot_be_started_is_started_later(
@@ -36,25 +38,32 @@ def test_a_worker_that_cannot_be_started_is_started_later(
 ) -> None:
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(engine: Engine) -> "subprocess.Popen[bytes]":
+    def start() -> "subprocess.Popen[bytes]":
         if "Cannot allocate memory" not in caplog.text:
             raise OSError("Cannot allocate memory")
         started.append(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
         return started[-1]
 
-    kept(engine, monkeypatch, start, 2)
+    monkeypatch.setattr(serve, "_start_worker", start)
+    keep(engine, lambda: bool(started) and serve.worker_alive(engine))
     assert len(started) == 1
     assert started[0].wait(10) != 0  # ended with the app
 
 
-def test_a_database_that_is_away_keeps_nobody_waiting(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[float] = []
+def test_a_database_that_does_not_answer_keeps_nobody_waiting(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, heard = threading.Event(), list[bool]()
+    meanwhile = threading.Event()
 
     def away(engine: Engine) -> bool:
-        asked.append(time.monotonic())
-        time.sleep(2)
+        asked.set()
+        heard.append(meanwhile.wait(SECONDS / 2))  # never, where the loop stands still
         return True
 
+    def until() -> bool:
+        if asked.is_set():
+            meanwhile.set()
+        return bool(heard)
+
     monkeypatch.setattr(serve, "worker_alive", away)
-    assert kept(engine, monkeypatch, lambda engine: pytest.fail("a worker is alive"), 1.5) < 1
-    assert asked
+    keep(engine, until)
+    assert heard[0]
