@@ -2,17 +2,15 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from dbos import error as dbos_error
 from sqlalchemy import Engine, func, select
 
-from annotate.jobs import cancel as cancel_job
-from annotate.jobs import list_jobs, request_round
+from annotate.jobs import request_round
 from annotate.why import read_score
 from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Cancelled, InputError, Purpose, Split
 from db.engine import artifacts, reading, writing
@@ -23,7 +21,6 @@ from learner.blend import Blend
 from learner.encoder import Encoder, load_encoder
 from learner.jobs import next_round as steps
 from learner.jobs.rows import known_keys, read_labels, read_project
-from learner.jobs.state import job_state
 from learner.matcher import load_matcher
 from tests.factories import make_project
 from tests.test_checksums import harm
@@ -479,78 +476,6 @@ def test_progress_is_written_for_the_pages(engine: Engine, project: int) -> None
     assert job.state == "running"
     assert job.stage in ("load", "encode", "evaluate", "search")
     assert 0 <= job.fraction <= 1
-
-
-@pytest.fixture
-def job(engine: Engine, project: int) -> Iterator[str]:
-    yield start(engine, project)
-
-
-def row_of(engine: Engine, job_id: str) -> Job:
-    with reading(engine) as session:
-        return session.get_one(Job, job_id)
-
-
-def test_a_finished_job_is_done(engine: Engine, job: str) -> None:
-    with job_state(job):
-        assert row_of(engine, job).state == "running"
-    assert (row_of(engine, job).state, row_of(engine, job).fraction) == ("done", 1)
-
-
-@pytest.mark.parametrize(
-    ("error", "sentence"),
-    [
-        (InputError("encoder 'x' cannot be loaded: no file"), "encoder 'x' cannot be loaded: no file"),
-        (MemoryError(), "The machine ran out of memory"),
-        (RuntimeError("CUDA out of memory.\nTried to allocate"), "The machine ran out of memory"),
-        (KeyError("w"), "KeyError: 'w'"),
-        (RuntimeError("one\ntwo"), "RuntimeError: one"),
-        (RuntimeError(), "RuntimeError: no message"),
-    ],
-)
-def test_a_failed_job_has_one_sentence_and_the_traceback(
-    engine: Engine, job: str, error: Exception, sentence: str
-) -> None:
-    with pytest.raises(type(error)), job_state(job):
-        raise error
-    row = row_of(engine, job)
-    assert row.state == "failed"
-    assert row.error is not None and row.error.startswith(sentence) and "\n" not in row.error
-    assert row.traceback is not None and "test_jobs.py" in row.traceback
-
-
-def test_a_cancelled_job_is_cancelled_and_not_failed(engine: Engine, job: str) -> None:
-    with pytest.raises(Cancelled), job_state(job):
-        cancel_job(engine, job)
-        raise Cancelled(job)
-    assert (row_of(engine, job).state, row_of(engine, job).error) == ("cancelled", None)
-
-
-def test_a_job_that_another_worker_took_over_is_left_to_it(engine: Engine, job: str) -> None:
-    with pytest.raises(dbos_error.DBOSWorkflowConflictIDError), job_state(job):
-        raise dbos_error.DBOSWorkflowConflictIDError(job)
-    assert row_of(engine, job).state == "running"
-
-
-def test_a_job_whose_project_is_gone_ends_quietly(engine: Engine, project: int, job: str) -> None:
-    with job_state(job), writing(engine) as session:
-        session.delete(session.get_one(Job, job))
-    assert count(engine, Job) == 0
-
-
-def test_asking_twice_is_one_job(engine: Engine, project: int) -> None:
-    first = request_round(engine, project)
-    assert request_round(engine, project) == first
-    assert [(job.id, job.state) for job in list_jobs(engine, project)] == [(first, "waiting")]
-
-
-def test_a_cancelled_job_makes_room_for_another(engine: Engine, project: int) -> None:
-    first = request_round(engine, project)
-    cancel_job(engine, first)
-    cancel_job(engine, first)
-    second = request_round(engine, project)
-    assert second != first
-    assert {job.id: job.state for job in list_jobs(engine, project)} == {first: "cancelled", second: "waiting"}
 
 
 def test_there_is_nothing_to_train_on_before_the_first_answer(engine: Engine, project: int) -> None:

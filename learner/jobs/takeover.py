@@ -12,7 +12,6 @@ from db.queues import queue_of, served_queues
 from learner.jobs.routing import queue_again
 
 LOST = timedelta(seconds=30)  # after which a waiting job that the queue does not know will not come any more
-_OVER = ("SUCCESS", "ERROR", "CANCELLED")  # as the queue calls a job that nobody will do again
 _NOT_TOLD = (
     "The job ended, and how could not be stored: the database did not answer for a minute. See whether it runs, and "
     "try again."
@@ -24,6 +23,8 @@ _ENDED = (
     "machine of its cluster was lost: use fewer neighbours, a smaller batch size or a larger machine, look whether the "
     "cluster answers, and try again."
 )
+# How the queue calls a job that nobody will do again, and what its row says where it could not say so itself.
+_OVER = {**dict.fromkeys(("SUCCESS", "ERROR", "CANCELLED"), _NOT_TOLD), "MAX_RECOVERY_ATTEMPTS_EXCEEDED": _ENDED}
 
 
 def take_over(engine: Engine, queues: Engine, name: str) -> None:
@@ -40,19 +41,18 @@ def take_over(engine: Engine, queues: Engine, name: str) -> None:
 
 
 def _mark_ended(engine: Engine) -> None:
-    """Nothing; no row is open whose job was tried too often, or is over."""
+    """Nothing; no row is open whose job nobody will do again."""
     with reading(engine) as session:
         rows = list(session.scalars(select(Job.id).where(Job.state.in_(OPEN))))
     if not rows:
         return
     for job in DBOS.list_workflows(workflow_ids=rows, load_input=False, load_output=False):
-        if job.status != "MAX_RECOVERY_ATTEMPTS_EXCEEDED" and job.status not in _OVER:
+        if job.status not in _OVER:
             continue
         with writing(engine) as session:
             row = session.get(Job, job.workflow_id)
             if row is not None and row.state in OPEN:  # it may have told since
-                row.state, row.updated_at = "failed", now()
-                row.error = _NOT_TOLD if job.status in _OVER else _ENDED
+                row.state, row.error, row.updated_at = "failed", _OVER[job.status], now()
 
 
 def _find_lost(engine: Engine) -> None:
