@@ -1,6 +1,7 @@
 """The pairs of all pairs with the highest scores, or with those closest to a threshold, in one exact pass."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -31,7 +32,8 @@ def best_pairs(
 
     Raises InputError when more than 20 million pairs would be kept.
     """
-    return _closest(left, right, symmetric, _Wanted(torch.inf, top, threshold), None, device, progress, engine)
+    wanted = _Wanted(torch.inf, top, threshold)
+    return _closest(wanted, left, right, symmetric, None, device, progress=progress, engine=engine)
 
 
 def most_uncertain(
@@ -51,7 +53,8 @@ def most_uncertain(
     below the second. One pass over all pairs: no neighbour search cuts any off, and none but the closest are kept.
     Raises InputError when more than 20 million pairs are asked for.
     """
-    return _closest(left, right, symmetric, _Wanted(threshold, n), known, device, progress, engine)
+    wanted = _Wanted(threshold, n)
+    return _closest(wanted, left, right, symmetric, known, device, progress=progress, engine=engine)
 
 
 @dataclass(frozen=True)
@@ -68,32 +71,24 @@ class _Wanted:
         return -wide if self.target == torch.inf else (wide - self.target).abs_()
 
 
-def _closest(
-    left: np.ndarray,
-    right: np.ndarray,
-    symmetric: bool,
-    wanted: _Wanted,
-    known: np.ndarray | None,
-    device: str | torch.device | None,
-    progress: Progress,
-    engine: Engine | None,
-) -> Pairs:
-    """The pairs that are wanted: the closest of each part of the rows, and of those the closest."""
+def _closest(wanted: _Wanted, left: np.ndarray, *more: Any, progress: Progress, engine: Engine | None) -> Pairs:
+    """The pairs that are wanted: the closest of each part of the rows, and of those the closest.
+
+    more: what `_scanning` takes besides.
+    """
     if wanted.n is not None and wanted.n > MOST_PAIRS:
         raise InputError(f"{wanted.n:,} pairs are asked for; the most that one call returns is {MOST_PAIRS:,}")
-    given = (left, right, symmetric, wanted, known, device)
-    found = (engine or default_engine()).map(_scanning, given, parts_of(len(left)), "search", progress)
-    closest = _Closest(wanted)
-    for some in found:
+    given, closest = (wanted, left, *more), _Closest(wanted)
+    for some in (engine or default_engine()).map(_scanning, given, parts_of(len(left)), "search", progress):
         closest.add(*some)
     return as_arrays(*closest.sorted())
 
 
 def _scanning(
+    wanted: _Wanted,
     left: np.ndarray,
     right: np.ndarray,
     symmetric: bool,
-    wanted: _Wanted,
     known: np.ndarray | None,
     device: str | torch.device | None,
 ) -> Work[slice, Columns]:
