@@ -8,7 +8,7 @@ import pandas as pd
 from annotate.figures import counted, estimate
 from annotate.monitoring import Report, batches_table
 from db.domain import Estimate
-from db.models import Evaluation
+from db.schema.tables import Evaluation
 
 ROUNDS = 3  # over which the gain is reckoned
 

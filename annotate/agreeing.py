@@ -19,8 +19,8 @@ from annotate.agreement.coefficients import (
 from annotate.agreement.estimates import cohen_estimate, estimate
 from annotate.agreement.words import why_kappa_is_low
 from db.domain import AnswerKind, Estimate
-from db.engine import reading
-from db.reviews import shared_votes
+from db.labels.reviews import shared_votes
+from db.schema.engine import reading
 
 ANSWERS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)  # unsure is no opinion
 NAMES = ("yes", "no")

@@ -12,10 +12,10 @@ from annotate.access.acts import allowed
 from annotate.access.logins import Guest
 from annotate.access.mode import ANNOTATOR
 from annotate.access.roles import Right
-from db.engine import as_person, database_url, make_engine, reading
-from db.models import Project, now
-from db.projects import all_projects
-from db.upgrade import upgrade
+from db.maintenance.upgrade import upgrade
+from db.projects.projects import all_projects
+from db.schema.engine import as_person, database_url, make_engine, reading
+from db.schema.tables import Project, now
 
 MAX_ANNOTATOR = 200
 KEPT = 1.0  # seconds for which it is remembered who asks

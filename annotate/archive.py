@@ -17,12 +17,12 @@ from sqlalchemy import Engine, Table, select
 from sqlalchemy.orm import Session
 
 from annotate.tables import whole
-from db.artifacts import held
-from db.engine import artifacts, snapshot
-from db.matchers import SCORES, matchers_of
-from db.models import Design, now
-from db.projects import project_named
-from db.transfer import TABLES, project_rows
+from db.files.artifacts import held
+from db.maintenance.transfer import TABLES, project_rows
+from db.projects.matchers import SCORES, matchers_of
+from db.projects.projects import project_named
+from db.schema.engine import artifacts, snapshot
+from db.schema.tables import Design, now
 
 FORMAT, VERSION = "allpairs-project", 1
 MANIFEST, MODELS, OLD_SCORES, VECTORS, DESIGNS = "manifest.json", "models", "scores", "vectors", "designs"

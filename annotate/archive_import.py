@@ -21,15 +21,15 @@ from sqlalchemy.orm import Session
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.archive import COPIED, DESIGNS, FORMAT, MANIFEST, MODELS, OLD_SCORES, VECTORS, VERSION, table_file
-from db.artifacts import discard, publish
 from db.domain import PICKLED, EventKind, InputError, Settings
-from db.engine import artifacts, person_of
-from db.events import add_event
-from db.matchers import SCORES, matchers_of
-from db.models import Answer, CheckAnswer, Design, Item, Matcher, Project, Task
-from db.pipelines import require_reranker
-from db.projects import checked_name, numbered_name
-from db.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
+from db.files.artifacts import discard, publish
+from db.maintenance.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
+from db.projects.events import add_event
+from db.projects.matchers import SCORES, matchers_of
+from db.projects.projects import checked_name, numbered_name
+from db.results.pipelines import require_reranker
+from db.schema.engine import artifacts, person_of
+from db.schema.tables import Answer, CheckAnswer, Design, Item, Matcher, Project, Task
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 26

@@ -5,8 +5,8 @@ from sqlalchemy import Engine
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
-from db.audits import drop_unanswered
-from db.tasks import newest_sitting, open_sitting
+from db.labels.audits import drop_unanswered
+from db.labels.tasks import newest_sitting, open_sitting
 
 
 def drop_sitting(engine: Engine, project_id: int) -> None:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db.artifacts import discard, held, publish, store
-from db.backup import Rows, backup, restore
 from db.domain import InputError, Progress
-from db.engine import artifacts
-from db.models import now
+from db.files.artifacts import discard, held, publish, store
+from db.maintenance.backup import Rows, backup, restore
+from db.schema.engine import artifacts
+from db.schema.tables import now
 
 ROWS, MODELS = "allpairs.db", "artifacts"  # in a back-up's folder
 
@@ -48,8 +48,8 @@ def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) 
     """The number of rows of each table; the installation has those of the back-up, and its models where it has any.
 
     `source` is such a folder, or a file of rows. Models that were here before are kept beside the new ones, in a folder
-    that says when; a store has the back-up's alone. Raises InputError as `db.backup.restore` does; nothing has changed
-    then.
+    that says when; a store has the back-up's alone. Raises InputError as `db.maintenance.backup.restore` does; nothing
+    has changed then.
     """
     file = source / ROWS if source.is_dir() else source
     models, part = source / MODELS, artifacts().with_name(f"{MODELS}.part")

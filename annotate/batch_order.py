@@ -7,9 +7,9 @@ from annotate.pipelines import made
 from annotate.projects import update_settings
 from annotate.situation import situation_of
 from db.domain import BatchOrder, InputError, Settings
-from db.engine import reading
-from db.pipelines import RERANKER
-from db.projects import live_project
+from db.projects.projects import live_project
+from db.results.pipelines import RERANKER
+from db.schema.engine import reading
 
 
 def orders_batches(engine: Engine, project_id: int, run_id: str, number: int) -> BatchOrder | None:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from annotate.reliability import wilson
-from db.checks import Checked, check_results
 from db.domain import AnswerKind, CheckKind, Estimate
-from db.engine import reading
-from db.rushes import Told, rushes_of
+from db.labels.fast_answers import Told, rushes_of
+from db.labels.hidden_checks import Checked, check_results
+from db.schema.engine import reading
 
 NEWEST = 50  # rushes that are shown
 

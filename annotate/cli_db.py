@@ -9,12 +9,12 @@ import typer
 from annotate.backups import back_up, bring_back
 from annotate.cli_output import Json, database, group, print_json, progress_line, remark
 from annotate.wording import megabytes
-from db.backup import Rows
-from db.check import problems
-from db.collect import garbage, remove
-from db.engine import make_engine
-from db.models import now
-from db.upgrade import upgrade as bring_up_to_date
+from db.maintenance.backup import Rows
+from db.maintenance.garbage import garbage, remove
+from db.maintenance.integrity import problems
+from db.maintenance.upgrade import upgrade as bring_up_to_date
+from db.schema.engine import make_engine
+from db.schema.tables import now
 
 db = group("The database: bring it up to date, back it up, bring it back, check it.")
 

@@ -7,7 +7,7 @@ import typer
 from annotate.cli_output import Json, database, print_columns, print_json, remark
 from annotate.events import NOBODY, changes, events
 from annotate.projects import project_by_name
-from db.models import Event
+from db.schema.tables import Event
 
 
 def history(

@@ -9,9 +9,9 @@ import typer
 from sqlalchemy import Engine
 
 from db.domain import InputError
-from db.engine import make_engine
-from db.trouble import in_words
-from db.upgrade import upgrade
+from db.maintenance.error_messages import in_words
+from db.maintenance.upgrade import upgrade
+from db.schema.engine import make_engine
 
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 

@@ -13,10 +13,10 @@ from annotate.access.invitations import invite as make_invitation
 from annotate.access.tokens import LONGEST_LIFE
 from annotate.cli_output import Json, database, group, print_columns, print_json, remark
 from db.domain import InputError, Role
-from db.engine import reading
-from db.models import ApiToken, now
-from db.people import checked_person_name
-from db.projects import project_named
+from db.people.people import checked_person_name
+from db.projects.projects import project_named
+from db.schema.engine import reading
+from db.schema.tables import ApiToken, now
 
 people = group("Who may use the app, and what each may do.")
 

@@ -18,7 +18,7 @@ from annotate.projects import (
 from db.corpus.corpus import Columns, stage_corpus
 from db.corpus.split import read_split, split_corpus
 from db.domain import LABELS, InputError, Settings, Side
-from db.projects import checked_name
+from db.projects.projects import checked_name
 
 project = group("Make and look at projects.")
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from db.engine import make_engine, reading
-from db.jobs import heard_of
-from db.models import now
+from db.projects.jobs import heard_of
+from db.schema.engine import make_engine, reading
+from db.schema.tables import now
 
 SILENT = timedelta(minutes=1)  # a worker reports every two seconds
 

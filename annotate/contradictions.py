@@ -7,12 +7,12 @@ import numpy as np
 from sqlalchemy import Engine
 
 from annotate.reviewing import Case
-from db.answers import Label, labels_among, opinions_of_pairs
 from db.corpus.implied import Contradiction, links_of
 from db.domain import AnswerKind, Kind
-from db.engine import reading
-from db.projects import project_of
-from db.tasks import texts_of
+from db.labels.answers import Label, labels_among, opinions_of_pairs
+from db.labels.tasks import texts_of
+from db.projects.projects import project_of
+from db.schema.engine import reading
 
 SHOWN = 20  # contradictions
 

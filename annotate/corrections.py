@@ -12,11 +12,11 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate.monitoring import round_name
-from db.corrections import correction_designs, sitting_of_design
-from db.engine import reading
-from db.evaluations import matchers_with_evaluations
-from db.models import Design
-from db.tasks import unanswered
+from db.labels.tasks import unanswered
+from db.projects.corrections import correction_designs, sitting_of_design
+from db.projects.evaluations import matchers_with_evaluations
+from db.schema.engine import reading
+from db.schema.tables import Design
 
 RECALL, DRAW = 0.2, 50  # of the paper: pairs of each kind, at the recall at which it gives precision
 FORMS = {"uncorrected": "As measured", "consistent": "Corrected", "paper": "Corrected, paper's form"}

@@ -28,11 +28,11 @@ from annotate.pipelines import made
 from annotate.study_files import write_study
 from annotate.tables import WRITERS
 from annotate.takeaway import MOST_ID, safe_name
-from db.artifacts import held
 from db.corpus.cells import shown
 from db.domain import InputError
-from db.engine import artifacts, make_engine, reading
-from db.projects import project_named, project_of
+from db.files.artifacts import held
+from db.projects.projects import project_named, project_of
+from db.schema.engine import artifacts, make_engine, reading
 
 LABELS, PROJECTS, MATCHES = "download/labels", "download/projects", "download/matches"
 PIPELINES, STUDIES = "download/pipelines", "download/studies"

@@ -9,8 +9,8 @@ from annotate.pipelines import made
 from annotate.projects import update_settings
 from annotate.situation import situation_of
 from db.domain import InputError, Settings
-from db.engine import reading
-from db.projects import live_project
+from db.projects.projects import live_project
+from db.schema.engine import reading
 
 BIENCODER = "biencoder"
 LOADS = ("modules.json", "config.json")  # files that tell a folder from which an encoder is loaded

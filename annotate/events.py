@@ -9,9 +9,9 @@ from sqlalchemy import Engine
 from annotate.access.acts import require
 from annotate.access.roles import Right
 from db.domain import version_of
-from db.engine import person_of, reading
-from db.events import count_events, events_of
-from db.models import Event
+from db.projects.events import count_events, events_of
+from db.schema.engine import person_of, reading
+from db.schema.tables import Event
 
 NOBODY = "without login"  # the command line, the app alone, or what the app does by itself
 LONGEST = 60  # characters of a value in a line

@@ -11,14 +11,14 @@ from annotate import jobs
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
-from db.artifacts import discard
 from db.domain import InputError, Settings
-from db.engine import reading
-from db.evaluations import gold_counts
-from db.experiments import FIGURES, REPORT, TABLES, RunState, experiment_folder, experiment_names, read_stored
-from db.jobs import EXPERIMENT, OPEN, jobs_of_kind
-from db.models import Job, Project
-from db.projects import all_projects
+from db.files.artifacts import discard
+from db.projects.evaluations import gold_counts
+from db.projects.jobs import EXPERIMENT, OPEN, jobs_of_kind
+from db.projects.projects import all_projects
+from db.results.experiments import FIGURES, REPORT, TABLES, RunState, experiment_folder, experiment_names, read_stored
+from db.schema.engine import reading
+from db.schema.tables import Job, Project
 from learner.catalog import STRATEGIES
 
 REFERENCE, MATCHED = "uncertainty", "stratified-match"

@@ -5,7 +5,7 @@ from typing import Any
 from annotate.figures import counted, estimate, in_figures
 from annotate.monitoring import Report
 from annotate.wording import literal
-from db.models import Evaluation
+from db.schema.tables import Evaluation
 
 HEAVY = 50  # pairs for which one labelled positive stands, from which on a wrong answer moves the figures much
 APART = "A pair of evaluation items never trains a model."

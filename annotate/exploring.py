@@ -11,17 +11,17 @@ from sqlalchemy.orm import Session
 from annotate.jobs import request_exploration
 from annotate.previews import PreviewWork
 from annotate.previews import work as work_of
-from db.answers import count_after
-from db.artifacts import held, is_there
-from db.checksums import DAMAGE
 from db.domain import AnswerKind, InputError, Kind, Split
-from db.engine import artifacts, reading
-from db.evaluations import matchers_with_evaluations
-from db.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
-from db.jobs import EXPLORE
-from db.models import Evaluation, Matcher, Project
-from db.pairs import Pair, gold_of, in_round, items_of, labels_of
-from db.tasks import newest_round
+from db.files.artifacts import held, is_there
+from db.files.checksums import DAMAGE
+from db.labels.answers import count_after
+from db.labels.pairs import Pair, gold_of, in_round, items_of, labels_of
+from db.labels.tasks import newest_round
+from db.projects.evaluations import matchers_with_evaluations
+from db.projects.jobs import EXPLORE
+from db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
+from db.schema.engine import artifacts, reading
+from db.schema.tables import Evaluation, Matcher, Project
 
 Ids = np.ndarray  # (n,) int64
 

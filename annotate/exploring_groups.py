@@ -15,11 +15,11 @@ from annotate.access.roles import Right
 from annotate.exploring import Scored
 from annotate.labelling import ask_if_due
 from annotate.picking import why_not
-from db.answers import answer_at_once, answered_at_once, last_key
 from db.domain import AnswerKind, InputError, Kind
-from db.engine import reading
-from db.models import Project
-from db.pairs import Pair, items_of, labels_of, left_items
+from db.labels.answers import answer_at_once, answered_at_once, last_key
+from db.labels.pairs import Pair, items_of, labels_of, left_items
+from db.schema.engine import reading
+from db.schema.tables import Project
 
 MOST_PAIRS = 1_000  # that one act answers
 ACT, UNDO = "group-", "undo-group-"  # begin the keys of such answers, and of those that take them back

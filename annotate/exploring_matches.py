@@ -13,9 +13,9 @@ from annotate.exploring import Round, Scored, best_pairs, probability, shown_pai
 from annotate.label_forms import NUMBERS
 from annotate.monitoring import threshold
 from annotate.tables import write_table
-from db.engine import reading
-from db.items import first_identifiers
-from db.models import Evaluation
+from db.projects.items import first_identifiers
+from db.schema.engine import reading
+from db.schema.tables import Evaluation
 
 COLUMNS: dict[str, type] = {
     "id1": str, "id2": str, "text1": str, "text2": str, "score": float, "p": float, "label": int, "gold": int,

@@ -8,11 +8,11 @@ from annotate.exploring import ShownPair, shown
 from annotate.jobs import request_search
 from annotate.previews import PreviewWork
 from db.domain import InputError, Kind, Side
-from db.engine import reading
-from db.explorations import Search, read_search
-from db.items import item_texts, items_with
-from db.jobs import live_workers, open_job
-from db.models import Item, Job
+from db.projects.items import item_texts, items_with
+from db.projects.jobs import live_workers, open_job
+from db.results.explorations import Search, read_search
+from db.schema.engine import reading
+from db.schema.tables import Item, Job
 
 LONGEST = 10_000  # characters of a typed text
 FOUND = 20  # items that are offered

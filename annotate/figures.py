@@ -6,7 +6,7 @@ from math import isfinite
 from typing import Any
 
 from db.domain import Estimate
-from db.models import Evaluation, Matcher
+from db.schema.tables import Evaluation, Matcher
 
 MEASURES = {"average_precision": "Average precision", "precision_at_recall_20": "Precision at 20% recall"}
 AT_THRESHOLD = {"precision": "Precision", "recall": "Recall", "f1": "F1"}

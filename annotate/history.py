@@ -9,12 +9,12 @@ from sqlalchemy import Engine
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
-from db.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
 from db.domain import LONGEST_NOTE, AnswerKind, InputError
-from db.engine import reading
-from db.labels import LabelRow, pair_rows
-from db.models import now
-from db.tasks import texts_of
+from db.labels.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
+from db.labels.labels import LabelRow, pair_rows
+from db.labels.tasks import texts_of
+from db.schema.engine import reading
+from db.schema.tables import now
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,11 @@ from sqlalchemy.orm import Session
 
 from annotate.access.acts import acting
 from annotate.access.roles import Right
-from db import jobs
-from db.answers import answered_since
 from db.domain import InputError, Settings
-from db.engine import jobs_url, reading
-from db.jobs import (
+from db.labels.answers import answered_since
+from db.labels.tasks import newest_round, open_sitting, unanswered
+from db.projects import jobs
+from db.projects.jobs import (
     AUDIT,
     CORRECTION,
     EXPERIMENT,
@@ -30,10 +30,10 @@ from db.jobs import (
     SEARCH,
     SUGGEST,
 )
-from db.models import Job, Worker
-from db.projects import live_project
-from db.queues import queue_of, served_queues
-from db.tasks import newest_round, open_sitting, unanswered
+from db.projects.projects import live_project
+from db.projects.queues import queue_of, served_queues
+from db.schema.engine import jobs_url, reading
+from db.schema.tables import Job, Worker
 
 Check = Callable[[Session, int], None]  # (session, project): raises InputError where the job has nothing to do
 

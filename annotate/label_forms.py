@@ -7,10 +7,10 @@ from itertools import cycle, islice
 from typing import Any
 
 from annotate.chain import CHAIN, chained
-from db.audits import AuditLabel
 from db.domain import AnswerKind, Kind, Purpose
-from db.labels import LabelRow
-from db.models import Design
+from db.labels.audits import AuditLabel
+from db.labels.labels import LabelRow
+from db.schema.tables import Design
 
 NUMBERS = {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 0}  # unsure has none
 

@@ -12,15 +12,15 @@ from sqlalchemy.orm import Session
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.label_problems import HARMLESS, Problem, Recorder, Report, Trouble, recording
-from db.answers import current_labels, keys_like, store_answers
 from db.corpus.cells import bad, shown
 from db.corpus.files import Row, column_names, read_rows
 from db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
-from db.engine import person_of, reading
-from db.events import add_event
-from db.items import CHUNK, items_by_identifier
-from db.models import now as present
-from db.projects import project_named
+from db.labels.answers import current_labels, keys_like, store_answers
+from db.projects.events import add_event
+from db.projects.items import CHUNK, items_by_identifier
+from db.projects.projects import project_named
+from db.schema.engine import person_of, reading
+from db.schema.tables import now as present
 
 ANSWERS = {"1": AnswerKind.POSITIVE, "true": AnswerKind.POSITIVE, "positive": AnswerKind.POSITIVE} | {
     "0": AnswerKind.NEGATIVE,

@@ -17,15 +17,11 @@ from annotate.access.roles import Right
 from annotate.jobs import request_audit, request_correction, request_round
 from annotate.rushes import note_rushes
 from annotate.served import Answered, Pair, answered_pairs, slip_in_checks, task_pairs
-from db.answers import answered_since, known_keys, store_answers
-from db.audits import design_of
-from db.checks import own_checks, store_check_answers
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, InputError, Purpose, Settings
-from db.engine import as_system, reading
-from db.jobs import NEXT_ROUND, last_job, newest_job, open_job
-from db.models import Check, Job, Project, Task, now
-from db.rounds import last_answer_at
-from db.tasks import (
+from db.labels.answers import answered_since, known_keys, store_answers
+from db.labels.audits import design_of
+from db.labels.hidden_checks import own_checks, store_check_answers
+from db.labels.tasks import (
     BatchProgress,
     batch_progress,
     end_leases,
@@ -38,6 +34,10 @@ from db.tasks import (
     tasks_by_id,
     unanswered,
 )
+from db.projects.jobs import NEXT_ROUND, last_job, newest_job, open_job
+from db.projects.rounds import last_answer_at
+from db.schema.engine import as_system, reading
+from db.schema.tables import Check, Job, Project, Task, now
 
 log = logging.getLogger(__name__)
 

@@ -13,15 +13,15 @@ from sqlalchemy.orm import Session
 from annotate.dataset_card import CONFIGS, SPLITS, dataset_card
 from annotate.label_forms import COLUMNS, NUMBERS, Form, Labels, table
 from annotate.tables import write_table, writer_for
-from db.audits import AuditLabel, audit_labels, designs_of
 from db.corpus.implied import implied
 from db.domain import AnswerKind, DesignKind, InputError, Kind, Purpose, Settings, Split
-from db.engine import reading
-from db.items import first_identifiers, item_texts
-from db.labels import LabelRow, history_rows, label_rows
-from db.models import Design, Project
-from db.pairs import splits_of
-from db.projects import project_named, project_of
+from db.labels.audits import AuditLabel, audit_labels, designs_of
+from db.labels.labels import LabelRow, history_rows, label_rows
+from db.labels.pairs import splits_of
+from db.projects.items import first_identifiers, item_texts
+from db.projects.projects import project_named, project_of
+from db.schema.engine import reading
+from db.schema.tables import Design, Project
 
 
 def export_labels(engine: Engine, project: str, path: Path, form: Form = Form.LABELS, noted: bool = False) -> int:

@@ -10,15 +10,14 @@ from sqlalchemy.orm import Session
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.projects import delete_project
-from db.answers import label_counts
-from db.artifacts import size_of
-from db.copies import copy_items, copy_labels
 from db.domain import EventKind, InputError
-from db.engine import artifacts, person_of, reading
-from db.events import add_event
-from db.jobs import stop_jobs
-from db.models import Item, Matcher, Project, now
-from db.projects import (
+from db.files.artifacts import size_of
+from db.files.object_store import is_within
+from db.labels.answers import label_counts
+from db.maintenance.project_copy import copy_items, copy_labels
+from db.projects.events import add_event
+from db.projects.jobs import stop_jobs
+from db.projects.projects import (
     MAX_NAME,
     add_project,
     all_projects,
@@ -28,7 +27,8 @@ from db.projects import (
     live_project,
     project_of,
 )
-from db.store import is_within
+from db.schema.engine import artifacts, person_of, reading
+from db.schema.tables import Item, Matcher, Project, now
 
 KEPT = timedelta(days=7)  # in the bin
 

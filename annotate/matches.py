@@ -11,15 +11,15 @@ from sqlalchemy import Engine
 from annotate.monitoring import threshold
 from annotate.pipelines import list_runs, made_by
 from annotate.tables import write_table
-from db import matches
-from db.artifacts import held
 from db.domain import InputError
-from db.engine import reading
-from db.jobs import MATCHES, last_job
-from db.matchers import matchers_of
-from db.matches import Matches, folder_of_matches, read_matches
-from db.models import Job
-from db.pipelines import RERANKER, runs_folder
+from db.files.artifacts import held
+from db.projects.jobs import MATCHES, last_job
+from db.projects.matchers import matchers_of
+from db.results import matches
+from db.results.matches import Matches, folder_of_matches, read_matches
+from db.results.pipelines import RERANKER, runs_folder
+from db.schema.engine import reading
+from db.schema.tables import Job
 
 COLUMNS: dict[str, dict[str, type]] = {
     "pairs": {

@@ -15,14 +15,14 @@ from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
 from annotate.picking import why_not
 from annotate.pipelines import made
-from db.answers import answer_at_once, answered_at_once
 from db.domain import AnswerKind, EventKind, InputError, Kind
-from db.engine import person_of, reading
-from db.events import add_event
-from db.mined import BEGINNING, UNDO, sampled
-from db.pairs import Pair, labels_of, splits_of
-from db.pipelines import read_began
-from db.projects import live_project
+from db.labels.answers import answer_at_once, answered_at_once
+from db.labels.mined_samples import BEGINNING, UNDO, sampled
+from db.labels.pairs import Pair, labels_of, splits_of
+from db.projects.events import add_event
+from db.projects.projects import live_project
+from db.results.pipelines import read_began
+from db.schema.engine import person_of, reading
 
 PAIRS = "pairs"  # the kind of what a run made
 

@@ -12,15 +12,15 @@ from annotate.access.roles import Right
 from annotate.jobs import require_no_sitting
 from annotate.mined import Mined, check_items, mined_pairs
 from annotate.precision import Band, allocate, ranks
-from db.answers import answer_at_once
 from db.domain import AnswerKind, DesignKind, InputError
-from db.engine import reading
-from db.jobs import AUDIT, CORRECTION, open_job
-from db.mined import UNDO, count_drawn, drawn_pairs, mined_designs, next_design_number, own_labels
-from db.models import Design, Project, Round
-from db.pairs import Pair
-from db.projects import live_project
-from db.tasks import add_tasks
+from db.labels.answers import answer_at_once
+from db.labels.mined_samples import UNDO, count_drawn, drawn_pairs, mined_designs, next_design_number, own_labels
+from db.labels.pairs import Pair
+from db.labels.tasks import add_tasks
+from db.projects.jobs import AUDIT, CORRECTION, open_job
+from db.projects.projects import live_project
+from db.schema.engine import reading
+from db.schema.tables import Design, Project, Round
 
 DRAW = 50  # pairs, unless a person says otherwise
 

@@ -10,8 +10,8 @@ from annotate.figures import TITLES, estimate, in_figures, interval, method_in_w
 from annotate.monitoring import Report, batches_table, read_report, round_name, threshold
 from annotate.projects import Contents, project_contents
 from db.domain import DEFAULT_ENCODER, Kind, Side
-from db.engine import reading
-from db.models import Evaluation, Matcher, Project
+from db.schema.engine import reading
+from db.schema.tables import Evaluation, Matcher, Project
 
 ORGANIZATION = "sentence-transformers"  # under which model hubs have the default encoder
 LICENCES = {DEFAULT_ENCODER: "apache-2.0", f"{ORGANIZATION}/{DEFAULT_ENCODER}": "apache-2.0"}

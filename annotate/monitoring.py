@@ -9,12 +9,12 @@ from sqlalchemy import Engine
 
 from annotate.figures import TITLES, estimate
 from db.domain import AnswerKind, Purpose, Settings
-from db.engine import reading
-from db.evaluations import gold_counts, has_evaluation_items, matchers_with_evaluations
-from db.models import Evaluation, Matcher, Project, Round
-from db.rounds import audit_counts, rounds_of
-from db.tally import Tally, label_tally
-from db.tasks import open_sitting, unanswered
+from db.labels.label_counts import Tally, label_tally
+from db.labels.tasks import open_sitting, unanswered
+from db.projects.evaluations import gold_counts, has_evaluation_items, matchers_with_evaluations
+from db.projects.rounds import audit_counts, rounds_of
+from db.schema.engine import reading
+from db.schema.tables import Evaluation, Matcher, Project, Round
 
 BIASED = (
     "The labels of the batches cannot take their place: the model chose those pairs because they are hard or similar, "

@@ -7,8 +7,8 @@ from sqlalchemy import Engine
 from annotate.jobs import request_opinions
 from annotate.pipelines import Made, made
 from db.domain import InputError
-from db.opinions import Opinion, Opinions, read_opinions
-from db.pipelines import read_began
+from db.results.opinions import Opinion, Opinions, read_opinions
+from db.results.pipelines import read_began
 from learner.catalog.quip import HEADS, Sentiment
 
 MOST, LONGEST, LONGEST_QUESTION = 100, 2_000, 300  # texts; characters of a text, of a question

@@ -8,9 +8,7 @@ from sqlalchemy import Engine
 
 from annotate.figures import stored_estimate
 from db.domain import Estimate, Kind
-from db.engine import reading
-from db.models import now
-from db.overview import (
+from db.projects.project_list import (
     BatchStanding,
     NewestMatcher,
     batch_standings,
@@ -19,7 +17,9 @@ from db.overview import (
     newest_figures,
     newest_matchers,
 )
-from db.projects import all_projects
+from db.projects.projects import all_projects
+from db.schema.engine import reading
+from db.schema.tables import now
 
 DAYS = 14  # of labels, today included
 _NEVER = datetime.min.replace(tzinfo=UTC)

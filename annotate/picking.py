@@ -6,10 +6,10 @@ from sqlalchemy.orm import Session
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from db.domain import InputError, Split
-from db.jobs import NEXT_ROUND, open_job
-from db.models import Round, now
-from db.pairs import Pair, in_round, items_of, labels_of
-from db.tasks import newest_round, put_first
+from db.labels.pairs import Pair, in_round, items_of, labels_of
+from db.labels.tasks import newest_round, put_first
+from db.projects.jobs import NEXT_ROUND, open_job
+from db.schema.tables import Round, now
 
 PICKED = "picked"  # the strategy of such a task
 

@@ -13,12 +13,12 @@ from annotate import jobs
 from annotate.access.acts import acting, allowed
 from annotate.access.roles import Right
 from annotate.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
-from db.artifacts import discard, held
 from db.domain import InputError, Kind
-from db.engine import reading
-from db.jobs import OPEN, PIPELINE, list_jobs
-from db.models import Job, Project
-from db.pipelines import (
+from db.files.artifacts import discard, held
+from db.labels.pipeline_seeds import seed_counts
+from db.projects.jobs import OPEN, PIPELINE, list_jobs
+from db.projects.projects import all_projects, project_named
+from db.results.pipelines import (
     FIGURES,
     REPORT,
     TABLES,
@@ -28,8 +28,8 @@ from db.pipelines import (
     read_began,
     results_folder,
 )
-from db.projects import all_projects, project_named
-from db.seeds import seed_counts
+from db.schema.engine import reading
+from db.schema.tables import Job, Project
 from learner.catalog import PIPELINES
 from learner.catalog.from_project import (
     FEWEST,

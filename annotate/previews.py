@@ -8,11 +8,11 @@ from sqlalchemy import Engine
 
 from annotate.jobs import request_preview
 from annotate.projects import checked_settings
-from db.engine import reading
-from db.items import item_texts
-from db.jobs import PREVIEW, last_job, live_workers, open_job
-from db.models import Job
-from db.previews import Preview, read_preview
+from db.projects.items import item_texts
+from db.projects.jobs import PREVIEW, last_job, live_workers, open_job
+from db.results.previews import Preview, read_preview
+from db.schema.engine import reading
+from db.schema.tables import Job
 
 # What decides about the pairs. The model does too, but it is the newest one whatever is entered.
 DECIDES = ("strategy", "neighbours", "search", "per_text", "per_neighbourhood", "control_share", "seed")

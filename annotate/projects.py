@@ -12,17 +12,14 @@ from sqlalchemy.orm import Session
 
 from annotate.access.acts import acting
 from annotate.access.roles import Right
-from db.answers import label_counts
-from db.artifacts import discard
 from db.corpus.corpus import Corpus
 from db.corpus.split import split_corpus
 from db.domain import SIMULATED, AnswerKind, EventKind, InputError, Kind, Progress, Settings, Side, Split, no_progress
-from db.engine import artifacts, person_of, reading
-from db.events import add_event
-from db.items import add_corpus, gold_label_counts, item_counts
-from db.models import Project
-from db.pipelines import require_reranker
-from db.projects import (
+from db.files.artifacts import discard
+from db.labels.answers import label_counts
+from db.projects.events import add_event
+from db.projects.items import add_corpus, gold_label_counts, item_counts
+from db.projects.projects import (
     add_project,
     all_projects,
     binned_projects,
@@ -32,6 +29,9 @@ from db.projects import (
     remove_project,
     round_count,
 )
+from db.results.pipelines import require_reranker
+from db.schema.engine import artifacts, person_of, reading
+from db.schema.tables import Project
 from learner.catalog import STRATEGIES
 
 

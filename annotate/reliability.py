@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from annotate.forecast import expit
-from db.models import Evaluation, Matcher
+from db.schema.tables import Evaluation, Matcher
 
 BINS = 10  # of p, of equal width
 COLUMNS = ["p_from", "p_to", "p", "share", "low", "high", "pairs"]

@@ -10,12 +10,12 @@ from sqlalchemy import Engine
 from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
-from db.answers import Label, lasting_label, store_answers
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
-from db.engine import reading
-from db.models import now
-from db.reviews import Vote, open_pairs, votes_on
-from db.tasks import texts_of
+from db.labels.answers import Label, lasting_label, store_answers
+from db.labels.reviews import Vote, open_pairs, votes_on
+from db.labels.tasks import texts_of
+from db.schema.engine import reading
+from db.schema.tables import now
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from db.domain import LABELS, AnswerKind, Settings
-from db.models import Project, Rush
-from db.rushes import last_acts, newest_rush, put_up_again
-from db.votes import second_look
+from db.labels.fast_answers import last_acts, newest_rush, put_up_again
+from db.labels.votes import second_look
+from db.schema.tables import Project, Rush
 
 # People read 238 words a minute in silence (Brysbaert 2019), some 20 characters a second. Five times that is nobody's
 # pace; and to tell that two texts have nothing in common, the beginning of each will do.

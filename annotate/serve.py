@@ -21,11 +21,11 @@ from annotate.demo import ensure_demo
 from annotate.jobs import worker_alive
 from annotate.lifecycle import empty_bin
 from db.domain import InputError
-from db.engine import make_engine, writing
-from db.jobs import remove_worker, report_worker
-from db.logs import configure
-from db.models import now
-from db.upgrade import upgrade
+from db.files.logs import configure
+from db.maintenance.upgrade import upgrade
+from db.projects.jobs import remove_worker, report_worker
+from db.schema.engine import make_engine, writing
+from db.schema.tables import now
 
 ROOT = Path(__file__).parent.parent
 WORKER = [sys.executable, "-m", "learner", "worker"]

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from db.answers import label_counts
 from db.domain import Split
-from db.engine import reading
-from db.evaluations import gold_counts
-from db.items import item_counts
-from db.jobs import open_job
-from db.matchers import newest_matcher
-from db.tasks import newest_round
+from db.labels.answers import label_counts
+from db.labels.tasks import newest_round
+from db.projects.evaluations import gold_counts
+from db.projects.items import item_counts
+from db.projects.jobs import open_job
+from db.projects.matchers import newest_matcher
+from db.schema.engine import reading
 
 
 @dataclass(frozen=True)

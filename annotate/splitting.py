@@ -11,13 +11,13 @@ from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.labelling import ask_if_due
 from annotate.reviewing import settling
-from db.answers import Label, answered_at_once, last_key, matches, own_before, store_answers
 from db.corpus import graph
 from db.domain import AnswerKind, InputError, Kind
-from db.engine import reading
-from db.models import now
-from db.pairs import Pair
-from db.projects import project_of
+from db.labels.answers import Label, answered_at_once, last_key, matches, own_before, store_answers
+from db.labels.pairs import Pair
+from db.projects.projects import project_of
+from db.schema.engine import reading
+from db.schema.tables import now
 
 ACT, UNDO = "split-", "undo-split-"  # begin the keys of such answers, and of those that take them back
 

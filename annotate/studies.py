@@ -16,11 +16,9 @@ from annotate.access.acts import acting
 from annotate.access.roles import Right
 from annotate.pipelines import made
 from db.domain import EventKind, InputError
-from db.engine import person_of, reading
-from db.events import add_event
-from db.models import Study, StudyUnit
-from db.projects import live_project
-from db.studies import (
+from db.projects.events import add_event
+from db.projects.projects import live_project
+from db.projects.studies import (
     CRITERIA,
     Scores,
     Unit,
@@ -34,6 +32,8 @@ from db.studies import (
     study_of,
     unit_at,
 )
+from db.schema.engine import person_of, reading
+from db.schema.tables import Study, StudyUnit
 
 ASKED = "test-questions"  # the kind of what a run made
 REFERENCE = "written by people"  # the questions of the test pairs, as if a model had asked them

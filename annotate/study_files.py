@@ -8,8 +8,8 @@ from sqlalchemy import Engine
 from annotate.study_scores import PAPER, results
 from annotate.tables import write_table
 from db.domain import InputError
-from db.engine import reading
-from db.studies import CRITERIA, ratings_of, study_of, units_of
+from db.projects.studies import CRITERIA, ratings_of, study_of, units_of
+from db.schema.engine import reading
 
 Row = list[object]
 RATINGS, FIGURES = "ratings", "figures"

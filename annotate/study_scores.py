@@ -20,9 +20,9 @@ from annotate.agreement.words import why_kappa_is_low
 from annotate.reliability import Z, wilson
 from annotate.studies import BEGUN
 from db.domain import Estimate
-from db.engine import reading
-from db.models import Study, StudyUnit
-from db.studies import CRITERIA, Rated, ratings_of, study_of, units_of
+from db.projects.studies import CRITERIA, Rated, ratings_of, study_of, units_of
+from db.schema.engine import reading
+from db.schema.tables import Study, StudyUnit
 
 METHOD, MATCHED = "ratings of a sample", "ratings of the same passages"
 # Paper 001, Table 7, by model, in the order of the criteria.

@@ -5,11 +5,11 @@ from sqlalchemy import Engine
 from annotate.jobs import request_suggestions
 from annotate.pipelines import made
 from db.domain import InputError, Kind, Side
-from db.engine import reading
-from db.items import items_with
-from db.models import Item
-from db.projects import live_project
-from db.suggestions import Asked, Suggestion, read_suggestions
+from db.projects.items import items_with
+from db.projects.projects import live_project
+from db.results.suggestions import Asked, Suggestion, read_suggestions
+from db.schema.engine import reading
+from db.schema.tables import Item
 
 GENERATOR = "generator"  # the kind of what a run made
 FOUND, WANTED = 10, 5  # passages that are offered, questions that are suggested

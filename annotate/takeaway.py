@@ -16,12 +16,12 @@ from annotate.access.acts import Refused, require
 from annotate.access.gate import engine_for
 from annotate.access.roles import Right
 from annotate.model_readme import model_readme
-from db.artifacts import held, is_there
-from db.checksums import FILE as CHECKSUMS
 from db.domain import InputError
-from db.engine import artifacts, make_engine, person_of, reading
-from db.models import Matcher
-from db.projects import project_of
+from db.files.artifacts import held, is_there
+from db.files.checksums import FILE as CHECKSUMS
+from db.projects.projects import project_of
+from db.schema.engine import artifacts, make_engine, person_of, reading
+from db.schema.tables import Matcher
 
 ADDRESS = "download/matchers"
 CARD = "README.md"

@@ -21,11 +21,11 @@ from starlette.routing import Route
 from annotate.access.acts import Refused, require
 from annotate.access.roles import Right
 from annotate.api.problems import problem
-from db import telemetry
 from db.domain import Queue
-from db.engine import person_of, reading
-from db.jobs import live_workers
-from db.models import now
+from db.projects import metrics as telemetry
+from db.projects.jobs import live_workers
+from db.schema.engine import person_of, reading
+from db.schema.tables import now
 
 PATH = "/metrics"
 BOUNDS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 4 * 3600.0, 24 * 3600.0)  # seconds of a job

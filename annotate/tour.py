@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db.engine import artifacts, reading
-from db.overview import batch_standings, newest_matchers
+from db.projects.project_list import batch_standings, newest_matchers
+from db.schema.engine import artifacts, reading
 
 
 class Step(IntEnum):

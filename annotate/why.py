@@ -10,15 +10,15 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate.exploring import probability
-from db.answers import own_answers
-from db.artifacts import held
-from db.checksums import DAMAGE, Damaged
 from db.domain import AnswerKind, BatchOrder, InputError, Purpose
-from db.engine import artifacts, reading
-from db.matchers import SCORES, matchers_of
-from db.models import Matcher, Round, Task
-from db.pairs import labels_of
-from db.tasks import texts_of
+from db.files.artifacts import held
+from db.files.checksums import DAMAGE, Damaged
+from db.labels.answers import own_answers
+from db.labels.pairs import labels_of
+from db.labels.tasks import texts_of
+from db.projects.matchers import SCORES, matchers_of
+from db.schema.engine import artifacts, reading
+from db.schema.tables import Matcher, Round, Task
 
 
 @dataclass(frozen=True)

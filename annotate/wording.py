@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-from db.models import now
+from db.schema.tables import now
 
 JOINER = "\u2060"
 

@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 
 from annotate.pace import NEWEST, Timed, pace
 from db.domain import AnswerKind
-from db.engine import reading
-from db.tally import Tally, label_tally, newest_answer, newest_times
+from db.labels.label_counts import Tally, label_tally, newest_answer, newest_times
+from db.schema.engine import reading
 
 COLUMNS = {AnswerKind.POSITIVE: "positives", AnswerKind.NEGATIVE: "negatives", AnswerKind.UNSURE: "unsure"}
 EVERYBODY = "Everybody"

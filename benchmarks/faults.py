@@ -28,11 +28,11 @@ from sqlalchemy import Engine, select
 
 from annotate.jobs import request_round
 from annotate.labelling import ask_if_due, record, serve
-from db.check import problems
 from db.domain import AnswerKind
-from db.engine import make_engine, migrate, reading
-from db.jobs import OPEN
-from db.models import Answer, Job, Round
+from db.maintenance.integrity import problems
+from db.projects.jobs import OPEN
+from db.schema.engine import make_engine, migrate, reading
+from db.schema.tables import Answer, Job, Round
 from tests.factories import make_project
 from tests.postgres import running_postgres
 from tests.tiny import tiny_encoder

@@ -26,7 +26,7 @@ from annotate.projects import create_project
 from benchmarks.table import Row
 from db.corpus.corpus import Columns
 from db.domain import Settings
-from db.engine import make_engine, migrate
+from db.schema.engine import make_engine, migrate
 
 WORDS = 20_000  # of the vocabulary that texts are made of
 SAME = 100  # one row in this many repeats the text before it, with another id

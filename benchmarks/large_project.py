@@ -9,13 +9,13 @@ from sqlalchemy.orm import Session
 from db.corpus.corpus import Corpus, Item
 from db.corpus.gold import GoldPair
 from db.domain import AnswerKind, Kind, Settings, Side, Split, batch_size_of
-from db.engine import reading, writing
-from db.evaluations import matchers_with_evaluations
-from db.items import CHUNK, add_corpus
-from db.models import Answer, Evaluation, Matcher, Round, Task
-from db.models import Item as StoredItem
-from db.projects import add_project
-from db.tasks import add_tasks
+from db.labels.tasks import add_tasks
+from db.projects.evaluations import matchers_with_evaluations
+from db.projects.items import CHUNK, add_corpus
+from db.projects.projects import add_project
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Evaluation, Matcher, Round, Task
+from db.schema.tables import Item as StoredItem
 from tests.measured import make_measured_project
 
 NAME = "Large"

@@ -22,8 +22,8 @@ from sqlalchemy import Engine, func, select
 
 from benchmarks.app_process import free_port, running_app
 from benchmarks.table import Row
-from db.engine import make_engine, migrate, reading, writing
-from db.models import Answer, Worker, now
+from db.schema.engine import make_engine, migrate, reading, writing
+from db.schema.tables import Answer, Worker, now
 from tests.factories import make_project, make_round
 
 ROUND_TRIPS = (0, 100)  # ms

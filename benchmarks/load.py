@@ -25,8 +25,8 @@ from sqlalchemy import Engine, select
 
 from annotate.labelling import record, serve
 from benchmarks.table import Row
-from db.engine import make_engine, migrate, reading
-from db.models import Answer
+from db.schema.engine import make_engine, migrate, reading
+from db.schema.tables import Answer
 from tests.factories import make_project, make_round
 from tests.postgres import missing, running_postgres
 

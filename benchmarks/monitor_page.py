@@ -19,8 +19,8 @@ from streamlit.testing.v1 import AppTest
 
 from benchmarks.common import ROOT
 from db.domain import AnswerKind, Purpose, Side, Split
-from db.engine import make_engine, migrate, writing
-from db.models import Answer, Item, Round, Task, now
+from db.schema.engine import make_engine, migrate, writing
+from db.schema.tables import Answer, Item, Round, Task, now
 from tests.measured import make_measured_project
 
 CHUNK, ROUNDS, ANNOTATORS, TIMES = 50_000, 10, 4, 7

@@ -22,8 +22,8 @@ from streamlit.testing.v1 import AppTest
 from annotate.labelling import look, record, serve
 from benchmarks.large_project import NAME, RESERVE, make_large_project
 from benchmarks.table import Row
-from db.engine import make_engine, migrate, writing
-from db.models import Lease, Task, Worker, now
+from db.schema.engine import make_engine, migrate, writing
+from db.schema.tables import Lease, Task, Worker, now
 
 TARGET = 0.3  # seconds
 REPEATS = 5

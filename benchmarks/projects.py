@@ -17,8 +17,8 @@ from streamlit.testing.v1 import AppTest
 
 from annotate.overview import read_overviews
 from db.domain import Estimate, Settings
-from db.engine import make_engine, migrate, reading, writing
-from db.models import Evaluation, Matcher, Project
+from db.schema.engine import make_engine, migrate, reading, writing
+from db.schema.tables import Evaluation, Matcher, Project
 
 ROOT = Path(__file__).parent.parent
 BATCH = 2_000  # tasks of the newest batch of the large project

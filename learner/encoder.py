@@ -14,9 +14,9 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Normalize, Pooling, Transformer
 from torch import Tensor
 
-from db.artifacts import held
-from db.checksums import require_whole
 from db.domain import DEFAULT_ENCODER, PICKLED, Distance, InputError, Progress, no_progress
+from db.files.artifacts import held
+from db.files.checksums import require_whole
 from learner.device import Portable, default_device
 from learner.engine.engine import Engine, Work, default_engine
 

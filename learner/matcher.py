@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from db.artifacts import held
-from db.aside import path_aside
-from db.checksums import seal
 from db.domain import InputError
+from db.files.artifacts import held
+from db.files.atomic import path_aside
+from db.files.checksums import seal
 from learner.blend import Blend
 from learner.encoder import Encoder, load_encoder
 from learner.output_layer import OutputLayer

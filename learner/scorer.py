@@ -10,8 +10,8 @@ import numpy as np
 from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder
 
-from db.checksums import require_whole
 from db.domain import InputError, Progress, no_progress
+from db.files.checksums import require_whole
 from learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
 from learner.encoder import NO_CODE, SAFETENSORS, require_folder
 from learner.output_layer import OutputLayer

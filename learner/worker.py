@@ -15,11 +15,11 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from db.domain import InputError, Queue
-from db.engine import jobs_url, make_engine, writing
-from db.jobs import live_workers, remove_worker, report_worker
-from db.logs import configure
-from db.models import Worker
-from db.upgrade import upgrade
+from db.files.logs import configure
+from db.maintenance.upgrade import upgrade
+from db.projects.jobs import live_workers, remove_worker, report_worker
+from db.schema.engine import jobs_url, make_engine, writing
+from db.schema.tables import Worker
 from learner.device import default_device
 from learner.jobs import (  # noqa: F401  (registers the workflows)
     audit,

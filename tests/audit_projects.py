@@ -10,9 +10,9 @@ import numpy as np
 from sqlalchemy import Engine, select
 
 from db.domain import AnswerKind, DesignKind, Split
-from db.engine import artifacts, reading, writing
-from db.jobs import add_job
-from db.models import Answer, Design, Evaluation, Item, Matcher, Round, Task
+from db.projects.jobs import add_job
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Design, Evaluation, Item, Matcher, Round, Task
 from learner.evaluation import AllPairs, evaluate_exact
 from learner.jobs import audit as steps
 from learner.jobs.evaluation_items import look, sides

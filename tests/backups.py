@@ -6,9 +6,9 @@ from sqlalchemy import Engine, select
 
 from annotate.labelling import record, serve
 from db.domain import AnswerKind
-from db.engine import artifacts, reading, writing
-from db.jobs import add_job
-from db.models import Base, Matcher
+from db.projects.jobs import add_job
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Base, Matcher
 from tests.factories import make_project, make_round
 
 

@@ -3,8 +3,8 @@
 from sqlalchemy import Engine, select
 
 from db.domain import AnswerKind, CheckKind
-from db.engine import writing
-from db.models import Answer, Check, CheckAnswer, Rush, RushTask, Task
+from db.schema.engine import writing
+from db.schema.tables import Answer, Check, CheckAnswer, Rush, RushTask, Task
 
 
 def make_check_and_rush(engine: Engine, project_id: int) -> None:

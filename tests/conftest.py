@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import Engine
 
 from annotate.access import passwords
-from db.engine import database_url, make_engine, migrate
+from db.schema.engine import database_url, make_engine, migrate
 from tests.commands import Run
 from tests.people import CHEAP
 from tests.postgres import drop_database, missing, new_database, running_postgres

@@ -7,9 +7,9 @@ import numpy as np
 from sqlalchemy import Engine, select
 
 from db.domain import AnswerKind, DesignKind, Purpose, Split
-from db.engine import writing
-from db.matchers import matcher_of
-from db.models import Design, Item, Round, Task
+from db.projects.matchers import matcher_of
+from db.schema.engine import writing
+from db.schema.tables import Design, Item, Round, Task
 from learner.correction import Checked, correct
 from tests.measured import answer_on
 

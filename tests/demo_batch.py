@@ -10,8 +10,8 @@ import numpy as np
 from annotate import demo
 from annotate.projects import create_project
 from db.corpus.corpus import load_corpus
-from db.engine import make_engine, migrate, reading
-from db.items import first_identifiers
+from db.projects.items import first_identifiers
+from db.schema.engine import make_engine, migrate, reading
 from learner.blend import Blend, blended
 from learner.encoder import load_encoder
 from learner.jobs.rows import read_project

@@ -6,9 +6,9 @@ import numpy as np
 from sqlalchemy import Engine, select
 
 from annotate.exploring import Round, rounds_of
-from db.engine import reading
-from db.explorations import KNOWN, PAIRS, Exploration, exploration_folder, write_exploration
-from db.models import Item, Matcher
+from db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, write_exploration
+from db.schema.engine import reading
+from db.schema.tables import Item, Matcher
 
 Row = tuple[int, int, float]  # positions of two items of the project, and their score
 KnownRow = tuple[int, int, float, int, int]  # and the pair's label and gold answer

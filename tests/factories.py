@@ -7,11 +7,11 @@ from typing import Any
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from db.audits import audit_rows, newest_design
 from db.domain import DesignKind, Kind, Settings, Side, Split
-from db.engine import writing
-from db.models import Design, Identifier, Item, Project, Round, Task
-from db.tasks import add_tasks
+from db.labels.audits import audit_rows, newest_design
+from db.labels.tasks import add_tasks
+from db.schema.engine import writing
+from db.schema.tables import Design, Identifier, Item, Project, Round, Task
 
 
 def make_project(

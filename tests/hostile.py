@@ -6,8 +6,8 @@ from uuid import uuid4
 from sqlalchemy import Engine, select
 
 from annotate.labelling import record
-from db.engine import writing
-from db.models import Item, Project, Task
+from db.schema.engine import writing
+from db.schema.tables import Item, Project, Task
 from tests.explored import explore
 from tests.measured import add_job, make_measured_project
 from tests.studies import make_study

@@ -9,8 +9,8 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from db.domain import AnswerKind, Estimate, Queue, Side, Split
-from db.engine import writing
-from db.models import Answer, Evaluation, Gold, Item, Job, Matcher, Round, Task, Worker
+from db.schema.engine import writing
+from db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Round, Task, Worker
 from tests.factories import make_project, make_round
 
 SIZES = (40, 60, 90, 135)  # n1 = 40, growth 3/2

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from sqlalchemy import Engine
 
-from db.jobs import PIPELINE
-from db.pipelines import ARTIFACTS, BEGAN, Began, pipeline_folder, results_folder
+from db.projects.jobs import PIPELINE
+from db.results.pipelines import ARTIFACTS, BEGAN, Began, pipeline_folder, results_folder
 from learner.catalog.quip import QuipConfig
 from tests.measured import add_job
 

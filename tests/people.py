@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from annotate.access import invitations, people
 from db.domain import Role
-from db.engine import as_person
+from db.schema.engine import as_person
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PASSWORD = "correct horse"

@@ -16,8 +16,8 @@ from pydantic import Field
 from sqlalchemy import Engine
 
 from db.domain import InputError, Progress
-from db.jobs import PIPELINE
-from db.pipelines import BEGAN, Began, pipeline_folder, results_folder
+from db.projects.jobs import PIPELINE
+from db.results.pipelines import BEGAN, Began, pipeline_folder, results_folder
 from learner.catalog import PIPELINES
 from learner.catalog.mining import MiningInputs
 from learner.catalog.section import Section

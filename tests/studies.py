@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from sqlalchemy import Engine
 
 from annotate.studies import BEGUN, rate
-from db.engine import reading, writing
-from db.models import Study
-from db.pipelines import ARTIFACTS, results_folder
-from db.studies import CRITERIA, Unit, add_study, units_of
+from db.projects.studies import CRITERIA, Unit, add_study, units_of
+from db.results.pipelines import ARTIFACTS, results_folder
+from db.schema.engine import reading, writing
+from db.schema.tables import Study
 from tests.pipelines import finished_run
 
 

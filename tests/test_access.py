@@ -13,11 +13,11 @@ from annotate.access.acts import Refused, acting, allowed
 from annotate.access.roles import ABOUT, MAY, Right, may
 from annotate.overview import read_overviews
 from db.domain import AnswerKind, InputError, Role, Settings
-from db.engine import as_person, as_system, reading, writing
-from db.jobs import EXPLORE
-from db.models import Answer, Job, Task
-from db.people import checked_person_name, folded
-from db.projects import all_projects, live_project, project_named, project_of
+from db.people.people import checked_person_name, folded
+from db.projects.jobs import EXPLORE
+from db.projects.projects import all_projects, live_project, project_named, project_of
+from db.schema.engine import as_person, as_system, reading, writing
+from db.schema.tables import Answer, Job, Task
 from tests.factories import make_project, make_round
 from tests.people import PASSWORD, at, make_member, make_person
 

@@ -12,8 +12,8 @@ from annotate.__main__ import app
 from annotate.cli_output import run
 from annotate.projects import project_by_name
 from db.domain import Settings
-from db.engine import make_engine, reading
-from db.models import Job, Project
+from db.schema.engine import make_engine, reading
+from db.schema.tables import Job, Project
 from tests.conftest import ROOT
 
 

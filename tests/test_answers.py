@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, delete, func, select
 
-from db.answers import current_labels, label_counts, store_answers
 from db.domain import LABELS, AnswerKind
-from db.engine import make_engine, reading, writing
-from db.models import Answer, Lease, PairLabel, Task, now
-from db.tasks import LEASE, batch_progress, lease_tasks, next_lease_end
+from db.labels.answers import current_labels, label_counts, store_answers
+from db.labels.tasks import LEASE, batch_progress, lease_tasks, next_lease_end
+from db.schema.engine import make_engine, reading, writing
+from db.schema.tables import Answer, Lease, PairLabel, Task, now
 from tests.factories import make_project, make_round
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract

@@ -13,10 +13,10 @@ from annotate.api.server import LONGEST_BODY
 from annotate.labelling import serve
 from annotate.lifecycle import archive_project, bin_project
 from annotate.monitoring import estimates_table, read_report
-from db.answers import current_labels
 from db.domain import Role, version_of
-from db.engine import reading, writing
-from db.models import Answer, Job, Lease
+from db.labels.answers import current_labels
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Job, Lease
 from tests.api import answer, browser, member, site
 from tests.factories import make_project, make_round
 from tests.measured import make_measured_project

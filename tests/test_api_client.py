@@ -11,10 +11,10 @@ import pytest
 from sqlalchemy import Engine
 
 from annotate.access import tokens
-from db.answers import current_labels
 from db.domain import Role
-from db.engine import database_url, reading, writing
-from db.models import Worker, now
+from db.labels.answers import current_labels
+from db.schema.engine import database_url, reading, writing
+from db.schema.tables import Worker, now
 from tests.browser.conftest import App, free_port
 from tests.conftest import ROOT
 from tests.factories import make_round

@@ -15,7 +15,7 @@ from annotate.access import tokens
 from annotate.api import DESCRIPTION
 from annotate.api.operations import OPERATIONS
 from db.domain import Role
-from db.engine import make_engine
+from db.schema.engine import make_engine
 from tests.api import site
 from tests.factories import make_round
 from tests.measured import make_measured_project

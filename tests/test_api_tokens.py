@@ -20,8 +20,8 @@ from annotate.api import DESCRIPTION, ROOT
 from annotate.api.server import api
 from annotate.events import changes, events
 from db.domain import InputError, Role
-from db.engine import reading
-from db.models import ApiToken, LoginAttempt
+from db.schema.engine import reading
+from db.schema.tables import ApiToken, LoginAttempt
 from tests.api import browser, site
 from tests.factories import make_project
 from tests.people import PASSWORD, at, make_person

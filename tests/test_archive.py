@@ -17,11 +17,11 @@ from annotate.archive_import import import_project
 from annotate.projects import delete_project, list_projects, update_settings
 from annotate.why import read_score
 from db.domain import InputError, Settings, version_of
-from db.engine import artifacts, reading, writing
-from db.matchers import SCORES, matchers_of
-from db.models import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
-from db.projects import MAX_NAME
-from db.transfer import LATER, LEFT_BEHIND, TABLES
+from db.maintenance.transfer import LATER, LEFT_BEHIND, TABLES
+from db.projects.matchers import SCORES, matchers_of
+from db.projects.projects import MAX_NAME
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
 from tests.checks import make_check_and_rush
 from tests.factories import make_design, make_project, make_round, make_sitting
 from tests.measured import make_audited_project, make_measured_project, write_model_folder

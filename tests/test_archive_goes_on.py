@@ -11,13 +11,13 @@ from annotate.archive_import import import_project
 from annotate.history import correct, history
 from annotate.projects import delete_project, list_projects, update_settings
 from db.domain import AnswerKind, DesignKind, Settings, version_of
-from db.engine import reading, writing
-from db.events import events_of
-from db.jobs import MATCHES, add_job
-from db.labels import history_rows
-from db.matchers import matchers_of
-from db.matches import read_matches
-from db.models import Design, Evaluation, Item, Matcher
+from db.labels.labels import history_rows
+from db.projects.events import events_of
+from db.projects.jobs import MATCHES, add_job
+from db.projects.matchers import matchers_of
+from db.results.matches import read_matches
+from db.schema.engine import reading, writing
+from db.schema.tables import Design, Evaluation, Item, Matcher
 from learner.jobs import matches
 from learner.jobs.audit_designs import read_designs
 from learner.jobs.rows import read_labels, read_project, with_implied

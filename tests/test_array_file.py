@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from db.trouble import in_words
+from db.maintenance.error_messages import in_words
 from learner.array_file import new_array_file
 
 

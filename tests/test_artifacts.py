@@ -16,14 +16,14 @@ from sqlalchemy import Engine
 
 from annotate.__main__ import app
 from annotate.cli_output import run
-from db.artifacts import children, discard, held, is_there, publish, publishing, size_of, store
-from db.check import problems
-from db.collect import garbage
 from db.domain import InputError
-from db.engine import artifacts, writing
-from db.home import name_of
-from db.models import Matcher
-from db.store import Store
+from db.files.artifacts import children, discard, held, is_there, publish, publishing, size_of, store
+from db.files.home import name_of
+from db.files.object_store import Store
+from db.maintenance.garbage import garbage
+from db.maintenance.integrity import problems
+from db.schema.engine import artifacts, writing
+from db.schema.tables import Matcher
 from tests.factories import make_project
 from tests.test_checksums import harm
 
@@ -241,7 +241,7 @@ def test_garbage_is_what_no_row_names_for_a_day(
     publish(kept / "matcher.json")
     assert list(problems(engine)) == []
     assert list(garbage(engine, datetime.now(UTC))) == []  # a job may be at work
-    monkeypatch.setattr("db.collect.AGE", timedelta(days=-1))
+    monkeypatch.setattr("db.maintenance.garbage.AGE", timedelta(days=-1))
     expected = [f"project-{project_id}/killed", "project-99/job"]
     replaced = [] if place == "folder" else [2]  # the size of the file that another took the place of
     for options in (["--dry-run"], []):

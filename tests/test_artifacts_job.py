@@ -15,11 +15,11 @@ from annotate.lifecycle import holdings
 from annotate.projects import delete_project
 from annotate.takeaway import matcher_archive
 from annotate.why import read_score
-from db.artifacts import publish, store
-from db.check import problems
 from db.domain import no_progress
-from db.engine import artifacts, database_url, writing
-from db.models import Matcher
+from db.files.artifacts import publish, store
+from db.maintenance.integrity import problems
+from db.schema.engine import artifacts, database_url, writing
+from db.schema.tables import Matcher
 from learner.jobs import next_round as steps
 from learner.jobs.explore import prepare
 from tests.factories import make_project

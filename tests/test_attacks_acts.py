@@ -17,12 +17,12 @@ from annotate.access.gate import Gate
 from annotate.access.routes import routes
 from annotate.components import card
 from annotate.labelling import record, serve
-from db.answers import count_own_answers
 from db.corpus.formula import unguarded
 from db.domain import Role
-from db.engine import make_engine, reading, writing
-from db.items import items_with
-from db.models import Answer, Item, Lease, Login
+from db.labels.answers import count_own_answers
+from db.projects.items import items_with
+from db.schema.engine import make_engine, reading, writing
+from db.schema.tables import Answer, Item, Lease, Login
 from learner.experiment.writing import as_csv
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from annotate import app_state
 from annotate.access import logins, people
 from db.domain import Role
-from db.models import now
+from db.schema.tables import now
 from tests.conftest import ROOT
 from tests.hostile import ANNOTATORS, GUIDELINES, NAME, make_hostile_project
 from tests.people import PASSWORD

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from db.audits import audit_labels
 from db.domain import AnswerKind, Cancelled, DesignKind, InputError, Purpose, Split
-from db.engine import artifacts, reading, writing
-from db.jobs import add_job
-from db.models import Answer, Design, Evaluation, Gold, Item, Job, Matcher, Round, Task
+from db.labels.audits import audit_labels
+from db.projects.jobs import add_job
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Design, Evaluation, Gold, Item, Job, Matcher, Round, Task
 from learner.audit import bands, decks
 from learner.jobs import audit as steps
 from learner.jobs import next_round

@@ -13,8 +13,9 @@ from annotate import jobs
 from annotate.audits import drop_sitting
 from annotate.jobs import request_audit, request_correction, request_round
 from annotate.projects import delete_project, list_projects
-from db.answers import answered_since, current_labels, purpose_counts, store_answers
-from db.audits import (
+from db.domain import AnswerKind, DesignKind, InputError, Purpose
+from db.labels.answers import answered_since, current_labels, purpose_counts, store_answers
+from db.labels.audits import (
     AuditLabel,
     add_audit_tasks,
     audit_labels,
@@ -24,12 +25,11 @@ from db.audits import (
     drop_unanswered,
     newest_design,
 )
-from db.domain import AnswerKind, DesignKind, InputError, Purpose
-from db.engine import artifacts, reading, writing
-from db.models import Answer, Design, Job, Lease, PairLabel, Round, Task, now
-from db.rounds import last_answer_at, rounds_of
-from db.tally import label_tally
-from db.tasks import add_tasks, batch_progress, lease_tasks, newest_round, newest_sitting, open_sitting
+from db.labels.label_counts import label_tally
+from db.labels.tasks import add_tasks, batch_progress, lease_tasks, newest_round, newest_sitting, open_sitting
+from db.projects.rounds import last_answer_at, rounds_of
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Design, Job, Lease, PairLabel, Round, Task, now
 from tests.factories import make_design, make_project, make_round, make_sitting
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract

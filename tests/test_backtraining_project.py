@@ -12,10 +12,10 @@ from sqlalchemy import Engine, select
 from annotate import pipelines, studies
 from annotate.mined import plan_use
 from db.domain import AnswerKind, InputError, Side
-from db.engine import reading, writing
-from db.jobs import PIPELINE, add_job
-from db.models import Answer, Gold, Item
-from db.pipelines import read_artifacts
+from db.projects.jobs import PIPELINE, add_job
+from db.results.pipelines import read_artifacts
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Gold, Item
 from learner.jobs import pipeline as steps
 from learner.jobs.pipeline_data import Begun, write_data
 from tests.factories import make_project

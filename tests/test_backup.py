@@ -12,13 +12,13 @@ from sqlalchemy import Engine, select
 from annotate.__main__ import app
 from annotate.access import people, tokens
 from annotate.cli_output import run
-from db.answers import current_labels
-from db.backup import backup, restore
-from db.check import problems
 from db.domain import DesignKind, InputError
-from db.engine import artifacts, make_engine, reading, revision, writing
-from db.models import Answer, Design, Job, Project
-from db.upgrade import upgrade
+from db.labels.answers import current_labels
+from db.maintenance.backup import backup, restore
+from db.maintenance.integrity import problems
+from db.maintenance.upgrade import upgrade
+from db.schema.engine import artifacts, make_engine, reading, revision, writing
+from db.schema.tables import Answer, Design, Job, Project
 from tests.backups import contents, label_some
 from tests.people import START, make_person
 from tests.test_migrations import tables_of

@@ -19,9 +19,9 @@ from annotate.components.why import _sentence
 from annotate.projects import list_projects, update_settings
 from annotate.why import reasons
 from db.domain import InputError, Purpose, Settings
-from db.jobs import PIPELINE
-from db.models import Round, Task
-from db.pipelines import RERANKER_FILE, pipeline_folder, require_reranker, results_folder
+from db.projects.jobs import PIPELINE
+from db.results.pipelines import RERANKER_FILE, pipeline_folder, require_reranker, results_folder
+from db.schema.tables import Round, Task
 from learner.backbones import reranker as learned
 from learner.backbones.generator import load_generator
 from learner.backbones.reranker import Reading, Reranker

@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 from annotate.checking import quality, read_quality, read_rushes
 from annotate.labelling import record, serve
 from annotate.reliability import wilson
-from db.checks import Checked
 from db.domain import LABELS, AnswerKind, CheckKind
+from db.labels.hidden_checks import Checked
 from tests.conftest import ROOT
 from tests.pages import open_page as opened
 from tests.test_checks import checks_among, know, project_of, say

@@ -12,14 +12,14 @@ from sqlalchemy import Engine, func, select, update
 from annotate.labelling import BUFFER, recent, record, serve
 from annotate.reviewing import queue, settle
 from annotate.served import Pair
-from db import check_plan
-from db.answers import current_labels, store_answers
-from db.chance import chance
-from db.checks import check_results
 from db.domain import AnswerKind, CheckKind
-from db.engine import reading, writing
-from db.models import Answer, Check, CheckAnswer, Gold, Item, Lease, Rush, Task, now
-from db.tasks import batch_progress
+from db.labels import hidden_check_plan as check_plan
+from db.labels.answers import current_labels, store_answers
+from db.labels.hidden_checks import check_results
+from db.labels.stable_random import chance
+from db.labels.tasks import batch_progress
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Check, CheckAnswer, Gold, Item, Lease, Rush, Task, now
 from tests.factories import make_project, make_round
 from tests.test_votes import want
 

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import Engine
 
 from annotate.exploring import _arrays
-from db.check import problems
-from db.checksums import FILE, damaged, is_whole, require_whole, seal, seal_models
 from db.domain import InputError
-from db.engine import artifacts, writing
-from db.models import Matcher
+from db.files.checksums import FILE, damaged, is_whole, require_whole, seal, seal_models
+from db.maintenance.integrity import problems
+from db.schema.engine import artifacts, writing
+from db.schema.tables import Matcher
 from learner.encoder import load_encoder
 from learner.jobs.evaluation_items import load_arrays, save_arrays
 from learner.jobs.vectors import load_vectors, save_vectors

@@ -98,7 +98,7 @@ def test_progress_is_told_from_reading_to_storing(
     engine: Engine, make_files: Callable[[int], Source], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("db.corpus.files.BETWEEN", 100)
-    monkeypatch.setattr("db.items.CHUNK", 100)
+    monkeypatch.setattr("db.projects.items.CHUNK", 100)
     told: list[tuple[str, float]] = []
     source = make_files(1000)
     corpus = load(source, lambda *step: told.append(step))
@@ -115,7 +115,7 @@ def test_progress_is_told_from_reading_to_storing(
 def test_ten_times_the_texts_take_no_more_memory(
     engine: Engine, make_files: Callable[[int], Source], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("db.items.CHUNK", 500)
+    monkeypatch.setattr("db.projects.items.CHUNK", 500)
 
     def peak(n: int) -> int:
         source = make_files(n)

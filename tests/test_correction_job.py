@@ -12,9 +12,9 @@ from sqlalchemy import Engine, func, select
 
 from annotate import jobs
 from db.domain import AnswerKind, Cancelled, DesignKind, InputError, Purpose, Split
-from db.engine import artifacts, reading, writing
-from db.jobs import add_job
-from db.models import Answer, Design, Gold, Item, Job, Matcher, Round, Task
+from db.projects.jobs import add_job
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Design, Gold, Item, Job, Matcher, Round, Task
 from learner import correction
 from learner.encoder import load_encoder
 from learner.evaluation import evaluate_exact

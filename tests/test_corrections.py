@@ -18,8 +18,8 @@ from annotate.corrections import (
     strata_table,
 )
 from db.domain import InputError
-from db.engine import writing
-from db.models import Evaluation, Matcher, Round
+from db.schema.engine import writing
+from db.schema.tables import Evaluation, Matcher, Round
 from tests.corrected import add_correction, figures
 from tests.factories import make_project
 from tests.measured import make_measured_project

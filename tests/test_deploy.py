@@ -17,8 +17,8 @@ import pytest
 import yaml
 
 from annotate.jobs import request_round
-from db.engine import make_engine, reading
-from db.models import Job
+from db.schema.engine import make_engine, reading
+from db.schema.tables import Job
 from learner.encoder import LEAST
 from tests.factories import make_project
 from tests.ports import free_port

@@ -14,9 +14,9 @@ from annotate.lifecycle import archive_project, bin_project, duplicate_project, 
 from annotate.projects import create_project, delete_project, update_settings
 from db.corpus.corpus import Corpus, Item
 from db.domain import EventKind, InputError, Kind, Role, Settings, Side, version_of
-from db.engine import as_person, reading, writing
-from db.events import add_event
-from db.models import Event, Project
+from db.projects.events import add_event
+from db.schema.engine import as_person, reading, writing
+from db.schema.tables import Event, Project
 from tests.factories import make_project
 from tests.people import PASSWORD, START, at, make_member, make_person, token_of
 

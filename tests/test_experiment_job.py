@@ -10,10 +10,10 @@ from sqlalchemy import Engine, select
 from db.corpus.corpus import load_corpus
 from db.corpus.split import read_split
 from db.domain import InputError, Kind, Side, Split
-from db.engine import reading, writing
-from db.experiments import experiment_folder, read_stored
-from db.jobs import EXPERIMENT, add_job
-from db.models import Gold, Item, Job
+from db.projects.jobs import EXPERIMENT, add_job
+from db.results.experiments import experiment_folder, read_stored
+from db.schema.engine import reading, writing
+from db.schema.tables import Gold, Item, Job
 from learner.jobs import experiment as steps
 from learner.jobs.experiment_data import write_data
 from tests.factories import make_project

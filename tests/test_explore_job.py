@@ -12,10 +12,10 @@ from sqlalchemy import Engine, select
 from annotate.exploring import Known, Round, Scored, best_pairs, known_pairs, probability, rounds_of
 from annotate.jobs import cancel
 from db.domain import AnswerKind, Cancelled, InputError
-from db.engine import artifacts, reading, writing
-from db.explorations import Search, exploration_folder, read_search
-from db.jobs import EXPLORE, SEARCH, add_job
-from db.models import Gold, Item
+from db.projects.jobs import EXPLORE, SEARCH, add_job
+from db.results.explorations import Search, exploration_folder, read_search
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Gold, Item
 from learner.encoder import load_encoder
 from learner.jobs import explore as steps
 from learner.jobs import progress, search, vectors

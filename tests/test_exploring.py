@@ -16,15 +16,15 @@ from annotate import exploring_search as searching
 from annotate.exploring import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
 from annotate.labelling import record, serve
 from annotate.picking import PICKED, pick, why_not
-from db.answers import current_labels
 from db.corpus.graph import components
 from db.corpus.graph import groups as parts_of
 from db.domain import AnswerKind, InputError, Kind, Split
-from db.engine import make_engine, migrate, reading, writing
-from db.explorations import Hit, Search, write_search
-from db.jobs import EXPLORE, SEARCH, open_job
-from db.models import Answer, Evaluation, Gold, Job, Task
-from db.pairs import labels_of
+from db.labels.answers import current_labels
+from db.labels.pairs import labels_of
+from db.projects.jobs import EXPLORE, SEARCH, open_job
+from db.results.explorations import Hit, Search, write_search
+from db.schema.engine import make_engine, migrate, reading, writing
+from db.schema.tables import Answer, Evaluation, Gold, Job, Task
 from tests.explored import explore, item_ids
 from tests.factories import make_project, make_round
 from tests.measured import add_job, add_matcher

@@ -21,12 +21,12 @@ from streamlit.testing.v1 import AppTest
 from annotate import labelling
 from annotate.access import logins
 from annotate.labelling import record, serve
-from db.backup import backup
-from db.check import problems
-from db.engine import make_engine, migrate, reading, writing
-from db.jobs import add_job
-from db.models import Answer, Job, now
-from db.trouble import in_words
+from db.maintenance.backup import backup
+from db.maintenance.error_messages import in_words
+from db.maintenance.integrity import problems
+from db.projects.jobs import add_job
+from db.schema.engine import make_engine, migrate, reading, writing
+from db.schema.tables import Answer, Job, now
 from learner.array_file import new_array_file
 from learner.jobs import state, takeover
 from learner.jobs.progress import Reporter

@@ -23,9 +23,9 @@ from annotate.access import forms, gate, headers, invitations, logins, people
 from annotate.access.gate import Gate
 from annotate.access.routes import routes, safe_next
 from db.domain import Role
-from db.engine import reading
-from db.logins import ROTATED
-from db.matchers import matchers_of
+from db.people.logins import ROTATED
+from db.projects.matchers import matchers_of
+from db.schema.engine import reading
 from tests.factories import make_project
 from tests.measured import make_measured_project
 from tests.people import PASSWORD, at, make_person

@@ -13,8 +13,8 @@ from annotate.__main__ import app
 from annotate.access.gate import Gate
 from annotate.cli_output import run
 from annotate.health import routes
-from db.engine import artifacts, migrate, newest_revision, writing
-from db.models import Worker, now
+from db.schema.engine import artifacts, migrate, newest_revision, writing
+from db.schema.tables import Worker, now
 from tests.measured import add_worker
 from tests.ports import free_port
 

@@ -7,9 +7,9 @@ from sqlalchemy import Engine
 
 from annotate.history import correct, history
 from annotate.labelling import recent, record, serve
-from db.answers import current_labels
 from db.domain import AnswerKind, InputError
-from db.engine import reading
+from db.labels.answers import current_labels
+from db.schema.engine import reading
 from tests.factories import make_project, make_round
 
 P, N, U, S, R = AnswerKind

@@ -33,7 +33,7 @@ RULES = {
         "ask for a job (annotate/jobs.py), or put words that both sides need into db/domain.py",
     ),
     "learner": Rule(
-        ("learner", "db.domain", "db.corpus", "db.checksums", "db.artifacts", "db.aside", "db.logs"),
+        ("learner", "db.domain", "db.corpus", "db.files"),
         "hand arrays in; rows are read and written in learner/jobs/",
         heavy=True,
     ),
@@ -45,15 +45,7 @@ RULES = {
     ),
     "db": Rule(("db",), "move what computes to learner/ and what people do to annotate/", ("sqlalchemy", "alembic")),
     "db.domain": Rule((), "the words of the product stand on nothing", ("pydantic",)),
-    "db.logs": Rule(("db.domain",), "lines for people and programs stand on the words alone", ()),
-    "db.aside": Rule((), "files alone: rows are read elsewhere", ()),
-    "db.home": Rule((), "files alone: rows are read elsewhere", ()),
-    "db.store": Rule(("db.domain", "db.checksums"), "files alone: rows are read elsewhere", ("fsspec", "obstore")),
-    "db.cached": Rule(("db.domain", "db.home"), "files alone: rows are read elsewhere", ()),
-    "db.artifacts": Rule(
-        ("db.cached", "db.checksums", "db.home", "db.store"), "files alone: rows are read elsewhere", ()
-    ),
-    "db.checksums": Rule(("db.domain", "db.aside"), "files alone: rows are read elsewhere", ()),
+    "db.files": Rule(("db.domain", "db.files"), "files alone: rows are read elsewhere", ("fsspec", "obstore")),
     "db.corpus": Rule(
         ("db.domain", "db.corpus"), "read files without SQL; rows are made in db/", ("numpy", "pyarrow", "scipy")
     ),
@@ -130,20 +122,20 @@ def test_a_file_imports_only_what_it_may(path: Path) -> None:
         ("annotate.pages.label", "streamlit", None),
         ("annotate.projects", "learner.catalog", None),
         ("annotate.projects", "app", "may import"),
-        ("learner.rounds", "db.models", "hand arrays in"),
+        ("learner.rounds", "db.schema.tables", "hand arrays in"),
         ("learner.rounds", "learner.jobs.rows", "hand arrays in"),
         ("learner.rounds", "db.corpus.corpus", None),
         ("learner.cli", "learner.worker", None),
-        ("learner.cli", "db.engine", "learner/jobs"),
-        ("learner.jobs.rows", "db.models", None),
+        ("learner.cli", "db.schema.engine", "learner/jobs"),
+        ("learner.jobs.rows", "db.schema.tables", None),
         ("learner.jobs.rows", "annotate.jobs", "knows nothing of the app"),
         ("learner.catalog", "numpy", "module:name"),
-        ("db.tasks", "numpy", "move what computes"),
-        ("db.tasks", "learner.catalog", "move what computes"),
-        ("db.domain", "db.models", "stand on nothing"),
+        ("db.labels.tasks", "numpy", "move what computes"),
+        ("db.labels.tasks", "learner.catalog", "move what computes"),
+        ("db.domain", "db.schema.tables", "stand on nothing"),
         ("db.corpus.files", "sqlalchemy", "without SQL"),
         ("db.corpus.files", "pyarrow.parquet", None),
-        ("db.corpus.files", "db.models", "without SQL"),
+        ("db.corpus.files", "db.schema.tables", "without SQL"),
     ],
 )
 def test_the_rule_itself(module: str, imported: str, why: str | None) -> None:
@@ -152,8 +144,8 @@ def test_the_rule_itself(module: str, imported: str, why: str | None) -> None:
 
 
 def test_imports_are_found_wherever_they_stand() -> None:
-    source = "import a.b\nfrom db import jobs, engine\ndef f():\n    from db.domain import Kind\n    from . import x\n"
-    assert set(imports_of(source)) == {"a.b", "db.jobs", "db.engine", "db.domain", "."}
+    source = "import a.b\nfrom db import corpus, files\ndef f():\n    from db.domain import A\n    from . import x\n"
+    assert set(imports_of(source)) == {"a.b", "db.corpus", "db.files", "db.domain", "."}
 
 
 def test_the_app_never_loads_a_model_library() -> None:

@@ -8,7 +8,7 @@ from annotate.access import invitations, logins, people
 from annotate.access.acts import allowed
 from annotate.access.roles import Right
 from db.domain import InputError, Role
-from db.engine import as_person
+from db.schema.engine import as_person
 from tests.factories import make_project
 from tests.people import PASSWORD, at, make_member, make_person, token_of
 

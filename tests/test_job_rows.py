@@ -2,8 +2,8 @@
 
 from sqlalchemy import Engine, select
 
-from db.engine import reading, writing
-from db.models import Gold, Item
+from db.schema.engine import reading, writing
+from db.schema.tables import Gold, Item
 from learner.jobs.rows import read_project
 from tests.factories import make_project
 

@@ -7,9 +7,9 @@ from sqlalchemy import Engine, select
 from annotate.jobs import cancel as cancel_job
 from annotate.jobs import list_jobs, request_round
 from db.domain import Cancelled, InputError
-from db.engine import reading, writing
-from db.jobs import add_job
-from db.models import Job
+from db.projects.jobs import add_job
+from db.schema.engine import reading, writing
+from db.schema.tables import Job
 from learner.jobs.state import job_state
 from tests.factories import make_project
 

@@ -13,10 +13,10 @@ from sqlalchemy import Engine, func, select
 from annotate.jobs import request_round
 from annotate.why import read_score
 from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Cancelled, InputError, Purpose, Split
-from db.engine import artifacts, reading, writing
-from db.jobs import add_job
-from db.models import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
-from db.tasks import newest_round
+from db.labels.tasks import newest_round
+from db.projects.jobs import add_job
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
 from learner.blend import Blend
 from learner.encoder import Encoder, load_encoder
 from learner.jobs import next_round as steps

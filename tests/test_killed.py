@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import Engine
 
 from benchmarks.faults import Annotator, compared, faults
-from db.engine import writing
-from db.jobs import add_job
+from db.projects.jobs import add_job
+from db.schema.engine import writing
 from tests.factories import make_project
 
 

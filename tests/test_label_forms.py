@@ -19,13 +19,13 @@ from annotate.labels import export_dataset, export_labels
 from annotate.lifecycle import duplicate_project
 from annotate.projects import list_projects, update_settings
 from annotate.tables import write_table
-from db.audits import AuditLabel
 from db.corpus.files import read_rows
 from db.corpus.formula import guarded, unguarded
 from db.domain import InputError, Kind, Purpose, Settings, version_of
-from db.engine import writing
-from db.labels import LabelRow
-from db.models import Design, Matcher, Round
+from db.labels.audits import AuditLabel
+from db.labels.labels import LabelRow
+from db.schema.engine import writing
+from db.schema.tables import Design, Matcher, Round
 from tests.factories import make_design, make_project, make_round
 from tests.measured import make_measured_project
 from tests.test_labels_files import N, P, R, S, U, answer, place, read

@@ -10,8 +10,8 @@ from annotate.label_import import Choices, import_labels
 from annotate.label_problems import FIRST, Report, Trouble
 from annotate.labels import export_labels
 from db.domain import InputError
-from db.engine import reading, writing
-from db.models import Answer
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer
 from tests.factories import make_project, make_round
 from tests.test_labels_files import N, P, U, answer, labelled, stored
 
@@ -117,8 +117,8 @@ def test_a_report_shows_the_first_rows_alone(engine: Engine, project: int, file:
 def test_ids_that_look_like_formulas_come_back(engine: Engine, tmp_path: Path) -> None:
     from sqlalchemy import update
 
-    from db.engine import writing
-    from db.models import Identifier
+    from db.schema.engine import writing
+    from db.schema.tables import Identifier
 
     project_id = make_project(engine, ["a", "b"])
     with writing(engine) as session:

@@ -8,10 +8,10 @@ from sqlalchemy import Engine, select
 
 from annotate import labelling
 from annotate.labelling import Reason, Sitting, Why, ask_if_due, leave, look, record, serve, sitting_of
-from db.answers import answered_since, current_labels
 from db.domain import AnswerKind, DesignKind
-from db.engine import reading, writing
-from db.models import Answer, Job, Lease, Round, Task, now
+from db.labels.answers import answered_since, current_labels
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Job, Lease, Round, Task, now
 from tests.factories import make_design, make_project, make_round, make_sitting
 
 

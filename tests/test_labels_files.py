@@ -13,13 +13,13 @@ from annotate.label_import import import_labels
 from annotate.label_problems import Trouble
 from annotate.labels import export_labels
 from annotate.projects import create_project, list_projects
-from db.answers import current_labels
-from db.audits import newest_design
 from db.corpus.corpus import Corpus, Item
 from db.domain import AnswerKind, DesignKind, InputError, Kind, Purpose, Settings, Side, Split
-from db.engine import reading, writing
-from db.items import first_identifiers
-from db.models import Answer, Task
+from db.labels.answers import current_labels
+from db.labels.audits import newest_design
+from db.projects.items import first_identifiers
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Task
 from tests.factories import make_design, make_project, make_round
 
 P, N, U, S, R = (

@@ -8,9 +8,9 @@ from sqlalchemy import Engine, select
 
 from annotate.components.card import why_empty
 from annotate.labelling import Reason, look, record, serve
-from db.engine import reading, writing
-from db.models import Lease, Task, now
-from db.tasks import LEASE, end_leases, free_tasks, lease_tasks, next_lease_end
+from db.labels.tasks import LEASE, end_leases, free_tasks, lease_tasks, next_lease_end
+from db.schema.engine import reading, writing
+from db.schema.tables import Lease, Task, now
 from tests.factories import make_design, make_project, make_round, make_sitting
 
 START = datetime(2026, 3, 1, 12).astimezone()

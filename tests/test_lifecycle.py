@@ -25,11 +25,11 @@ from annotate.lifecycle import (
 )
 from annotate.projects import list_projects, project_summary
 from annotate.serve import _keep_bin
-from db.answers import current_labels
 from db.domain import AnswerKind, Cancelled, InputError, Settings
-from db.engine import artifacts, reading, writing
-from db.items import first_identifiers, item_texts
-from db.models import Answer, Base, Gold, Item, Job, Project, Task, now
+from db.labels.answers import current_labels
+from db.projects.items import first_identifiers, item_texts
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Base, Gold, Item, Job, Project, Task, now
 from learner.jobs.state import job_state
 from tests.factories import make_project, make_round
 from tests.measured import add_gold, add_job, answer_on, make_measured_project

@@ -8,9 +8,9 @@ from sqlalchemy import Engine, select
 
 from annotate.access import logins, passwords, people
 from db.domain import InputError, Role
-from db.engine import reading
-from db.logins import GRACE, LASTS, ROTATED, hashed
-from db.models import Login, Person
+from db.people.logins import GRACE, LASTS, ROTATED, hashed
+from db.schema.engine import reading
+from db.schema.tables import Login, Person
 from tests.factories import make_project
 from tests.people import PASSWORD, START, at, make_person
 

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import Engine
 
 from db.domain import InputError, Role
-from db.engine import writing
-from db.jobs import add_job
-from db.logs import JsonLines, about, configure
+from db.files.logs import JsonLines, about, configure
+from db.projects.jobs import add_job
+from db.schema.engine import writing
 from learner.jobs.state import job_state
 from tests.api import member
 from tests.conftest import ROOT

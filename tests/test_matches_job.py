@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import Engine, select
 
 from db.domain import AnswerKind, InputError
-from db.engine import reading, writing
-from db.items import first_identifiers
-from db.jobs import MATCHES, add_job
-from db.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
-from db.models import Gold, Identifier, Item, Task
-from db.pipelines import runs_folder
+from db.projects.items import first_identifiers
+from db.projects.jobs import MATCHES, add_job
+from db.results.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
+from db.results.pipelines import runs_folder
+from db.schema.engine import reading, writing
+from db.schema.tables import Gold, Identifier, Item, Task
 from learner.backbones.generator import load_generator
 from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
 from learner.jobs import matches as steps

@@ -12,9 +12,9 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, Engine, inspect, select
 
-from db.engine import make_engine, migrate, reading, writing
-from db.models import Base, PairLabel, Project
-from db.projects import all_projects
+from db.projects.projects import all_projects
+from db.schema.engine import make_engine, migrate, reading, writing
+from db.schema.tables import Base, PairLabel, Project
 
 ROOT = Path(__file__).parent.parent
 
@@ -36,7 +36,7 @@ def test_migrating_again_changes_nothing(engine: Engine) -> None:
 
 
 def test_processes_that_migrate_at_once_all_succeed(home: Path) -> None:
-    code = "from db.engine import migrate; migrate()"
+    code = "from db.schema.engine import migrate; migrate()"
     runs = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.PIPE) for _ in range(3)]
     results = [(run.communicate(timeout=120)[1].decode(), run.returncode) for run in runs]
     assert [code for _, code in results] == [0, 0, 0], results

@@ -23,13 +23,13 @@ from annotate.mined_sample import bands_of, put_up
 from annotate.pipelines import delete, made, made_by
 from annotate.precision import precision
 from annotate.projects import delete_project
-from db.answers import current_labels, own_answers
 from db.domain import AnswerKind, DesignKind, InputError, Purpose, Settings
-from db.engine import reading, writing
-from db.models import Design, Item, Job, Project, Task
-from db.pairs import Pair
-from db.pipelines import pipeline_folder, results_folder
-from db.tasks import newest_sitting
+from db.labels.answers import current_labels, own_answers
+from db.labels.pairs import Pair
+from db.labels.tasks import newest_sitting
+from db.results.pipelines import pipeline_folder, results_folder
+from db.schema.engine import reading, writing
+from db.schema.tables import Design, Item, Job, Project, Task
 from learner.jobs.rows import read_labels, read_project
 from tests.factories import make_design, make_project, make_sitting
 from tests.measured import add_job

@@ -26,8 +26,8 @@ from annotate.monitoring import (
     why_unmeasured,
 )
 from db.domain import AnswerKind, Purpose, Split
-from db.engine import reading, writing
-from db.models import Answer, Matcher, Round, Task
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Matcher, Round, Task
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.measured import POSITIVES, SIZES, add_gold, answer_on, make_audited_project, make_measured_project

@@ -14,8 +14,8 @@ from annotate.explaining import explain, far_in_words
 from annotate.figures import Change, change, change_in_words, counted, estimate, in_figures, interval, method_in_words
 from annotate.monitoring import Report, read_report
 from db.domain import Estimate
-from db.engine import writing
-from db.models import Evaluation
+from db.schema.engine import writing
+from db.schema.tables import Evaluation
 from tests.factories import make_project
 from tests.measured import FAR_SIZE, make_audited_project, make_measured_project
 

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from db.corpus.corpus import load_corpus
 from db.domain import InputError, no_progress
-from db.engine import reading
+from db.schema.engine import reading
 from learner.backbones import reranker as module
 from learner.backbones.reranker import Reading, compiled_on_gpu
 from learner.blend import Blend, blended

@@ -15,11 +15,11 @@ from sqlalchemy import Engine
 from annotate import opinions
 from annotate.pipelines import made_by
 from db.domain import InputError
-from db.engine import writing
-from db.jobs import OPINIONS, add_job
-from db.models import Job
-from db.opinions import MOST, Opinion, Opinions, read_opinions, write_opinions
-from db.pipelines import pipeline_folder
+from db.projects.jobs import OPINIONS, add_job
+from db.results.opinions import MOST, Opinion, Opinions, read_opinions, write_opinions
+from db.results.pipelines import pipeline_folder
+from db.schema.engine import writing
+from db.schema.tables import Job
 from learner.backbones.opinions import opinions_of
 from learner.backbones.span_biencoder import load_biencoder
 from learner.catalog.quip import HEADS, QuipConfig

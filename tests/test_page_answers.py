@@ -7,9 +7,9 @@ from sqlalchemy import Engine
 
 from annotate.history import history
 from annotate.labelling import record, serve
-from db.answers import current_labels
 from db.domain import AnswerKind
-from db.engine import reading
+from db.labels.answers import current_labels
+from db.schema.engine import reading
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.pages import open_page as opened

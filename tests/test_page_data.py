@@ -16,9 +16,9 @@ from annotate.archive import export_project
 from annotate.downloads import routes
 from annotate.projects import list_projects
 from db.domain import InputError
-from db.engine import artifacts
-from db.matches import Matches, write_about, writing_matches
-from db.pipelines import pipeline_folder, results_folder
+from db.results.matches import Matches, write_about, writing_matches
+from db.results.pipelines import pipeline_folder, results_folder
+from db.schema.engine import artifacts
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.measured import add_job, add_worker, make_measured_project

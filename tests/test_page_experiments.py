@@ -14,9 +14,9 @@ from annotate import experiments, jobs
 from annotate.experiments import Wish, definition_of, list_experiments
 from annotate.projects import delete_project
 from db.domain import InputError, Settings, Split
-from db.engine import reading
-from db.experiments import STATE, experiment_folder
-from db.models import Job
+from db.results.experiments import STATE, experiment_folder
+from db.schema.engine import reading
+from db.schema.tables import Job
 from learner.experiment.spec import make_experiment
 from tests.conftest import ROOT
 from tests.experiments import finished_experiment

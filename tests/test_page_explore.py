@@ -7,12 +7,12 @@ from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
 from annotate import exploring
-from db.answers import current_labels
 from db.domain import AnswerKind
-from db.engine import reading, writing
-from db.explorations import Hit, Search, write_search
-from db.jobs import EXPLORE, SEARCH
-from db.models import Evaluation, Job, Matcher, Task
+from db.labels.answers import current_labels
+from db.projects.jobs import EXPLORE, SEARCH
+from db.results.explorations import Hit, Search, write_search
+from db.schema.engine import reading, writing
+from db.schema.tables import Evaluation, Job, Matcher, Task
 from tests.conftest import ROOT
 from tests.explored import explore, item_ids
 from tests.factories import make_project, make_round

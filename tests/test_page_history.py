@@ -11,8 +11,8 @@ from annotate.history import pair_history
 from annotate.labelling import record, serve
 from annotate.projects import list_projects, update_settings
 from db.domain import AnswerKind, Settings, version_of
-from db.engine import reading
-from db.models import Task
+from db.schema.engine import reading
+from db.schema.tables import Task
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.pages import open_page as opened

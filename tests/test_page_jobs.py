@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from annotate import jobs
-from db.engine import writing
-from db.models import Worker, now
+from db.schema.engine import writing
+from db.schema.tables import Worker, now
 from tests.conftest import ROOT
 from tests.factories import make_project
 from tests.measured import add_job, add_worker

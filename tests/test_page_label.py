@@ -10,10 +10,10 @@ from streamlit.testing.v1 import AppTest
 
 from annotate import labelling
 from annotate.components import card
-from db.answers import current_labels
 from db.domain import AnswerKind, DesignKind
-from db.engine import reading, writing
-from db.models import Answer, Job, Lease, Round, Task, Worker, now
+from db.labels.answers import current_labels
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Job, Lease, Round, Task, Worker, now
 from tests.conftest import ROOT
 from tests.factories import make_design, make_project, make_round, make_sitting
 from tests.pages import open_page as opened

@@ -9,9 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from annotate import jobs
 from db.domain import InputError
-from db.engine import writing
-from db.evaluations import matchers_with_evaluations
-from db.models import Job
+from db.projects.evaluations import matchers_with_evaluations
+from db.schema.engine import writing
+from db.schema.tables import Job
 from tests.conftest import ROOT
 from tests.factories import make_design, make_project, make_round, make_sitting
 from tests.measured import (

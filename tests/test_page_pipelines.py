@@ -15,9 +15,9 @@ from annotate.mined import used
 from annotate.projects import delete_project
 from annotate.wording import literal
 from db.domain import AnswerKind, InputError, Kind, Split
-from db.engine import reading, writing
-from db.models import Item, Job, Project, Task
-from db.pipelines import pipeline_folder
+from db.results.pipelines import pipeline_folder
+from db.schema.engine import reading, writing
+from db.schema.tables import Item, Job, Project, Task
 from learner.catalog import PIPELINES
 from learner.catalog.from_project import FROM_PROJECT
 from learner.catalog.mining import MiningConfig

@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from annotate import previews
 from db.domain import SEED_STRATEGY, InputError, Settings
-from db.jobs import PREVIEW
-from db.previews import Preview, write_preview
+from db.projects.jobs import PREVIEW
+from db.results.previews import Preview, write_preview
 from tests.conftest import ROOT
 from tests.factories import make_project
 from tests.measured import add_job, add_worker

@@ -12,8 +12,8 @@ from annotate.importing import Findings, Source, check, guess_columns, guess_gol
 from annotate.projects import project_by_name, project_summary
 from db.corpus.corpus import Columns
 from db.domain import PAPER_SETTINGS, InputError
-from db.engine import reading
-from db.models import Job
+from db.schema.engine import reading
+from db.schema.tables import Job
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 

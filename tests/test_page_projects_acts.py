@@ -13,8 +13,8 @@ from annotate.overview import DAYS, Overview, Precision, arranged, read_overview
 from annotate.projects import list_projects, project_summary
 from annotate.tour import Step, stage_of
 from db.domain import AnswerKind, Estimate, Kind
-from db.engine import writing
-from db.models import Answer, Matcher, Round, Task, now
+from db.schema.engine import writing
+from db.schema.tables import Answer, Matcher, Round, Task, now
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.measured import answer_on, make_audited_project, make_measured_project

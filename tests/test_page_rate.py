@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 
 from annotate import studies
 from annotate.studies import BEGUN
-from db.engine import reading
-from db.studies import CRITERIA, ratings_of, units_of
+from db.projects.studies import CRITERIA, ratings_of, units_of
+from db.schema.engine import reading
 from tests.conftest import ROOT
 from tests.factories import make_project
 from tests.pages import open_page as opened

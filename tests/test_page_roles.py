@@ -13,8 +13,8 @@ from annotate.access.headers import LEAVE_SCRIPT
 from annotate.access.roles import Right
 from annotate.shell import door
 from db.domain import Role
-from db.engine import as_person, reading
-from db.models import Answer, now
+from db.schema.engine import as_person, reading
+from db.schema.tables import Answer, now
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.people import PASSWORD, token_of

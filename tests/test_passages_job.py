@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from db.engine import reading, writing
-from db.jobs import add_job
-from db.models import Task
+from db.projects.jobs import add_job
+from db.schema.engine import reading, writing
+from db.schema.tables import Task
 from learner.jobs.passages import mark_passages
 from tests.factories import make_project, make_round
 from tests.tiny import tiny_encoder

@@ -10,8 +10,8 @@ from annotate.access import invitations, logins
 from annotate.access.acts import allowed
 from annotate.access.people import id_of
 from annotate.access.roles import Right
-from db.engine import as_person
-from db.models import now
+from db.schema.engine import as_person
+from db.schema.tables import now
 from tests.factories import make_project
 from tests.people import PASSWORD
 from tests.test_annotate_cli import annotate, failure

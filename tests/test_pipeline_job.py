@@ -15,12 +15,12 @@ import pytest
 from sqlalchemy import Engine, select
 
 from annotate.jobs import cancel, request_pipeline
-from db import pipelines as files
 from db.domain import AnswerKind, Cancelled, InputError
-from db.engine import reading, writing
-from db.jobs import PIPELINE, add_job
-from db.models import Answer, Gold, Item, Job
-from db.pipelines import pipeline_folder, read_artifacts, read_began
+from db.projects.jobs import PIPELINE, add_job
+from db.results import pipelines as files
+from db.results.pipelines import pipeline_folder, read_artifacts, read_began
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Gold, Item, Job
 from learner.jobs import pipeline as steps
 from learner.jobs.pipeline_data import Begun, write_data
 from learner.pipelines import pipeline as of_learner

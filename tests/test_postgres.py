@@ -24,14 +24,14 @@ from annotate.monitoring import read_report
 from annotate.overview import read_overviews
 from annotate.precision import precision
 from annotate.why import last_answered, reasons
-from db.answers import current_labels, label_counts
-from db.backup import backup, restore
-from db.check import problems
 from db.domain import AnswerKind, InputError, Role
-from db.engine import as_person, make_engine, reading, writing
-from db.logins import ROTATED
-from db.models import Base, Item, Project
-from db.projects import all_projects
+from db.labels.answers import current_labels, label_counts
+from db.maintenance.backup import backup, restore
+from db.maintenance.integrity import problems
+from db.people.logins import ROTATED
+from db.projects.projects import all_projects
+from db.schema.engine import as_person, make_engine, reading, writing
+from db.schema.tables import Base, Item, Project
 from tests.api import answer, browser, member, site
 from tests.backups import contents, label_some
 from tests.factories import make_project, make_round

@@ -10,10 +10,10 @@ from sqlalchemy import Engine, select
 
 from annotate.jobs import cancel
 from db.domain import SEED_STRATEGY, Cancelled, InputError, Settings
-from db.engine import artifacts, reading, writing
-from db.jobs import PREVIEW, add_job
-from db.models import Answer, Base, Job, Matcher, Project
-from db.previews import Preview, read_preview
+from db.projects.jobs import PREVIEW, add_job
+from db.results.previews import Preview, read_preview
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Base, Job, Matcher, Project
 from learner.catalog import STRATEGIES
 from learner.jobs import preview as steps
 from learner.jobs import progress, vectors

@@ -10,10 +10,10 @@ from annotate import previews
 from annotate.jobs import cancel, newest_job, request_round
 from annotate.projects import delete_project
 from db.domain import InputError, Settings
-from db.engine import artifacts, reading, writing
-from db.jobs import PREVIEW
-from db.models import Item, Job
-from db.previews import Preview, PreviewPair, read_preview, write_preview
+from db.projects.jobs import PREVIEW
+from db.results.previews import Preview, PreviewPair, read_preview, write_preview
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Item, Job
 from tests.factories import make_project
 from tests.measured import add_job, add_worker
 

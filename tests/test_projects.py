@@ -14,10 +14,10 @@ from annotate.projects import (
 )
 from db.corpus.corpus import Corpus, GoldPair, Item
 from db.domain import AnswerKind, InputError, Kind, Settings, Side, Split
-from db.engine import artifacts, reading, writing
-from db.items import first_identifiers, item_texts, items_by_identifier
-from db.models import Answer, Base, Gold, Matcher, Task
-from db.models import Item as ItemRow
+from db.projects.items import first_identifiers, item_texts, items_by_identifier
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Base, Gold, Matcher, Task
+from db.schema.tables import Item as ItemRow
 from tests.factories import make_round
 
 SETTINGS = Settings(evaluation_share=0.5)
@@ -161,7 +161,7 @@ def test_a_deleted_project_leaves_the_others_alone(engine: Engine) -> None:
 
 
 def test_a_corpus_larger_than_a_chunk_is_stored_in_order(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("db.items.CHUNK", 3)
+    monkeypatch.setattr("db.projects.items.CHUNK", 3)
     project_id = create_project(engine, "Questions", corpus(10), SETTINGS)
     with reading(engine) as session:
         stored = session.scalars(select(ItemRow.text).order_by(ItemRow.id)).all()

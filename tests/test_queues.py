@@ -9,9 +9,9 @@ from sqlalchemy import Engine, text
 from annotate.components.job_status import KINDS
 from annotate.jobs import closing_client, request_audit, request_round
 from db.domain import Queue
-from db.engine import writing
-from db.jobs import remove_worker, report_worker
-from db.queues import queue_of
+from db.projects.jobs import remove_worker, report_worker
+from db.projects.queues import queue_of
+from db.schema.engine import writing
 from learner.jobs import routing
 from tests.factories import make_project
 

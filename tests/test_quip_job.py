@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from annotate import jobs, pipelines
 from db.domain import InputError, Role
-from db.engine import reading
+from db.schema.engine import reading
 from learner.catalog.quip import QuipConfig
 from learner.encoder import load_encoder
 from learner.jobs.pipeline_data import Begun, write_data

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from annotate.reliability import reliability_table, wilson
 from annotate.reliability_chart import describe_reliability, in_words, reliability_chart
-from db.models import Evaluation, Matcher
+from db.schema.tables import Evaluation, Matcher
 from learner.audit.figures import found_by
 from learner.audit.reliability import by_tenth, shares
 from learner.audit.sample import draw_posterior

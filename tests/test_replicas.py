@@ -23,8 +23,8 @@ from annotate.labels import page_of_labels
 from annotate.telemetry import Telemetry
 from benchmarks.app_process import running_app
 from db.domain import Role
-from db.engine import make_engine, reading
-from db.models import Answer, Task
+from db.schema.engine import make_engine, reading
+from db.schema.tables import Answer, Task
 from tests.api import answer
 from tests.factories import make_project, make_round
 from tests.people import START, make_person

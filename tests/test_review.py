@@ -9,11 +9,11 @@ from streamlit.testing.v1 import AppTest
 from annotate.contradictions import algebra
 from annotate.labelling import record, serve
 from annotate.reviewing import Case, opinions, queue, settle
-from db.answers import answer_at_once, current_labels
 from db.domain import AnswerKind, InputError
-from db.engine import reading, writing
-from db.models import Item
-from db.reviews import shared_votes
+from db.labels.answers import answer_at_once, current_labels
+from db.labels.reviews import shared_votes
+from db.schema.engine import reading, writing
+from db.schema.tables import Item
 from learner.jobs.rows import read_labels, read_project, with_implied
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round

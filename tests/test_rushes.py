@@ -10,9 +10,9 @@ from sqlalchemy import Engine, select
 from annotate.labelling import record, serve
 from annotate.rushes import BEGINNING, KEY, Act, least_seconds, rushes
 from db.domain import LABELS, AnswerKind
-from db.engine import reading, writing
-from db.models import Rush, RushTask, Task
-from db.reviews import shared_votes
+from db.labels.reviews import shared_votes
+from db.schema.engine import reading, writing
+from db.schema.tables import Rush, RushTask, Task
 from tests.factories import make_project, make_round
 
 YES, NO, SKIP = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.SKIP

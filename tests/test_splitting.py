@@ -6,9 +6,9 @@ from sqlalchemy import Engine
 from annotate.access.acts import Refused
 from annotate.reviewing import queue
 from annotate.splitting import across, groups, last_split, split, undo
-from db.answers import answer_at_once, current_labels
 from db.domain import AnswerKind, InputError, Role
-from db.engine import reading, writing
+from db.labels.answers import answer_at_once, current_labels
+from db.schema.engine import reading, writing
 from tests.explored import item_ids
 from tests.factories import make_project
 from tests.people import make_member

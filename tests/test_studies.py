@@ -14,10 +14,10 @@ from annotate import studies
 from annotate.projects import delete_project
 from annotate.studies import BEGUN, REFERENCE
 from db.domain import InputError
-from db.engine import reading
-from db.models import Rating, StudyUnit
-from db.pipelines import results_folder
-from db.studies import CRITERIA, ratings_of, units_of
+from db.projects.studies import CRITERIA, ratings_of, units_of
+from db.results.pipelines import results_folder
+from db.schema.engine import reading
+from db.schema.tables import Rating, StudyUnit
 from tests.factories import make_project
 from tests.studies import finished_questions, make_study, rate_all
 

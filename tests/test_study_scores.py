@@ -15,9 +15,9 @@ from annotate.reliability import wilson
 from annotate.studies import BEGUN, rate
 from annotate.study_scores import difference, results, share
 from db.domain import InputError
-from db.engine import reading, writing
-from db.models import StudyUnit
-from db.studies import CRITERIA, units_of
+from db.projects.studies import CRITERIA, units_of
+from db.schema.engine import reading, writing
+from db.schema.tables import StudyUnit
 from tests.factories import make_project
 from tests.studies import make_study, rate_all
 

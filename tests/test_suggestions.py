@@ -10,11 +10,11 @@ from sqlalchemy import Engine, select
 
 from annotate import jobs, suggesting
 from db.domain import InputError
-from db.engine import reading, writing
-from db.jobs import SUGGEST, add_job
-from db.models import Item
-from db.pipelines import ARTIFACTS, pipeline_folder, read_artifacts, results_folder
-from db.suggestions import Asked, Suggestion, read_suggestions, write_suggestions
+from db.projects.jobs import SUGGEST, add_job
+from db.results.pipelines import ARTIFACTS, pipeline_folder, read_artifacts, results_folder
+from db.results.suggestions import Asked, Suggestion, read_suggestions, write_suggestions
+from db.schema.engine import reading, writing
+from db.schema.tables import Item
 from learner.backbones.generator import load_generator, nll
 from learner.backbones.suggestions import filled, suggest
 from learner.catalog.backbones import GeneratorSettings

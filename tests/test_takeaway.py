@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 from annotate.monitoring import read_report
 from annotate.takeaway import address, matcher_archive, route, usage
 from db.domain import InputError
-from db.engine import reading
-from db.models import Matcher
+from db.schema.engine import reading
+from db.schema.tables import Matcher
 from tests.measured import make_measured_project, write_model_folder
 
 

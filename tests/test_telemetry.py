@@ -16,8 +16,8 @@ from annotate.labelling import record, serve
 from annotate.lifecycle import bin_project
 from annotate.telemetry import PATH, Telemetry
 from db.domain import Queue, Role
-from db.engine import writing
-from db.models import Worker, now
+from db.schema.engine import writing
+from db.schema.tables import Worker, now
 from tests.factories import make_project, make_round
 from tests.measured import add_job, add_worker
 from tests.people import START, make_person

@@ -14,13 +14,13 @@ from annotate.access.logins import log_in
 from annotate.history import history
 from annotate.labelling import record, serve
 from annotate.monitoring import read_report
-from db.answers import current_labels
-from db.check import problems
 from db.domain import AnswerKind
-from db.engine import artifacts, make_engine, migrate, reading, revision, writing
-from db.models import Base
-from db.projects import all_projects
-from db.upgrade import upgrade
+from db.labels.answers import current_labels
+from db.maintenance.integrity import problems
+from db.maintenance.upgrade import upgrade
+from db.projects.projects import all_projects
+from db.schema.engine import artifacts, make_engine, migrate, reading, revision, writing
+from db.schema.tables import Base
 from tests.old_rows import LABELS, Row, rows_in, store_rows
 from tests.people import PASSWORD, START
 from tests.postgres import drop_database, new_database

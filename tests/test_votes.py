@@ -10,11 +10,11 @@ from sqlalchemy import Engine, update
 
 from annotate.components.card import why_empty
 from annotate.labelling import Reason, look, record, serve
-from db.answers import store_answers
 from db.domain import LABELS, AnswerKind
-from db.engine import make_engine, migrate, reading, writing
-from db.models import Task, now
-from db.tasks import batch_progress, tasks_by_id
+from db.labels.answers import store_answers
+from db.labels.tasks import batch_progress, tasks_by_id
+from db.schema.engine import make_engine, migrate, reading, writing
+from db.schema.tables import Task, now
 from tests.factories import make_project, make_round
 
 YES, NO, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE

@@ -9,9 +9,9 @@ from sqlalchemy import Engine, select, update
 from annotate.labelling import record
 from annotate.why import Alike, last_answered, read_score, reasons
 from db.domain import AnswerKind, InputError, Purpose
-from db.engine import artifacts, reading, writing
-from db.matchers import SCORES
-from db.models import Matcher, Round, Task
+from db.projects.matchers import SCORES
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Matcher, Round, Task
 from tests.factories import make_design, make_project, make_round
 
 TEXTS = ["red car", "blue car", "old house", "new house"]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.wording import JOINER, ago, duration, literal
-from db.models import now
+from db.schema.tables import now
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,9 @@ from annotate.work import (
     read_times,
 )
 from db.domain import AnswerKind, Purpose
-from db.engine import writing
-from db.models import Answer, Task
-from db.tally import Tally, newest_times
+from db.labels.label_counts import Tally, newest_times
+from db.schema.engine import writing
+from db.schema.tables import Answer, Task
 from tests.factories import make_project, make_round
 from tests.measured import answer_on, make_measured_project
 

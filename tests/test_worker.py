@@ -17,10 +17,10 @@ from sqlalchemy.exc import InternalError
 
 from annotate.jobs import cancel, closing_client, request_audit, request_matches, request_round, workers
 from db.domain import AnswerKind, Queue
-from db.engine import artifacts, make_engine, reading, writing
-from db.jobs import remove_worker
-from db.models import Answer, Job, Matcher, Round, Task
-from db.tasks import newest_round
+from db.labels.tasks import newest_round
+from db.projects.jobs import remove_worker
+from db.schema.engine import artifacts, make_engine, reading, writing
+from db.schema.tables import Answer, Job, Matcher, Round, Task
 from learner.worker import Me, _patience, _report
 from tests.factories import make_project, make_round
 from tests.tiny import tiny_encoder

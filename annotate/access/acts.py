@@ -8,9 +8,9 @@ from sqlalchemy.orm import Session
 
 from annotate.access.roles import Right, may
 from db.domain import InputError
-from db.engine import as_system, person_of, reading, writing
-from db.models import Person, Project
-from db.people import role_in
+from db.people.people import role_in
+from db.schema.engine import as_system, person_of, reading, writing
+from db.schema.tables import Person, Project
 
 
 class Refused(InputError):

@@ -5,7 +5,7 @@ from hashlib import sha256
 
 from starlette.responses import Response
 
-from db.logins import LASTS
+from db.people.logins import LASTS
 
 # The browser takes the second one from this very host only, and by TLS.
 NAME, SECURE_NAME = "allpairs", "__Host-allpairs"

@@ -28,9 +28,9 @@ from annotate.api.problems import problem
 from annotate.health import LIVES, READY
 from annotate.telemetry import PATH as METRICS
 from db.domain import InputError
-from db.engine import as_person, database_url, make_engine
-from db.logs import about
-from db.models import now
+from db.files.logs import about
+from db.schema.engine import as_person, database_url, make_engine
+from db.schema.tables import now
 
 LOGIN = "/login"
 # Streamlit's frame holds nothing of ours: the page in it is drawn by the script, which asks who is there.

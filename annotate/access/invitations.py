@@ -9,13 +9,13 @@ from sqlalchemy.orm import Session
 from annotate.access.acts import acting
 from annotate.access.passwords import hash_of
 from annotate.access.roles import Right
-from db import logins
 from db.domain import EventKind, InputError, Role
-from db.engine import as_system, person_of, reading, writing
-from db.events import add_event
-from db.models import Invitation, Person, Project
-from db.people import add_person, checked_person_name, role_in, set_role
-from db.projects import live_project
+from db.people import logins
+from db.people.people import add_person, checked_person_name, role_in, set_role
+from db.projects.events import add_event
+from db.projects.projects import live_project
+from db.schema.engine import as_system, person_of, reading, writing
+from db.schema.tables import Invitation, Person, Project
 
 PATH = "invitation"  # followed by the token
 LONGEST = 30  # days

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from sqlalchemy import Engine
 
 from annotate.access.passwords import hash_of, is_outdated, is_password
-from db import logins
 from db.domain import EventKind, InputError
-from db.engine import as_system, reading, writing
-from db.events import add_event
-from db.models import Login, Person
-from db.people import find_person, folded, person_by_subject
+from db.people import logins
+from db.people.people import find_person, folded, person_by_subject
+from db.projects.events import add_event
+from db.schema.engine import as_system, reading, writing
+from db.schema.tables import Login, Person
 
 WINDOW = timedelta(minutes=15)
 PER_NAME, PER_ADDRESS = 5, 20  # failures within the window, after which a login waits

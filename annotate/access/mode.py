@@ -5,8 +5,8 @@ from ipaddress import ip_address
 from sqlalchemy import Engine
 
 from db.domain import InputError
-from db.engine import reading
-from db.people import anybody
+from db.people.people import anybody
+from db.schema.engine import reading
 
 REQUIRED = "required"
 ANNOTATOR = "me"  # under which answers are stored where nobody logs in and no name is given

@@ -10,13 +10,13 @@ from sqlalchemy.orm import Session
 from annotate.access.acts import acting
 from annotate.access.passwords import hash_of
 from annotate.access.roles import Right
-from db import people
 from db.domain import EventKind, InputError, Role
-from db.engine import person_of, reading
-from db.events import add_event
-from db.logins import end_logins, logins_of, open_invitations
-from db.models import Login, Person, Project
-from db.projects import project_named
+from db.people import people
+from db.people.logins import end_logins, logins_of, open_invitations
+from db.projects.events import add_event
+from db.projects.projects import project_named
+from db.schema.engine import person_of, reading
+from db.schema.tables import Login, Person, Project
 
 
 @dataclass(frozen=True)

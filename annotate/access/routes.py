@@ -19,8 +19,8 @@ from annotate.access.gate import LOG_IN, LOGIN, address_of, is_secure
 from annotate.access.logins import Guest, TooMany
 from annotate.access.roles import ABOUT
 from db.domain import InputError
-from db.engine import make_engine
-from db.models import now
+from db.schema.engine import make_engine
+from db.schema.tables import now
 
 LONGEST_FORM = 20_000  # bytes; read before anybody is known
 FOREIGN = "this form was not sent from its own page: open the page again and send it from there"

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from sqlalchemy import Engine
 
 from annotate.access.logins import PER_ADDRESS, WINDOW, TooMany, minutes_until
-from db import logins, tokens
 from db.domain import EventKind, InputError
-from db.engine import as_system, person_of, reading, writing
-from db.events import add_event
-from db.logins import SEEN_EVERY
-from db.models import ApiToken, Person
+from db.people import logins, tokens
+from db.people.logins import SEEN_EVERY
+from db.projects.events import add_event
+from db.schema.engine import as_system, person_of, reading, writing
+from db.schema.tables import ApiToken, Person
 
 LONGEST_PURPOSE = 80
 LONGEST_LIFE = 3650  # days

@@ -18,7 +18,7 @@ from annotate.labels import page_of_labels
 from annotate.monitoring import read_report
 from annotate.projects import ProjectRow, list_projects, project_by_name
 from db.domain import InputError
-from db.models import Evaluation, Job, Matcher, Project
+from db.schema.tables import Evaluation, Job, Matcher, Project
 
 
 @dataclass(frozen=True)

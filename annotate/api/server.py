@@ -26,10 +26,10 @@ from annotate.api.models import IN_PATH, NAME
 from annotate.api.operations import OPERATIONS, Call, Operation
 from annotate.api.problems import Wrong, problem, wrong_input
 from db.domain import InputError
-from db.engine import person_of, reading
-from db.logs import about
-from db.models import Project
-from db.projects import project_of
+from db.files.logs import about
+from db.projects.projects import project_of
+from db.schema.engine import person_of, reading
+from db.schema.tables import Project
 
 LONGEST_BODY = 2_000_000  # bytes: as many answers as fit into one request, each with the longest note
 JSON = "application/json"

@@ -15,7 +15,7 @@ from annotate.label_import import Choices, import_labels
 from annotate.label_problems import Report, Trouble
 from annotate.wording import literal
 from db.domain import InputError
-from db.models import Project
+from db.schema.tables import Project
 
 PROBLEMS = "problems.csv"
 TROUBLES = {

@@ -12,7 +12,7 @@ from annotate.labelling import Reason, Receipt, Sitting, Standing, Why
 from annotate.pace import CAP
 from annotate.served import Answered, Pair
 from db.domain import DesignKind
-from db.jobs import NEXT_ROUND, OPEN
+from db.projects.jobs import NEXT_ROUND, OPEN
 
 SITTINGS = {DesignKind.AUDIT: "Audit sitting", DesignKind.CORRECTION: "Check", DesignKind.MINED: "Mined sample"}
 MOST_EVENTS = 5_000  # of one message; the browser sends the others again

@@ -13,8 +13,8 @@ from annotate.components.figure import table_open
 from annotate.figures import counted
 from annotate.wording import literal
 from db.domain import Estimate
-from db.models import now
-from db.rushes import Told
+from db.labels.fast_answers import Told
+from db.schema.tables import now
 
 NEWS = timedelta(days=7)
 HOW = (

@@ -10,7 +10,7 @@ from annotate.reviewing import Case, settle
 from annotate.wording import literal
 from annotate.work import last_answer
 from db.domain import LABELS, AnswerKind, InputError
-from db.pairs import Pair
+from db.labels.pairs import Pair
 
 
 @st.fragment

@@ -7,7 +7,7 @@ from annotate.app_state import engine
 from annotate.experiments import Wish
 from annotate.wording import literal
 from db.domain import InputError, Settings
-from db.models import Project
+from db.schema.tables import Project
 from learner.catalog import STRATEGIES
 
 DEFAULT = ("uncertainty", "adaptive-retrieval", "static-retrieval", "random")

@@ -9,7 +9,7 @@ from annotate.components.job_status import failure, progress
 from annotate.components.results import draw_figure, draw_report, draw_table
 from annotate.experiments import ExperimentRow, figures_of, report_of, tables_of
 from annotate.wording import ago, literal
-from db.jobs import OPEN
+from db.projects.jobs import OPEN
 
 SHOWN = 5  # failed runs whose reasons stand on the page
 

@@ -13,8 +13,8 @@ from annotate.exploring import Round, shown_pairs
 from annotate.exploring_charts import KINDS, change_chart, describe_changes
 from annotate.exploring_compare import Compared
 from annotate.monitoring import round_name
-from db.engine import reading
-from db.items import item_texts
+from db.projects.items import item_texts
+from db.schema.engine import reading
 
 UNTRAINED = "The pre-trained encoder has scores but no probabilities: choose a trained round."
 MOST = 1_000  # pairs that are listed

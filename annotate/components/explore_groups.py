@@ -12,8 +12,8 @@ from annotate.exploring_matches import count_above
 from annotate.figures import counted
 from annotate.wording import beginning, literal
 from db.domain import InputError
-from db.engine import reading
-from db.items import item_texts
+from db.projects.items import item_texts
+from db.schema.engine import reading
 
 SHOWN = 10  # groups on one page
 TEXTS = 50  # of a group that are shown: as many as one act answers

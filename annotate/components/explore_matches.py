@@ -15,7 +15,7 @@ from annotate.components.figure import figure
 from annotate.exploring import Round, Scored, best_pairs, probability, shown_pairs
 from annotate.exploring_charts import describe_thresholds, threshold_chart
 from annotate.figures import counted
-from db.models import Evaluation
+from db.schema.tables import Evaluation
 
 SHOWN = 20  # pairs on one page
 STEP = 0.001

@@ -14,7 +14,7 @@ from annotate.exploring import Round
 from annotate.monitoring import round_name
 from annotate.wording import beginning, literal
 from db.domain import InputError, Kind
-from db.explorations import Search
+from db.results.explorations import Search
 
 SHOWN = 20  # of its hits
 TYPED, ITEM = "A text I type", "A text of the project"

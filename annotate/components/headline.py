@@ -20,7 +20,7 @@ from annotate.figures import (
 )
 from annotate.monitoring import Report, round_name
 from db.domain import Estimate
-from db.models import Evaluation
+from db.schema.tables import Evaluation
 
 HEURISTIC = (
     "The pairs that the data states one way or the other are a heuristic set: they were picked by somebody, so these "

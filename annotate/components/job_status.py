@@ -7,8 +7,8 @@ from annotate.access.roles import Right
 from annotate.app_state import engine, may
 from annotate.wording import ago, duration, literal
 from db.domain import InputError
-from db.jobs import NEXT_ROUND
-from db.models import Job
+from db.projects.jobs import NEXT_ROUND
+from db.schema.tables import Job
 
 KINDS = {
     "next_round": "Train and make the next batch",

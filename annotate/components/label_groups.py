@@ -8,10 +8,10 @@ from annotate.figures import counted
 from annotate.splitting import Group, across, groups, last_split, split, undo
 from annotate.wording import beginning, literal
 from annotate.work import last_answer
-from db.answers import Label
 from db.domain import InputError
-from db.engine import reading
-from db.items import item_texts
+from db.labels.answers import Label
+from db.projects.items import item_texts
+from db.schema.engine import reading
 
 SHOWN = 5  # groups on one page
 TEXTS = 50  # of a group on one page

@@ -10,7 +10,7 @@ from annotate.matches import MatchWork
 from annotate.monitoring import round_name
 from annotate.wording import literal
 from db.domain import InputError
-from db.matches import Matches
+from db.results.matches import Matches
 
 ABOUT = (
     "All pairs of the project's texts that score at least the threshold, and the groups that they connect. What people "

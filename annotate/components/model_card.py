@@ -14,7 +14,7 @@ from annotate.labels import export_labels
 from annotate.monitoring import card, round_name
 from annotate.takeaway import address, usage
 from annotate.wording import literal
-from db.models import Matcher
+from db.schema.tables import Matcher
 
 FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 

@@ -7,7 +7,7 @@ import streamlit as st
 
 from annotate.components.answers import TITLES
 from db.domain import AnswerKind
-from db.labels import LabelRow
+from db.labels.labels import LabelRow
 
 ACTS = TITLES | {AnswerKind.SKIP: "Skipped", AnswerKind.RETRACT: "Taken back"}
 

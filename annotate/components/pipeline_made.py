@@ -17,7 +17,7 @@ from annotate.studies import ASKED
 from annotate.suggesting import GENERATOR
 from annotate.wording import literal
 from db.domain import InputError
-from db.pipelines import RERANKER
+from db.results.pipelines import RERANKER
 
 
 def made(project_id: int, run_id: str) -> None:

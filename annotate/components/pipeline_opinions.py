@@ -13,7 +13,7 @@ from annotate.exploring_search import work
 from annotate.pipelines import Made
 from annotate.wording import literal
 from db.domain import InputError
-from db.opinions import Opinion
+from db.results.opinions import Opinion
 
 STYLE = Path(__file__).with_name("opinions.css")
 ABOUT = (

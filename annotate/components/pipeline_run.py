@@ -9,7 +9,7 @@ from annotate.components.results import draw_figure, draw_report, draw_table
 from annotate.pipelines import RunRow
 from annotate.wording import ago, literal
 from db.domain import InputError
-from db.jobs import OPEN
+from db.projects.jobs import OPEN
 
 
 def standing(run: RunRow) -> None:

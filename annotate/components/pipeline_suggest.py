@@ -11,8 +11,8 @@ from annotate.exploring_search import work
 from annotate.pipelines import Made
 from annotate.wording import beginning, literal
 from db.domain import InputError
-from db.models import Item
-from db.suggestions import Asked
+from db.results.suggestions import Asked
+from db.schema.tables import Item
 
 ABOUT = "The likeliest one and some that were drawn at random, the likeliest first. Suggestions are no labels."
 

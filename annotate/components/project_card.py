@@ -16,7 +16,7 @@ from annotate.projects import Contents, project_contents
 from annotate.tour import call_back
 from annotate.wording import ago, literal
 from db.domain import Kind, Side
-from db.engine import database_url
+from db.schema.engine import database_url
 
 TOUR = "Show the tour"
 HALF = 150  # pixels of the first of two figures

@@ -18,7 +18,7 @@ from annotate.lifecycle import (
 from annotate.projects import delete_project
 from annotate.wording import literal, megabytes
 from db.domain import InputError
-from db.projects import MAX_NAME
+from db.projects.projects import MAX_NAME
 
 DUPLICATE, ARCHIVE, DELETE, REMOVE = "Duplicate", "Archive", "Delete", "Remove for good"
 ACTS = (DUPLICATE, ARCHIVE, DELETE)  # of projects that are not in the bin

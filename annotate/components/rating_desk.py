@@ -9,8 +9,8 @@ from annotate import studies
 from annotate.studies import RATED_BY, Desk
 from annotate.wording import literal
 from db.domain import InputError
-from db.models import StudyUnit
-from db.studies import CRITERIA, Scores
+from db.projects.studies import CRITERIA, Scores
+from db.schema.tables import StudyUnit
 
 WIDTH, BUTTON = 760, 84  # pixels: lines of a passage that are easy to read; room for an answer with its key
 ANSWERS = ((True, "Yes"), (False, "No"))  # each has a key of its own, 1 to 8: a key that moved would be missed in haste

@@ -13,7 +13,7 @@ from annotate.components.settings_form import LABELS
 from annotate.previews import ShownPair
 from annotate.wording import beginning, literal
 from db.domain import InputError
-from db.previews import Preview
+from db.results.previews import Preview
 from learner.catalog import STRATEGIES
 
 WHAT = (

@@ -10,7 +10,7 @@ from annotate.study_files import FIGURES, RATINGS
 from annotate.study_scores import AGREEMENT, PAPER, Results, results
 from annotate.wording import literal
 from db.domain import Estimate
-from db.studies import CRITERIA
+from db.projects.studies import CRITERIA
 
 ABOUT = (
     "The share of questions that raters find good, with its 95% interval: what other passages would give, by these "

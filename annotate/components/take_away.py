@@ -9,10 +9,10 @@ from annotate.label_forms import ABOUT, Form
 from annotate.monitoring import round_name
 from annotate.takeaway import address
 from db.domain import Kind
-from db.engine import reading
-from db.labels import noted
-from db.matchers import matchers_of
-from db.models import Project
+from db.labels.labels import noted
+from db.projects.matchers import matchers_of
+from db.schema.engine import reading
+from db.schema.tables import Project
 
 SUFFIXES = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 TITLES = {

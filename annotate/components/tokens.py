@@ -9,8 +9,8 @@ from annotate.api import DESCRIPTION
 from annotate.app_state import system_engine
 from annotate.wording import ago, literal
 from db.domain import InputError
-from db.engine import as_person
-from db.models import ApiToken, now
+from db.schema.engine import as_person
+from db.schema.tables import ApiToken, now
 
 LIVES = {30: "30 days", 90: "90 days", 365: "a year", None: "until I withdraw it"}
 

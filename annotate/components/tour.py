@@ -7,7 +7,7 @@ import streamlit as st
 from annotate.app_state import annotator, engine
 from annotate.demo import NAME
 from annotate.tour import Stage, Step, dismiss, is_dismissed, stage_of
-from db.models import Project
+from db.schema.tables import Project
 
 EVERY = 3  # seconds between two looks at how far the demo is
 TITLES = {Step.LABEL: "Label a few", Step.TRAIN: "Train", Step.MEASURE: "Measure"}

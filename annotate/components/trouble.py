@@ -10,7 +10,7 @@ from sqlalchemy.exc import DBAPIError
 
 from annotate.wording import literal
 from db.domain import InputError
-from db.trouble import in_words
+from db.maintenance.error_messages import in_words
 
 AGAIN = 5  # seconds until a page that could not be drawn is tried again
 

@@ -20,7 +20,7 @@ from annotate.work import (
     read_tally,
     read_times,
 )
-from db.tally import Tally
+from db.labels.label_counts import Tally
 
 
 def tally_of(project_id: int) -> list[Tally]:

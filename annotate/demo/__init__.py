@@ -13,9 +13,9 @@ from annotate.lifecycle import has_projects
 from annotate.projects import create_project
 from db.corpus.corpus import load_corpus
 from db.domain import SEED_STRATEGY, InputError, Settings, Side
-from db.engine import writing
-from db.items import items_by_identifier
-from db.models import Round, Task
+from db.projects.items import items_by_identifier
+from db.schema.engine import writing
+from db.schema.tables import Round, Task
 
 NAME = "Help desk (demo)"
 FOLDER = Path(__file__).parent

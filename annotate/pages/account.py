@@ -11,7 +11,7 @@ from annotate.components.tokens import api_tokens
 from annotate.figures import counted
 from annotate.wording import ago, literal
 from db.domain import InputError
-from db.models import now
+from db.schema.tables import now
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from annotate.components.experiment_results import results, standing
 from annotate.components.job_status import EVERY
 from annotate.experiments import ExperimentRow, list_experiments
 from annotate.wording import literal
-from db.jobs import OPEN
+from db.projects.jobs import OPEN
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from annotate.components.settings_form import LABELS
 from annotate.events import NOBODY, changes, events, guidelines_of
 from annotate.figures import counted
 from annotate.wording import literal
-from db.models import Event, Project
+from db.schema.tables import Event, Project
 
 PAGE = 20  # events on one page
 

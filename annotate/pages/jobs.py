@@ -7,7 +7,7 @@ from annotate import jobs
 from annotate.app_state import current_project, engine
 from annotate.components.job_status import EVERY, KINDS, OPEN, failure, has_failed_to_train, progress, train_now
 from annotate.wording import ago, literal
-from db.models import Job, Worker
+from db.schema.tables import Job, Worker
 
 WORKER_COMMAND = "python -m learner worker"
 SHOWN = 20

@@ -29,8 +29,8 @@ from annotate.served import Pair
 from annotate.why import last_answered, reasons
 from annotate.wording import literal
 from db.domain import AnswerKind, DesignKind, InputError, Kind, Settings
-from db.jobs import NEXT_ROUND, OPEN
-from db.models import Job
+from db.projects.jobs import NEXT_ROUND, OPEN
+from db.schema.tables import Job
 
 BUTTONS = (
     (AnswerKind.POSITIVE, "Yes"),

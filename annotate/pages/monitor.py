@@ -35,7 +35,7 @@ from annotate.monitoring import (
 )
 from annotate.pace import Timed
 from annotate.wording import literal
-from db.models import Project
+from db.schema.tables import Project
 from learner.catalog import STRATEGIES
 
 

@@ -10,7 +10,7 @@ from annotate.access.roles import ABOUT, Right
 from annotate.app_state import current_project, engine, may, who_asks
 from annotate.wording import ago, literal
 from db.domain import InputError, Role
-from db.models import Project, now
+from db.schema.tables import Project, now
 
 OUT = "out of the project"
 SHOWN_LINK = "invitation_link"  # in the session: the link that was made last, and of which project

@@ -9,7 +9,7 @@ from annotate.components.pipeline_made import made
 from annotate.components.pipeline_run import end, results, standing
 from annotate.components.study_start import study_list
 from annotate.pipelines import RunRow, list_runs
-from db.jobs import OPEN
+from db.projects.jobs import OPEN
 from learner.catalog import PIPELINES
 
 

@@ -14,8 +14,8 @@ from annotate.projects import update_settings
 from annotate.situation import situation_of
 from annotate.wording import literal
 from db.domain import InputError, Settings
-from db.models import Project
-from db.pipelines import require_reranker
+from db.results.pipelines import require_reranker
+from db.schema.tables import Project
 
 FIXED = ("evaluation_share",)  # the items are split once, when the project is made
 

@@ -16,10 +16,10 @@ from annotate.labelling import leave
 from annotate.lifecycle import list_archive
 from annotate.shell.door import door
 from annotate.wording import literal
-from db.engine import reading
-from db.logs import about
-from db.models import Project
-from db.projects import all_projects
+from db.files.logs import about
+from db.projects.projects import all_projects
+from db.schema.engine import reading
+from db.schema.tables import Project
 
 ICON = Path(__file__).with_name("icon.svg")  # a file, for an icon by name would be fetched from the network
 PAGES = Path(__file__).parent.parent / "pages"

@@ -13,7 +13,7 @@ from annotate.access.headers import LEAVE_SCRIPT
 from annotate.app_state import system_engine
 from annotate.wording import literal
 from db.domain import InputError
-from db.models import now
+from db.schema.tables import now
 
 DEFAULT = "default"  # the provider that stands in [auth] itself
 

@@ -1,8 +1,8 @@
-"""Run by Alembic: upgrades the connection that `db.engine.migrate` hands over."""
+"""Run by Alembic: upgrades the connection that `db.schema.engine.migrate` hands over."""
 
 from alembic import context
 
-from db.models import Base
+from db.schema.tables import Base
 
 connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=Base.metadata, render_as_batch=True)

@@ -9,9 +9,9 @@ from typing import Any
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer
 
-from db.artifacts import held
-from db.checksums import require_whole
 from db.domain import DEFAULT_ENCODER, InputError
+from db.files.artifacts import held
+from db.files.checksums import require_whole
 from learner.encoder import NO_CODE, bundled_minilm, require_folder
 
 MANY = 8_192  # tokens: as many as a network can take

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from torch.func import functional_call
 
-from db.artifacts import held
 from db.domain import InputError, Progress, no_progress
+from db.files.artifacts import held
 from learner.backbones.generator import TextGenerator, load_generator
 from learner.backbones.views import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
 from learner.device import multiplies_bfloat16

@@ -15,7 +15,7 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 
 from db.domain import Progress, no_progress
-from db.logs import configure
+from db.files.logs import configure
 from learner.device import default_device
 from learner.engine.group import Row
 from learner.engine.launcher import FAILED, GIVEN, WEIGHTS

@@ -4,12 +4,12 @@ import numpy as np
 from dbos import DBOS
 from sqlalchemy.orm import Session
 
-from db.audits import add_audit_tasks, design_by_id
 from db.domain import DesignKind, InputError
-from db.engine import reading, writing
-from db.matchers import newest_matcher
-from db.models import Round
-from db.tasks import open_sitting
+from db.labels.audits import add_audit_tasks, design_by_id
+from db.labels.tasks import open_sitting
+from db.projects.matchers import newest_matcher
+from db.schema.engine import reading, writing
+from db.schema.tables import Round
 from learner.jobs.audit_draws import columns_of, draw_pairs
 from learner.jobs.auditing import is_audited, measure_models, renew_design
 from learner.jobs.passages import mark_passages

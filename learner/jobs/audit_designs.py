@@ -7,10 +7,10 @@ import numpy as np
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from db.audits import newest_design
 from db.domain import DesignKind, Progress
-from db.engine import artifacts, reading, writing
-from db.models import Design, Matcher
+from db.labels.audits import newest_design
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Design, Matcher
 from learner.audit.bands import Bands, rank_bands
 from learner.audit.decks import Deck, make_deck
 from learner.jobs.evaluation_items import Seen, load_arrays, save_arrays, sides

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy.orm import Session
 
-from db.audits import AuditLabel, audit_labels
 from db.domain import AnswerKind, DesignKind
+from db.labels.audits import AuditLabel, audit_labels
 from learner.audit.measure import labels_needed
 from learner.audit.sample import Posterior, Sample, draw_posterior
 from learner.jobs.audit_designs import Drawn

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.audits import newest_design
 from db.domain import DesignKind, Progress, Settings
-from db.engine import reading, writing
-from db.evaluations import matchers_with_evaluations
-from db.models import Design, Evaluation, Matcher
+from db.labels.audits import newest_design
+from db.projects.evaluations import matchers_with_evaluations
+from db.schema.engine import reading, writing
+from db.schema.tables import Design, Evaluation, Matcher
 from learner.audit.figures import found_by
 from learner.audit.measure import (
     View,

@@ -3,8 +3,8 @@
 from sqlalchemy import Engine, func, select
 
 from db.domain import Progress, Settings
-from db.engine import reading
-from db.models import Answer
+from db.schema.engine import reading
+from db.schema.tables import Answer
 from learner.catalog import STRATEGIES
 from learner.jobs.rows import ProjectData, read_labels
 from learner.jobs.vectors import pretrained_vectors

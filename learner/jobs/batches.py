@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy.orm import Session
 
-from db.audits import audit_rows, design_by_id
-from db.matchers import SCORES
-from db.models import Round
-from db.tasks import add_tasks
+from db.labels.audits import audit_rows, design_by_id
+from db.labels.tasks import add_tasks
+from db.projects.matchers import SCORES
+from db.schema.tables import Round
 from learner.alike import most_alike
 from learner.jobs.audit_draws import Candidate, columns_of
 from learner.jobs.evaluation_items import save_arrays

@@ -12,12 +12,12 @@ from dbos import DBOS
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from db.artifacts import discard
-from db.audits import add_audit_tasks
 from db.domain import DesignKind, InputError
-from db.engine import artifacts, reading, writing
-from db.matchers import matcher_of
-from db.models import Design, Matcher, Round
+from db.files.artifacts import discard
+from db.labels.audits import add_audit_tasks
+from db.projects.matchers import matcher_of
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Design, Matcher, Round
 from learner.audit.decks import Sides
 from learner.blend import Blend
 from learner.correction import STRATA, Putative, find_putative, lowest, near

@@ -7,10 +7,10 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.answers import current_labels
-from db.corrections import correction_designs
 from db.domain import AnswerKind, Settings
-from db.models import Design, Project, Task
+from db.labels.answers import current_labels
+from db.projects.corrections import correction_designs
+from db.schema.tables import Design, Project, Task
 from learner.correction import Checked, compare, correct
 
 Labels = dict[tuple[int, int], AnswerKind]

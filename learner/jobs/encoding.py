@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from db.aside import aside
 from db.domain import Progress, no_progress, part_of
+from db.files.atomic import aside
 from learner.array_file import new_array_file
 from learner.encoder import Encoder
 from learner.engine.engine import Engine

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from db.artifacts import held, is_there, publishing
-from db.aside import aside
-from db.checksums import DAMAGE, Damaged
 from db.domain import Progress
-from db.engine import artifacts
-from db.models import Matcher
+from db.files.artifacts import held, is_there, publishing
+from db.files.atomic import aside
+from db.files.checksums import DAMAGE, Damaged
+from db.schema.engine import artifacts
+from db.schema.tables import Matcher
 from learner.audit.decks import Sides
 from learner.audit.ranking import Ranking, rank_all
 from learner.blend import Blend, blended

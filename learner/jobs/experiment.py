@@ -9,12 +9,12 @@ from typing import Any
 
 from dbos import DBOS
 
-from db.artifacts import held, publish, publishing
 from db.domain import InputError, Progress
-from db.engine import reading
-from db.experiments import STATE, experiment_folder
-from db.jobs import EXPERIMENT
-from db.models import Project
+from db.files.artifacts import held, publish, publishing
+from db.projects.jobs import EXPERIMENT
+from db.results.experiments import STATE, experiment_folder
+from db.schema.engine import reading
+from db.schema.tables import Project
 from learner.experiment.display import grid_bar
 from learner.experiment.grid import Grid, run_grid
 from learner.experiment.process import checked_devices

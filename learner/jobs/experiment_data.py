@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from db.domain import Kind, Side, Split
-from db.models import Gold, Item, Project
+from db.schema.tables import Gold, Item, Project
 
 Files = dict[str, Any]
 Row = tuple[Any, ...]

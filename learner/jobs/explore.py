@@ -8,14 +8,14 @@ from dbos import DBOS
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from db.answers import current_labels
 from db.domain import AnswerKind, InputError, Progress
-from db.engine import reading
-from db.evaluations import matchers_with_evaluations
-from db.explorations import KNOWN, PAIRS, Exploration, exploration_folder, keep_explorations, write_exploration
-from db.jobs import EXPLORE
-from db.matchers import matcher_of
-from db.models import Answer, Matcher
+from db.labels.answers import current_labels
+from db.projects.evaluations import matchers_with_evaluations
+from db.projects.jobs import EXPLORE
+from db.projects.matchers import matcher_of
+from db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, keep_explorations, write_exploration
+from db.schema.engine import reading
+from db.schema.tables import Answer, Matcher
 from learner.closest import best_pairs
 from learner.dataset import Dataset
 from learner.jobs.evaluation_items import save_arrays

@@ -14,16 +14,16 @@ from dbos import DBOS
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.answers import current_labels
 from db.corpus import graph
 from db.domain import AnswerKind, InputError, Progress, Side
-from db.engine import reading
-from db.items import first_identifiers
-from db.jobs import MATCHES
-from db.matchers import matcher_of
-from db.matches import GROUPS, PAIRS, Matches, write_about, writing_matches
-from db.models import Gold, Matcher
-from db.pipelines import runs_folder
+from db.labels.answers import current_labels
+from db.projects.items import first_identifiers
+from db.projects.jobs import MATCHES
+from db.projects.matchers import matcher_of
+from db.results.matches import GROUPS, PAIRS, Matches, write_about, writing_matches
+from db.results.pipelines import runs_folder
+from db.schema.engine import reading
+from db.schema.tables import Gold, Matcher
 from learner.closest import best_pairs
 from learner.jobs.progress import reporting
 from learner.jobs.rows import ProjectData, read_project

@@ -14,15 +14,15 @@ from dbos import DBOS
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from db.artifacts import children, discard, held, publishing
-from db.checksums import FILE as CHECKSUMS
 from db.domain import SPREAD_STRATEGY, Settings, batch_size_of
-from db.engine import artifacts, reading, writing
-from db.explorations import FOLDER as EXPLORE
-from db.matchers import matcher_of, newest_matcher
-from db.matches import FOLDER as MATCHES
-from db.models import Answer, Evaluation, Matcher, Round, now
-from db.tasks import newest_round
+from db.files.artifacts import children, discard, held, publishing
+from db.files.checksums import FILE as CHECKSUMS
+from db.labels.tasks import newest_round
+from db.projects.matchers import matcher_of, newest_matcher
+from db.results.explorations import FOLDER as EXPLORE
+from db.results.matches import FOLDER as MATCHES
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Evaluation, Matcher, Round, now
 from learner.blend import Blend
 from learner.encoder import load_encoder
 from learner.evaluation import AllPairs

@@ -5,13 +5,13 @@ from pathlib import Path
 
 from dbos import DBOS
 
-from db.artifacts import is_there
 from db.domain import InputError
-from db.engine import reading
-from db.jobs import OPINIONS
-from db.models import Job
-from db.opinions import Opinion, Opinions, write_opinions
-from db.pipelines import pipeline_folder, read_artifacts, read_began
+from db.files.artifacts import is_there
+from db.projects.jobs import OPINIONS
+from db.results.opinions import Opinion, Opinions, write_opinions
+from db.results.pipelines import pipeline_folder, read_artifacts, read_began
+from db.schema.engine import reading
+from db.schema.tables import Job
 from learner.backbones.opinions import opinions_of, questions_of, rationale_spans
 from learner.backbones.span_biencoder import load_biencoder
 from learner.catalog.quip import HEADS, QuipConfig

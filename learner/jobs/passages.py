@@ -6,11 +6,11 @@ from dbos import DBOS
 from sqlalchemy.orm import Session
 
 from db.domain import Kind, Settings
-from db.engine import artifacts, reading, writing
-from db.items import item_texts
-from db.matchers import newest_matcher
-from db.models import Project
-from db.tasks import mark_likely, queue_of, unmarked_tasks
+from db.labels.tasks import mark_likely, queue_of, unmarked_tasks
+from db.projects.items import item_texts
+from db.projects.matchers import newest_matcher
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Project
 from learner.encoder import load_encoder
 from learner.jobs.progress import reporting
 from learner.jobs.state import database

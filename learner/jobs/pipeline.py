@@ -12,11 +12,11 @@ from typing import Any
 
 from dbos import DBOS
 
-from db.artifacts import held, publish, publishing
 from db.domain import InputError
-from db.engine import reading
-from db.jobs import PIPELINE
-from db.pipelines import BEGAN, RUN, Began, pipeline_folder, read_artifacts
+from db.files.artifacts import held, publish, publishing
+from db.projects.jobs import PIPELINE
+from db.results.pipelines import BEGAN, RUN, Began, pipeline_folder, read_artifacts
+from db.schema.engine import reading
 from learner.catalog import PIPELINES
 from learner.jobs.pipeline_data import write_data
 from learner.jobs.progress import reporting

@@ -9,14 +9,14 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.artifacts import is_there
 from db.domain import AnswerKind, InputError, Kind, Side, Split
-from db.engine import artifacts
-from db.items import item_texts
-from db.matchers import newest_matcher
-from db.models import Gold, Item, Project
-from db.projects import project_named
-from db.seeds import known_pairs, labelled_pairs, labelled_positives, measuring_positives
+from db.files.artifacts import is_there
+from db.labels.pipeline_seeds import known_pairs, labelled_pairs, labelled_positives, measuring_positives
+from db.projects.items import item_texts
+from db.projects.matchers import newest_matcher
+from db.projects.projects import project_named
+from db.schema.engine import artifacts
+from db.schema.tables import Gold, Item, Project
 from learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs, SourcePairs
 from learner.jobs.experiment_data import write_parquet
 from learner.matcher import FILE as MATCHER

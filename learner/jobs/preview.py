@@ -6,10 +6,10 @@ import numpy as np
 from dbos import DBOS
 
 from db.domain import Settings
-from db.engine import reading
-from db.jobs import PREVIEW
-from db.matchers import newest_matcher
-from db.previews import Preview, PreviewPair, write_preview
+from db.projects.jobs import PREVIEW
+from db.projects.matchers import newest_matcher
+from db.results.previews import Preview, PreviewPair, write_preview
+from db.schema.engine import reading
 from learner.jobs.background import background_of
 from learner.jobs.progress import reporting
 from learner.jobs.rows import ProjectData, known_keys, read_project

@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
 from db.domain import Cancelled, Progress
-from db.engine import writing
-from db.models import Job, now
+from db.schema.engine import writing
+from db.schema.tables import Job, now
 from learner.console import progress_bar
 
 log = logging.getLogger(__name__)

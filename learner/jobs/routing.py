@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Select, TableClause, column, create_engine, select, table, update
 
-from db.engine import jobs_url, reading
-from db.queues import queue_of, served_queues
+from db.projects.queues import queue_of, served_queues
+from db.schema.engine import jobs_url, reading
 
 QUEUED, AT_WORK = "ENQUEUED", "PENDING"  # as the queue calls a job that no worker has taken, and one that was taken
 

@@ -8,10 +8,10 @@ import numpy as np
 from sqlalchemy import Result, select
 from sqlalchemy.orm import Session
 
-from db.answers import current_labels
 from db.corpus.implied import implied
 from db.domain import AnswerKind, Kind, Purpose, Settings, Side, Split
-from db.models import Gold, Item, Project, Task
+from db.labels.answers import current_labels
+from db.schema.tables import Gold, Item, Project, Task
 from learner.dataset import Dataset, make_dataset
 from learner.rounds import Batch
 from learner.training import Labelled

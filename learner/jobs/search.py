@@ -4,10 +4,10 @@ import numpy as np
 from dbos import DBOS
 
 from db.domain import InputError, Progress
-from db.engine import artifacts, reading
-from db.explorations import Hit, Search, write_search
-from db.jobs import SEARCH
-from db.models import Matcher
+from db.projects.jobs import SEARCH
+from db.results.explorations import Hit, Search, write_search
+from db.schema.engine import artifacts, reading
+from db.schema.tables import Matcher
 from learner.encoder import load_encoder
 from learner.jobs.evaluation_items import blend_of
 from learner.jobs.explore import matcher_numbered

@@ -12,10 +12,10 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
 from db.domain import Cancelled, InputError
-from db.engine import make_engine, reading, writing
-from db.logs import about
-from db.models import Job, Project, now
-from db.trouble import in_words
+from db.files.logs import about
+from db.maintenance.error_messages import in_words
+from db.schema.engine import make_engine, reading, writing
+from db.schema.tables import Job, Project, now
 
 _NO_MEMORY = ("out of memory", "allocate memory")  # as torch says it of a GPU, and of the processor
 PATIENCE, WAIT = 60.0, 2.0  # seconds for which a database that is away is waited for, and between two tries

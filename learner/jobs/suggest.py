@@ -4,13 +4,13 @@ from pathlib import Path
 
 from dbos import DBOS
 
-from db.artifacts import held
 from db.domain import InputError
-from db.engine import reading
-from db.jobs import SUGGEST
-from db.models import Item
-from db.pipelines import pipeline_folder, read_artifacts
-from db.suggestions import Asked, Suggestion, write_suggestions
+from db.files.artifacts import held
+from db.projects.jobs import SUGGEST
+from db.results.pipelines import pipeline_folder, read_artifacts
+from db.results.suggestions import Asked, Suggestion, write_suggestions
+from db.schema.engine import reading
+from db.schema.tables import Item
 from learner.backbones.generator import load_generator
 from learner.backbones.reranker import is_reranker, load_reading
 from learner.backbones.suggestions import filled

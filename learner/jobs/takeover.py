@@ -5,10 +5,10 @@ from datetime import timedelta
 from dbos import DBOS, EnqueueOptions
 from sqlalchemy import Engine, select
 
-from db.engine import reading, writing
-from db.jobs import NEXT_ROUND, OPEN, live_workers
-from db.models import Job, now
-from db.queues import queue_of, served_queues
+from db.projects.jobs import NEXT_ROUND, OPEN, live_workers
+from db.projects.queues import queue_of, served_queues
+from db.schema.engine import reading, writing
+from db.schema.tables import Job, now
 from learner.jobs.routing import queue_again
 
 LOST = timedelta(seconds=30)  # after which a waiting job that the queue does not know will not come any more

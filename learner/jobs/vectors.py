@@ -8,13 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from db.artifacts import held, publishing
-from db.aside import aside
-from db.checksums import FILE as CHECKSUMS
-from db.checksums import Damaged, is_whole, seal
 from db.domain import InputError, Progress, Settings
-from db.engine import artifacts
-from db.models import Matcher
+from db.files.artifacts import held, publishing
+from db.files.atomic import aside
+from db.files.checksums import FILE as CHECKSUMS
+from db.files.checksums import Damaged, is_whole, seal
+from db.schema.engine import artifacts
+from db.schema.tables import Matcher
 from learner.blend import Blend, blended
 from learner.encoder import Encoder, load_encoder
 from learner.jobs.encoding import encoded

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from db.checksums import seal_models
 from db.domain import InputError, Progress, no_progress
+from db.files.checksums import seal_models
 from learner.catalog import PIPELINES
 from learner.catalog.section import Section
 

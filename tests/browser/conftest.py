@@ -17,10 +17,10 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from sqlalchemy import Engine, select, update
 
-from db.answers import current_labels
 from db.domain import AnswerKind
-from db.engine import make_engine, migrate, reading, writing
-from db.models import Answer, Project, Task, Worker, now
+from db.labels.answers import current_labels
+from db.schema.engine import make_engine, migrate, reading, writing
+from db.schema.tables import Answer, Project, Task, Worker, now
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.ports import free_port

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from db.checks import check_results
 from db.domain import AnswerKind
-from db.engine import reading
-from db.models import Check
+from db.labels.hidden_checks import check_results
+from db.schema.engine import reading
+from db.schema.tables import Check
 from tests.browser.conftest import App, Desk, open_card, settle
 from tests.conftest import ROOT
 from tests.test_checks import know

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
 from annotate.projects import delete_project, list_projects
-from db.matches import Matches, write_about
+from db.results.matches import Matches, write_about
 from tests.browser.conftest import App
 from tests.conftest import ROOT
 from tests.measured import make_measured_project, write_model_folder

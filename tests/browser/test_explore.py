@@ -10,9 +10,9 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, func, select
 
 from annotate.labelling import record
-from db.engine import make_engine, reading
-from db.jobs import OPEN
-from db.models import Answer, Gold, Job, Matcher, Project, Round, Task
+from db.projects.jobs import OPEN
+from db.schema.engine import make_engine, reading
+from db.schema.tables import Answer, Gold, Job, Matcher, Project, Round, Task
 from tests.browser.conftest import App, free_port, open_card
 from tests.conftest import ROOT
 

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from db.domain import AnswerKind
-from db.engine import writing
-from db.models import Project
+from db.schema.engine import writing
+from db.schema.tables import Project
 from tests.browser.conftest import PHONE, App, Desk, open_card, settle
 from tests.conftest import ROOT
 from tests.factories import make_design, make_round, make_sitting

@@ -4,9 +4,9 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from db.domain import AnswerKind
-from db.engine import writing
-from db.models import Project
-from db.tasks import mark_likely
+from db.labels.tasks import mark_likely
+from db.schema.engine import writing
+from db.schema.tables import Project
 from tests.browser.conftest import PHONE, open_card, settle
 from tests.browser.test_label import MakeDesk, shown
 from tests.conftest import ROOT

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Page
 from sqlalchemy import select, update
 
-from db.engine import reading, writing
-from db.models import Lease, Task, now
+from db.schema.engine import reading, writing
+from db.schema.tables import Lease, Task, now
 from tests.browser.conftest import Desk, open_card
 
 

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, select
 
-from db.engine import make_engine, reading
-from db.models import Gold, Task
+from db.schema.engine import make_engine, reading
+from db.schema.tables import Gold, Task
 from tests.browser.conftest import App, free_port, open_card, settle
 
 TRAINING = 240_000  # milliseconds: the worker loads torch, measures the encoder, trains, encodes

@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotate.projects import delete_project
-from db.engine import writing
-from db.jobs import OPINIONS, last_job
-from db.opinions import Opinion, Opinions, write_opinions
-from db.pipelines import pipeline_folder
+from db.projects.jobs import OPINIONS, last_job
+from db.results.opinions import Opinion, Opinions, write_opinions
+from db.results.pipelines import pipeline_folder
+from db.schema.engine import writing
 from learner.catalog.quip import HEADS
 from tests.browser.conftest import App, Desk
 from tests.opinions import quip_run

@@ -10,8 +10,8 @@ from sqlalchemy import select
 from annotate.access import invitations, people, tokens
 from annotate.projects import list_projects, update_settings
 from db.domain import Role, Settings
-from db.engine import as_person, make_engine, migrate, reading, writing
-from db.models import Answer, Worker, now
+from db.schema.engine import as_person, make_engine, migrate, reading, writing
+from db.schema.tables import Answer, Worker, now
 from tests.browser.conftest import DESKTOP, PHONE, App, free_port, settle
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round

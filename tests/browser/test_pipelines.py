@@ -13,9 +13,9 @@ from annotate.labelling import record
 from annotate.mined_sample import put_up
 from annotate.projects import delete_project
 from db.domain import AnswerKind
-from db.engine import reading
-from db.jobs import PIPELINE
-from db.models import Item, Task
+from db.projects.jobs import PIPELINE
+from db.schema.engine import reading
+from db.schema.tables import Item, Task
 from tests.browser.conftest import App, Desk, settle
 from tests.conftest import ROOT
 from tests.measured import add_job

@@ -11,8 +11,8 @@ from sqlalchemy import Engine, select
 from annotate.lifecycle import archive_project, bin_project
 from annotate.projects import delete_project, list_projects
 from db.domain import AnswerKind
-from db.engine import make_engine, migrate, writing
-from db.models import Answer, Matcher, Project, Round, Task, Worker, now
+from db.schema.engine import make_engine, migrate, writing
+from db.schema.tables import Answer, Matcher, Project, Round, Task, Worker, now
 from tests.browser.conftest import DESKTOP, PHONE, App, free_port
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round

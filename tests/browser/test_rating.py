@@ -9,9 +9,9 @@ from playwright.sync_api import Locator, Page, expect
 
 from annotate.projects import delete_project
 from annotate.studies import BEGUN, rate
-from db.engine import reading, writing
-from db.models import Study
-from db.studies import CRITERIA, Unit, add_study, ratings_of, studies_of, units_of
+from db.projects.studies import CRITERIA, Unit, add_study, ratings_of, studies_of, units_of
+from db.schema.engine import reading, writing
+from db.schema.tables import Study
 from tests.browser.conftest import App, Desk
 from tests.conftest import ROOT
 from tests.studies import finished_questions

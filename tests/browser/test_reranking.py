@@ -10,10 +10,10 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, select
 
 from annotate.projects import delete_project
-from db.engine import reading
-from db.jobs import MATCHES, PIPELINE
-from db.models import Job, Project
-from db.pipelines import RERANKER_FILE, pipeline_folder, results_folder
+from db.projects.jobs import MATCHES, PIPELINE
+from db.results.pipelines import RERANKER_FILE, pipeline_folder, results_folder
+from db.schema.engine import reading
+from db.schema.tables import Job, Project
 from tests.browser.conftest import App
 from tests.measured import add_job, make_measured_project
 

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from annotate.projects import delete_project
-from db.answers import Label, current_labels
 from db.domain import AnswerKind
-from db.engine import reading
+from db.labels.answers import Label, current_labels
+from db.schema.engine import reading
 from tests.browser.conftest import App, Desk, open_card, settle
 from tests.conftest import ROOT
 from tests.test_review import NO, YES, label_pairs

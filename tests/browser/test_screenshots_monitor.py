@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
 from annotate.projects import delete_project
-from db.models import now
+from db.schema.tables import now
 from tests.browser.conftest import App
 from tests.conftest import ROOT
 from tests.experiments import finished_experiment

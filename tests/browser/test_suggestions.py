@@ -9,11 +9,11 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
 from annotate.projects import delete_project
-from db.engine import writing
-from db.jobs import SUGGEST, last_job
-from db.models import Item
-from db.pipelines import ARTIFACTS, results_folder
-from db.suggestions import Asked, Suggestion, write_suggestions
+from db.projects.jobs import SUGGEST, last_job
+from db.results.pipelines import ARTIFACTS, results_folder
+from db.results.suggestions import Asked, Suggestion, write_suggestions
+from db.schema.engine import writing
+from db.schema.tables import Item
 from tests.browser.conftest import App, Desk
 from tests.pipelines import finished_run
 

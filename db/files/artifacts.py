@@ -1,0 +1,165 @@
+"""The seam between artifacts as paths and the store that holds them for all machines.
+
+A path below the artifact folder is the same on all of them. Whoever reads there does so in `held`; whoever writes there
+does so in `publishing`. Without a store the folder itself is shared, and none of this does anything.
+"""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from shutil import rmtree
+
+from db.files import local_copies as cached
+from db.files.checksums import not_whole
+from db.files.home import artifacts, name_of, place_of, store_address
+from db.files.object_store import Entry, Store, is_within
+
+TMP = ".tmp"  # ends the name of a file or folder that is being written
+
+
+def store() -> Store | None:
+    """The store of `ALLPAIRS_ARTIFACTS`; nothing where that is a folder."""
+    address = store_address()
+    return Store(address) if address else None
+
+
+@contextmanager
+def held(path: Path) -> Iterator[Path]:
+    """The path; until the end of the block, what the store has at or below it lies there, whole.
+
+    Raises InputError where the store's own file is damaged or gone, and where it does not answer.
+    """
+    with ExitStack() as stack:
+        if found := _in_store(path):
+            there, place = found
+            brought = False
+            for name in _names(there, place):
+                stack.enter_context(cached.held(name))
+                brought |= _bring(there, name, place)
+            if brought:
+                cached.make_room()
+        yield path
+
+
+@contextmanager
+def publishing(path: Path) -> Iterator[Path]:
+    """The path; what the block writes at or below it is published at its end. Until then only this machine sees it."""
+    found = _in_store(path)
+    name = name_of(found[1]) if found else None
+    with cached.written(name) if name else nullcontext():
+        yield path
+        publish(path)
+
+
+def publish(path: Path, again: bool = False) -> None:
+    """Nothing; the store has what lies at or below the path, in place of what it had there, for all to see at once.
+
+    again: files that the store has are sent as well, since they may be damaged there.
+    """
+    if not (found := _in_store(path)):
+        return
+    there, place = found
+    for name in sorted({name for file in _files(path) if (name := name_of(str(place_of(file))))}):
+        with cached.held(name):
+            root, within = artifacts() / name, _within(place, name)
+            files = {_path_in(root, file): file for file in _files(root / within)}
+            cached.note(name, there.put(name, files, within, again))
+    cached.make_room()
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is anything at the path, for all machines."""
+    if not (found := _in_store(path)):
+        return path.exists()
+    there, place = found
+    name = name_of(place)
+    if name is None:
+        return bool(there.names(place))
+    return any(is_within(file, _within(place, name)) for file in there.read(name) or ())
+
+
+def size_of(path: Path) -> int:
+    """How many bytes there are at or below the path."""
+    if not (found := _in_store(path)):
+        return sum(file.stat().st_size for file in _files(path))
+    there, place = found
+    return sum(entry.size for name in there.names(place) for entry in (there.read(name) or {}).values())
+
+
+def children(folder: Path) -> set[str]:
+    """The names of what lies in the folder, here and in the store."""
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if found := _in_store(folder):
+        there, place = found
+        names |= {name.removeprefix(f"{place}/").split("/")[0] for name in there.names(place)}
+    return names
+
+
+def discard(path: Path) -> None:
+    """Nothing; there is nothing at the path any more, neither here nor in the store."""
+    if found := _in_store(path):
+        there, place = found
+        for name in there.names(place):
+            there.delete(name)
+            cached.forget(name)
+    if path.is_dir():
+        rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _in_store(path: Path) -> tuple[Store, str] | None:
+    """The store, and the path's place in it; nothing without a store, and for what lies outside the artifact folder."""
+    there = store()
+    place = place_of(path) if there is not None else None
+    return None if there is None or place is None else (there, place)
+
+
+def _names(there: Store, place: str) -> list[str]:
+    """The artifacts that the place is, is part of, or holds."""
+    name = name_of(place)
+    return there.names(place) if name is None else [name]
+
+
+def _bring(there: Store, name: str, place: str) -> bool:
+    """Whether any file had to be fetched; those of the artifact at or below the place lie here now."""
+    brought = False
+    with cached.at_rest(name) as at_rest:
+        manifest = there.read(name) if at_rest else None
+        for file, entry in (manifest or {}).items():
+            target = artifacts() / name / file
+            if is_within(file, _within(place, name)) and not entry.is_in(target):
+                _fetch(there, entry, target)
+                brought = True
+        if manifest is not None:
+            cached.note(name, manifest)
+        elif at_rest:  # another machine may have removed it: then there is a copy, and it is not wanted
+            cached.forget(name)
+    return brought
+
+
+def _fetch(there: Store, entry: Entry, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    part = cached.new_part()  # not beside the target: others may be reading the folder
+    try:
+        if not there.fetch(entry, part):
+            raise not_whole(target, target.parent)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _within(place: str, name: str) -> str:
+    """The place as a path in the artifact; empty for the whole of it."""
+    return place.removeprefix(name).removeprefix("/") if is_within(place, name) else ""
+
+
+def _path_in(root: Path, file: Path) -> str:
+    """The file's path in its artifact; empty where the artifact is a file."""
+    return "" if file == root else file.relative_to(root).as_posix()
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_file():
+        return [path]
+    return [file for file in path.rglob("*") if file.is_file() and not file.name.endswith(TMP)]

@@ -1,0 +1,266 @@
+"""Answers: appended, never changed. What counts as a label is read from them."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session, aliased
+
+from db.domain import AnswerKind, Purpose, version_of
+from db.schema.tables import Answer, CheckAnswer, Item, PairLabel, Project, Task, now
+
+
+@dataclass(frozen=True)
+class Label:
+    """The answer on a pair that counts."""
+
+    left_id: int
+    right_id: int
+    answer: AnswerKind
+    annotator: str
+    answer_id: int
+    task_id: int | None
+
+
+def counting_ids(project_id: int, up_to: int | None = None) -> Select[int]:
+    """The ids of the answers that count, or did when answer `up_to` was the last one: at most one for each pair.
+
+    As a part of other selects. An annotator's last answer on a pair counts unless it is retracted; a skip is no answer.
+    Where several annotators answered, the last of their answers counts.
+    """
+    if up_to is None:
+        return select(PairLabel.answer_id).where(PairLabel.project_id == project_id)
+    own = select(func.max(Answer.id)).where(Answer.project_id == project_id, Answer.answer != AnswerKind.SKIP)
+    own = own.where(Answer.id <= up_to).group_by(Answer.left_id, Answer.right_id, Answer.annotator)
+    kept = select(func.max(Answer.id)).where(Answer.id.in_(own), Answer.answer != AnswerKind.RETRACT)
+    return kept.group_by(Answer.left_id, Answer.right_id)
+
+
+def current_labels(session: Session, project_id: int, up_to: int | None = None) -> list[Label]:
+    """The labels of the project as they were when answer `up_to` was the last one, in the order they were given."""
+    return _labels(session, Answer.id.in_(counting_ids(project_id, up_to)))
+
+
+def labels_among(session: Session, project_id: int, items: Collection[int]) -> list[Label]:
+    """The labels of the project's pairs of these items, in the order they were given."""
+    both = PairLabel.left_id.in_(items), PairLabel.right_id.in_(items)
+    return _labels(session, Answer.id.in_(counting_ids(project_id).where(*both)))
+
+
+def matches(session: Session, project_id: int) -> list[Label]:
+    """The labels of the project that are matches, in the order they were given."""
+    return _labels(session, Answer.id.in_(counting_ids(project_id).where(PairLabel.answer == AnswerKind.POSITIVE)))
+
+
+def opinions_of_pairs(session: Session, project_id: int) -> list[tuple[int, int, bool]]:
+    """(left_id, right_id, whether it is a match) of every pair whose label is not unsure."""
+    opinions = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
+    wanted = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer == AnswerKind.POSITIVE)
+    rows = session.execute(wanted.where(PairLabel.project_id == project_id, PairLabel.answer.in_(opinions)))
+    return [(left, right, bool(match)) for left, right, match in rows]
+
+
+def lasting_label(session: Session, project_id: int, left_id: int, right_id: int) -> Label | None:
+    """The label of the pair, which stays until this transaction ends: others who answer in the project wait."""
+    _settings_alone(session, project_id)
+    counts = Answer.id.in_(counting_ids(project_id))
+    return next(iter(_labels(session, Answer.left_id == left_id, Answer.right_id == right_id, counts)), None)
+
+
+def _labels(session: Session, *which: ColumnElement[bool]) -> list[Label]:
+    """These answers, in the order they were given."""
+    columns = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.id, Answer.task_id)
+    rows = session.execute(select(*columns).where(*which).order_by(Answer.id))
+    return [Label(left, right, AnswerKind(answer), who, id_, task) for left, right, answer, who, id_, task in rows]
+
+
+def label_counts(session: Session, project_id: int) -> dict[AnswerKind, int]:
+    """How many pairs of the project carry each label."""
+    counted = select(PairLabel.answer, func.count()).where(PairLabel.project_id == project_id)
+    return {AnswerKind(answer): count for answer, count in session.execute(counted.group_by(PairLabel.answer))}
+
+
+def purpose_counts(session: Session, project_id: int) -> dict[tuple[Purpose, AnswerKind], int]:
+    """How many pairs of the project carry each label, by what the task was for; imported labels are for training."""
+    counted = select(PairLabel.purpose, PairLabel.answer, func.count()).where(PairLabel.project_id == project_id)
+    rows = session.execute(counted.group_by(PairLabel.purpose, PairLabel.answer))
+    return {(Purpose(what), AnswerKind(answer)): count for what, answer, count in rows}
+
+
+def answered_since(session: Session, project_id: int, moment: datetime) -> bool:
+    """Whether anybody has answered a pair of the project after this moment; answers that only measure are no news."""
+    later = select(Answer.id).where(Answer.project_id == project_id, Answer.created_at > moment)
+    trains = later.outerjoin(Task, Task.id == Answer.task_id).where(Task.purpose.is_distinct_from(Purpose.AUDIT))
+    return session.scalar(trains.limit(1)) is not None
+
+
+@dataclass(frozen=True)
+class OwnAnswer:
+    """What one annotator last said about a pair."""
+
+    id: int
+    left_id: int
+    right_id: int
+    task_id: int | None
+    answer: AnswerKind
+    note: str
+    seconds: float | None
+    at: datetime
+
+
+def own_answers(
+    session: Session,
+    project_id: int,
+    annotator: str,
+    limit: int,
+    offset: int = 0,
+    round_id: int | None = None,
+    answer: AnswerKind | None = None,
+    words: str = "",
+) -> list[OwnAnswer]:
+    """The annotator's answers as they stand, the newest first: of each pair the last one, unless it is retracted.
+
+    A skip is no answer. round_id: only those to tasks of this round; answer: only this one; words: only pairs with this
+    in one of their texts, whatever the case.
+    """
+    wanted = _own(project_id, annotator, round_id, answer, words).order_by(Answer.id.desc()).limit(limit).offset(offset)
+    return [
+        OwnAnswer(
+            row.id, row.left_id, row.right_id, row.task_id, row.answer, row.note or "", row.seconds, row.created_at
+        )
+        for row in session.scalars(wanted)
+    ]
+
+
+def count_own_answers(
+    session: Session, project_id: int, annotator: str, answer: AnswerKind | None = None, words: str = ""
+) -> int:
+    """How many answers `own_answers` would give without a limit."""
+    wanted = _own(project_id, annotator, None, answer, words)
+    return session.scalar(wanted.with_only_columns(func.count())) or 0
+
+
+def _own(
+    project_id: int, annotator: str, round_id: int | None, answer: AnswerKind | None, words: str
+) -> Select[Answer]:
+    mine = (Answer.project_id == project_id, Answer.annotator == annotator)
+    last = select(func.max(Answer.id)).where(*mine, Answer.answer != AnswerKind.SKIP)
+    if round_id is not None:
+        last = last.join(Task, Task.id == Answer.task_id).where(Task.round_id == round_id)
+    last = last.group_by(Answer.left_id, Answer.right_id)
+    own = select(Answer).where(Answer.id.in_(last), Answer.answer != AnswerKind.RETRACT)
+    if answer is not None:
+        own = own.where(Answer.answer == answer)
+    if words:
+        with_words = select(Item.id).where(Item.project_id == project_id, Item.text.icontains(words, autoescape=True))
+        own = own.where(or_(Answer.left_id.in_(with_words), Answer.right_id.in_(with_words)))
+    return own
+
+
+def answer_by_id(session: Session, answer_id: int) -> Answer | None:
+    """The answer with this id."""
+    return session.get(Answer, answer_id)
+
+
+def count_after(session: Session, project_id: int, answer_id: int) -> int:
+    """How many acts of annotators on the project came after this one."""
+    later = select(func.count()).where(Answer.project_id == project_id, Answer.id > answer_id)
+    return session.scalar(later) or 0
+
+
+def last_key(session: Session, project_id: int, annotator: str, beginnings: Sequence[str]) -> str | None:
+    """The key of this annotator's newest answer whose key begins in one of these ways."""
+    begins = or_(*(Answer.key.startswith(beginning, autoescape=True) for beginning in beginnings))
+    mine = select(Answer.key).where(Answer.project_id == project_id, Answer.annotator == annotator, begins)
+    return session.scalar(mine.order_by(Answer.id.desc()).limit(1))
+
+
+def answered_at_once(session: Session, project_id: int, annotator: str, beginning: str) -> list[tuple[int, int]]:
+    """The pairs on which this annotator's last answer is one whose key begins so; skips are no answers."""
+    begins = Answer.key.startswith(beginning, autoescape=True)
+    mine = (Answer.project_id == project_id, Answer.annotator == annotator, begins)
+    rows = session.execute(select(Answer.left_id, Answer.right_id).where(*mine, ~changed()).order_by(Answer.id))
+    return [(left, right) for left, right in rows]
+
+
+def changed() -> ColumnElement[bool]:
+    """Whether the annotator of an answer has answered its pair again, or taken it back; a skip is no answer."""
+    later = aliased(Answer)
+    again = select(later.id).where(
+        later.project_id == Answer.project_id, later.left_id == Answer.left_id, later.right_id == Answer.right_id,
+        later.annotator == Answer.annotator, later.id > Answer.id, later.answer != AnswerKind.SKIP,
+    )  # fmt: skip
+    return again.exists()
+
+
+def own_before(session: Session, project_id: int, annotator: str, beginning: str) -> dict[tuple[int, int], Answer]:
+    """What this annotator said, before an act whose keys begin so, about the pairs of it; of each pair the last.
+
+    Only where nobody else has answered since: said again, it would count before what others said later.
+    """
+    begins = Answer.key.startswith(beginning, autoescape=True)
+    mine = (Answer.project_id == project_id, Answer.annotator == annotator)
+    act = select(Answer.left_id, Answer.right_id, Answer.id).where(*mine, begins).subquery()
+    same = and_(Answer.left_id == act.c.left_id, Answer.right_id == act.c.right_id, Answer.id < act.c.id)
+    other = aliased(Answer)
+    overtaken = select(other.id).where(
+        other.project_id == project_id, other.left_id == Answer.left_id, other.right_id == Answer.right_id,
+        other.annotator != annotator, other.id > Answer.id, other.answer != AnswerKind.SKIP,
+    )  # fmt: skip
+    earlier = select(Answer).join(act, same).where(*mine, Answer.answer != AnswerKind.SKIP, ~overtaken.exists())
+    return {(answer.left_id, answer.right_id): answer for answer in session.scalars(earlier.order_by(Answer.id))}
+
+
+def known_keys(session: Session, keys: Iterable[str]) -> set[str]:
+    """Those of the clients' keys whose answer is stored already."""
+    return set(session.scalars(select(Answer.key).where(Answer.key.in_(list(keys)))))
+
+
+def keys_like(session: Session, project_id: int, start: str) -> set[str]:
+    """The keys of the project's answers that begin with this."""
+    mine = select(Answer.key).where(Answer.project_id == project_id, Answer.key.startswith(start, autoescape=True))
+    return set(session.scalars(mine))
+
+
+def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
+    """Nothing; each row, all of one project, is stored unless its key already is.
+
+    It is given under the project's guidelines as they are, unless it says which they were. Others who answer in the
+    project wait until this transaction ends: a later answer must not be seen before an earlier one, for cutoffs,
+    cursors and pages name the last answer that they have seen, and the label of a pair is its last answer's.
+    """
+    if not rows:
+        return
+    settings = _settings_alone(session, rows[0]["project_id"])
+    given_under = {"guidelines": version_of(settings.get("guidelines", ""))}
+    store_once(session, Answer, [given_under | row for row in rows])
+
+
+def _settings_alone(session: Session, project_id: int) -> dict[str, Any]:
+    """The project's settings; nobody else answers in it until this transaction ends."""
+    mine = select(Project.settings).where(Project.id == project_id)
+    return session.scalars(mine.with_for_update(key_share=True)).one()
+
+
+def store_once(session: Session, table: type[Answer] | type[CheckAnswer], rows: Sequence[dict[str, Any]]) -> None:
+    """Nothing; each row is in the table unless its key already is.
+
+    Two tabs may replay the same answers at once; where the database lets both write, the second must not fail.
+    """
+    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
+    session.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=["key"]), rows)
+
+
+def answer_at_once(
+    session: Session, project_id: int, annotator: str, pairs: Sequence[tuple[int, int]], answer: AnswerKind, act: str
+) -> None:
+    """Nothing; the annotator has answered so to each pair. act: begins the keys of the answers."""
+    at = now()
+    store_answers(session, [
+        {"project_id": project_id, "left_id": left, "right_id": right, "annotator": annotator, "answer": answer,
+         "key": f"{act}-{place}", "created_at": at}
+        for place, (left, right) in enumerate(pairs)
+    ])  # fmt: skip

@@ -1,0 +1,172 @@
+"""Which checks an annotator gets, and where: drawn by a chance that follows from seed, annotator and task."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
+
+from sqlalchemy import ColumnElement, Row, Select, and_, func, or_, select
+from sqlalchemy.orm import Session, aliased
+
+from db.domain import AnswerKind, CheckKind, Settings
+from db.labels.answers import changed
+from db.labels.hidden_checks import answered_checks, checks_before
+from db.labels.pipeline_seeds import known_pairs
+from db.labels.stable_random import chance
+from db.labels.votes import labelled, second_look, wants_vote_of
+from db.schema.tables import Answer, Check, CheckAnswer, Gold, PairLabel, Project, Rush, RushTask, Task
+
+BETWEEN = 100  # answers of the annotator that lie between an answer and its repetition
+AGO = timedelta(hours=1)  # and the time: what was just read would be remembered
+AGAIN = 0.2  # repeats for each pair while answers given in a rush wait for theirs
+YES_OR_NO = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
+
+Roll = Callable[[str], float]  # a chance for each thing that is left to it
+Draw = tuple[int, int, AnswerKind, int | None]  # left_id, right_id, what is expected, the task of the pair
+
+
+@dataclass(frozen=True)
+class _Deck:
+    """What checks for one annotator are drawn from."""
+
+    session: Session
+    project_id: int
+    annotator: str
+    at: datetime
+    looks: int  # as `second_look` says
+
+    def known(self, roll: Roll) -> Draw | None:
+        """A pair that the annotator has never seen and whose answer is known: a match or none, by equal chance."""
+        first = roll("match") < 0.5
+        sources = (self._gold, self._settled) if roll("source") < 0.5 else (self._settled, self._gold)
+        draws = (source(positive, roll("which")) for positive in (first, not first) for source in sources)
+        return next((found for found in draws if found is not None), None)
+
+    def _gold(self, positive: bool, roll: float) -> Draw | None:
+        mine = and_(Gold.project_id == self.project_id, Gold.positive.is_(positive))
+        open_task = select(Task.id).where(
+            Task.project_id == self.project_id, Task.left_id == Gold.left_id, Task.right_id == Gold.right_id,
+            or_(~labelled(), wants_vote_of(self.annotator, self.looks)),
+        )  # fmt: skip
+        pairs = known_pairs(self.project_id).where(mine, ~Gold.closure, ~open_task.exists(), *self._unseen(Gold))
+        found = _from(self.session, pairs, Gold.left_id, *self._ends(Gold.left_id, mine), roll)
+        return None if found is None else (found[0], found[1], YES_OR_NO[not positive], None)
+
+    def _settled(self, positive: bool, roll: float) -> Draw | None:
+        mine = (Answer.project_id == self.project_id, Answer.settles, Answer.answer == YES_OR_NO[not positive])
+        pairs = select(Answer.left_id, Answer.right_id, Answer.answer, Answer.task_id)
+        pairs = pairs.join(PairLabel, PairLabel.answer_id == Answer.id).where(*mine, *self._unseen(PairLabel))
+        rows = self.session.execute(pairs.order_by(Answer.id)).all()
+        return _draw(rows[int(roll * len(rows))]) if rows else None
+
+    def repeat(self, roll: Roll) -> Draw | None:
+        """A pair that the annotator answered a good while ago."""
+        mine = and_(Answer.project_id == self.project_id, Answer.annotator == self.annotator)
+        ids = select(Answer.id).where(mine).order_by(Answer.id.desc())
+        last = self.session.scalar(ids.offset(BETWEEN).limit(1))
+        if last is None:
+            return None
+        pairs = self._own_answers().where(Answer.id <= last).order_by(Answer.id)
+        found = _from(self.session, pairs, Answer.id, self._ends(Answer.id, mine)[0], last, roll("which"))
+        return None if found is None else _draw(found)
+
+    def rushed(self) -> list[Draw]:
+        """The annotator's pairs out of a rush, where nobody else labels the project who could look at them again."""
+        mine = (Rush.project_id == self.project_id, Rush.annotator == self.annotator)
+        own = (Check.annotator == self.annotator, Check.task_id == RushTask.task_id)
+        checked = select(Check.id).where(*own, self._is_used())
+        waiting = select(RushTask.task_id).join(Rush, Rush.id == RushTask.rush_id).where(*mine, ~checked.exists())
+        tasks = list(self.session.scalars(waiting))
+        if not tasks or not self._is_alone():
+            return []
+        pairs = self._own_answers().where(Answer.task_id.in_(tasks)).order_by(Answer.id)
+        return [_draw(row) for row in self.session.execute(pairs)]
+
+    def _is_alone(self) -> bool:
+        others = select(Answer.id).where(Answer.project_id == self.project_id, Answer.task_id.is_not(None)).limit(1)
+        sides = (Answer.annotator < self.annotator, Answer.annotator > self.annotator)  # as an index finds them
+        return all(self.session.scalar(others.where(side)) is None for side in sides)
+
+    def _own_answers(self) -> Select[*tuple[Any, ...]]:
+        """The annotator's standing answers, yes or no, that are old enough and no check was made of."""
+        own = select(Answer.left_id, Answer.right_id, Answer.answer, Answer.task_id)
+        return own.where(
+            Answer.project_id == self.project_id, Answer.annotator == self.annotator, Answer.answer.in_(YES_OR_NO),
+            Answer.task_id.is_not(None), ~Answer.settles, Answer.created_at <= self.at - AGO,
+            ~changed(), ~self._checks_of(Answer),
+        )  # fmt: skip
+
+    def _unseen(self, table: Any) -> list[ColumnElement[bool]]:
+        own = aliased(Answer)
+        answered = select(own.id).where(
+            own.project_id == self.project_id, own.left_id == table.left_id, own.right_id == table.right_id,
+            own.annotator == self.annotator,
+        )  # fmt: skip
+        return [~answered.exists(), ~self._checks_of(table)]
+
+    def _checks_of(self, table: Any) -> ColumnElement[bool]:
+        mine = (Check.project_id == self.project_id, Check.annotator == self.annotator, self._is_used())
+        return select(Check.id).where(*mine, Check.left_id == table.left_id, Check.right_id == table.right_id).exists()
+
+    def _is_used(self) -> ColumnElement[bool]:
+        """Whether the check was answered or may still be shown: one before a pair that others labelled never is."""
+        answered = select(CheckAnswer.id).where(CheckAnswer.check_id == Check.id)
+        ahead = select(Task.id).where(Task.id == Check.before_id, ~labelled())
+        return or_(Check.created_at > self.at - AGO, answered.exists(), ahead.exists())
+
+    def _ends(self, column: Any, condition: ColumnElement[bool]) -> tuple[int, int]:
+        """The least and the greatest value of the column, each from an index."""
+        least, greatest = (self.session.scalar(select(end(column)).where(condition)) for end in (func.min, func.max))
+        return least or 0, greatest or 0
+
+
+def _draw(row: Row[*tuple[Any, ...]]) -> Draw:
+    left, right, answer, task_id = row
+    return left, right, AnswerKind(answer), task_id
+
+
+def _from(session: Session, pairs: Select[*tuple[Any, ...]], column: Any, low: int, high: int, roll: float) -> Any:
+    """The first of the pairs from a random value of the column on, and round to the beginning: none are counted."""
+    start = low + int(roll * (high - low + 1))
+    sides = (session.execute(pairs.where(side).limit(1)).first() for side in (column >= start, column < start))
+    return next((found for found in sides if found is not None), None)
+
+
+def plan_checks(
+    session: Session, project_id: int, annotator: str, task_ids: Sequence[int], at: datetime
+) -> dict[int, Check]:
+    """The check that this annotator is to answer before each of these tasks, by the task's id; new ones are stored."""
+    settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+    deck = _Deck(session, project_id, annotator, at, second_look(session, project_id))
+    planned, rushed = checks_before(session, annotator, task_ids), deck.rushed()
+    shares = {CheckKind.GOLD: settings.gold_share, CheckKind.REPEAT: settings.repeat_share}
+    if rushed:
+        shares[CheckKind.REPEAT] = max(AGAIN, settings.repeat_share)
+    for task_id in task_ids:
+        roll = partial(_roll, settings.seed, annotator, task_id)
+        kind = next((kind for kind, share in shares.items() if roll(kind) < share), None)
+        if kind is None or task_id in planned:
+            continue
+        found = deck.known(roll) if kind is CheckKind.GOLD else rushed.pop() if rushed else deck.repeat(roll)
+        if found is None:
+            shares[kind] = 0.0  # before the next task there would be none either
+        else:
+            planned[task_id] = _store(deck, task_id, kind, found)
+    done = answered_checks(session, [check.id for check in planned.values()]) if planned else set()
+    return {task_id: check for task_id, check in planned.items() if check.id not in done}
+
+
+def _roll(seed: int, annotator: str, task_id: int, what: str) -> float:
+    return chance(seed, what, annotator, task_id)
+
+
+def _store(deck: _Deck, task_id: int, kind: CheckKind, found: Draw) -> Check:
+    left, right, expected, task_of_pair = found
+    check = Check(
+        project_id=deck.project_id, annotator=deck.annotator, kind=kind, left_id=left, right_id=right,
+        expected=expected, task_id=task_of_pair, before_id=task_id, created_at=deck.at,
+    )  # fmt: skip
+    deck.session.add(check)
+    deck.session.flush()
+    return check

@@ -1,0 +1,62 @@
+"""Labels counted by batch, day and annotator, and the time that the newest answers took."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, extract, func, select
+from sqlalchemy.orm import Session
+
+from db.domain import LABELS, AnswerKind, Purpose
+from db.labels.answers import counting_ids
+from db.schema.tables import Answer, Task
+
+DAY = 86_400  # seconds
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many pairs carry this label, of one batch (or sitting, or of none: imported), day and annotator."""
+
+    round_id: int | None
+    purpose: Purpose
+    day: int  # of UTC, days since 1970
+    annotator: str
+    answer: AnswerKind
+    count: int
+
+
+def label_tally(session: Session, project_id: int) -> list[Tally]:
+    """The project's labels, counted: each pair once, where and when its label was given; the earliest day first."""
+    columns = (
+        Task.round_id,
+        func.coalesce(Task.purpose, Purpose.TRAIN),
+        _day(),
+        Answer.annotator,
+        Answer.answer,
+    )
+    counted = select(*columns, func.count()).outerjoin(Task, Task.id == Answer.task_id)
+    rows = session.execute(counted.where(Answer.id.in_(counting_ids(project_id))).group_by(*columns))
+    tallies = [
+        Tally(round_id, Purpose(purpose), int(day), annotator, AnswerKind(answer), count)
+        for round_id, purpose, day, annotator, answer, count in rows
+    ]
+    return sorted(tallies, key=lambda one: (one.day, one.annotator, one.answer, one.round_id or 0))
+
+
+def _day() -> ColumnElement[float]:
+    """The whole days since 1970. A date would be that of the database's own time zone, and floor is not everywhere."""
+    return func.round(extract("epoch", Answer.created_at) / DAY - 0.5)
+
+
+def newest_times(session: Session, project_id: int, n: int) -> list[tuple[str, int, float]]:
+    """Annotator, day and seconds on screen of the newest n answers whose time is known; skips and undos are none."""
+    timed = select(Answer.annotator, _day(), Answer.seconds).where(
+        Answer.project_id == project_id, Answer.answer.in_(LABELS), Answer.seconds.is_not(None)
+    )
+    rows = session.execute(timed.order_by(Answer.id.desc()).limit(n))
+    return [(annotator, int(day), seconds) for annotator, day, seconds in rows if seconds is not None]
+
+
+def newest_answer(session: Session, project_id: int) -> int:
+    """The id of the project's last answer, 0 before the first: answers only come, so it says whether any is new."""
+    last = select(Answer.id).where(Answer.project_id == project_id).order_by(Answer.id.desc()).limit(1)
+    return session.scalar(last) or 0

@@ -1,0 +1,96 @@
+"""The labels of a project with all that is known about each: what an export needs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, and_, func, select, true
+from sqlalchemy.orm import Session, aliased
+
+from db.domain import AnswerKind, Purpose
+from db.labels.answers import counting_ids
+from db.schema.tables import Answer, Matcher, Round, Task
+
+
+@dataclass(frozen=True)
+class LabelRow:
+    """An answer and the task it answers; round, model, strategy and score are empty for imported labels, and round in
+    a sitting.
+
+    The purpose is that of the pair: where it has an audit task, its label never trains. counts: whether this answer is
+    its pair's label; seconds: how long the pair was on screen, where that is known; note: what the annotator wrote;
+    guidelines: their version then; model: the round of the matcher that chose the pair, 0 for the pre-trained encoder.
+    """
+
+    left_id: int
+    right_id: int
+    answer: AnswerKind
+    annotator: str
+    created_at: datetime
+    seconds: float | None
+    note: str | None
+    guidelines: str | None
+    round: int | None
+    model: int | None
+    strategy: str | None
+    score: float | None
+    purpose: Purpose
+    counts: bool
+    answer_id: int
+
+
+def label_rows(session: Session, project_id: int, after: int = 0, limit: int | None = None) -> list[LabelRow]:
+    """The current label of each pair of the project, in the order they were given; `limit` of them after an answer."""
+    counting = _answers(project_id, true()).where(Answer.id.in_(counting_ids(project_id)), Answer.id > after)
+    return list(_read(session, counting.limit(limit)))
+
+
+def history_rows(session: Session, project_id: int) -> Iterator[LabelRow]:
+    """Every answer of the project, in the order they were given: corrections, skips and retractions too."""
+    counts = Answer.id.in_(counting_ids(project_id))
+    return _read(session, _answers(project_id, counts).where(Answer.project_id == project_id))
+
+
+def pair_rows(
+    session: Session, project_id: int, left_id: int, right_id: int, annotator: str | None = None
+) -> list[LabelRow]:
+    """Every answer on the pair, or this annotator's, in the order they were given."""
+    counts = Answer.id.in_(counting_ids(project_id))
+    mine = (Answer.project_id == project_id, Answer.left_id == left_id, Answer.right_id == right_id)
+    wanted = _answers(project_id, counts).where(*mine)
+    return list(_read(session, wanted if annotator is None else wanted.where(Answer.annotator == annotator)))
+
+
+def noted(session: Session, project_id: int) -> int:
+    """How many answers of the project have a note."""
+    return session.scalar(select(func.count(Answer.id)).where(Answer.project_id == project_id, Answer.note != "")) or 0
+
+
+def _answers(project_id: int, counts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """The columns of LabelRow in their order."""
+    act = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.created_at, Answer.seconds)
+    asked = (Round.number, Matcher.number, Task.strategy, Task.score)
+    return (
+        select(*act, Answer.note, Answer.guidelines, *asked, _audited(project_id), counts, Answer.id)
+        .outerjoin(Task, Task.id == Answer.task_id)
+        .outerjoin(Round, Round.id == Task.round_id)
+        .outerjoin(Matcher, Matcher.id == Round.matcher_id)
+        .order_by(Answer.id)
+    )
+
+
+def _read(session: Session, answers: Select[*tuple[Any, ...]]) -> Iterator[LabelRow]:
+    for row in session.execute(answers.execution_options(yield_per=10_000)):
+        left, right, answer, who, time, seconds, note, version, number, model, strategy, score, audited, *of = row
+        said = AnswerKind(answer), who, time, seconds, note, version
+        asked = number, model, strategy, score, Purpose.AUDIT if audited else Purpose.TRAIN
+        counts, id_ = of
+        yield LabelRow(left, right, *said, *asked, bool(counts), id_)
+
+
+def _audited(project_id: int) -> ColumnElement[bool]:
+    """Whether the pair of the answer has an audit task, on which that answer need not have been given."""
+    audit = aliased(Task)
+    same_pair = and_(audit.left_id == Answer.left_id, audit.right_id == Answer.right_id)
+    return select(audit.id).where(audit.project_id == project_id, same_pair, audit.purpose == Purpose.AUDIT).exists()

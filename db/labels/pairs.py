@@ -1,0 +1,78 @@
+"""What is known of given pairs: their texts and splits, labels, gold answers, tasks. Never of all pairs at once."""
+
+from collections.abc import Collection, Iterator
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy.orm import Session
+
+from db.domain import AnswerKind, Side, Split
+from db.schema.tables import Gold, Item, PairLabel, Round, Task
+
+CHUNK = 5_000  # pairs or items in one statement
+Pair = tuple[int, int]  # item ids, left and right
+
+
+def items_of(session: Session, item_ids: Collection[int]) -> dict[int, tuple[str, Split]]:
+    """The text and the split of each of these items."""
+    found: dict[int, tuple[str, Split]] = {}
+    for chunk in _chunks(item_ids):
+        rows = session.execute(select(Item.id, Item.text, Item.split).where(Item.id.in_(chunk)))
+        found |= {id_: (text, Split(split)) for id_, text, split in rows}
+    return found
+
+
+def splits_of(session: Session, project_id: int, item_ids: Collection[int]) -> dict[int, Split]:
+    """The split of each of these items; those of other projects are left out."""
+    found: dict[int, Split] = {}
+    for chunk in _chunks(item_ids):
+        mine = select(Item.id, Item.split).where(Item.project_id == project_id, Item.id.in_(chunk))
+        found |= {id_: Split(split) for id_, split in session.execute(mine)}
+    return found
+
+
+def left_items(session: Session, item_ids: Collection[int]) -> list[int]:
+    """Those of these items that stand in the left list, ascending."""
+    wanted = (select(Item.id).where(Item.id.in_(chunk), Item.side == Side.LEFT) for chunk in _chunks(item_ids))
+    return sorted(id_ for one in wanted for id_ in session.scalars(one))
+
+
+def labels_of(session: Session, project_id: int, pairs: Collection[Pair]) -> dict[Pair, AnswerKind]:
+    """The label of each of these pairs that has one."""
+    found: dict[Pair, AnswerKind] = {}
+    for here in among(PairLabel, pairs):
+        label = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
+        rows = session.execute(label.where(PairLabel.project_id == project_id, here))
+        found |= {(left, right): AnswerKind(answer) for left, right, answer in rows}
+    return found
+
+
+def gold_of(session: Session, pairs: Collection[Pair]) -> dict[Pair, bool]:
+    """Whether each of these pairs matches, of those whose answer came with the data."""
+    found: dict[Pair, bool] = {}
+    for here in among(Gold, pairs):
+        rows = session.execute(select(Gold.left_id, Gold.right_id, Gold.positive).where(here))
+        found |= {(left, right): bool(positive) for left, right, positive in rows}
+    return found
+
+
+def in_round(session: Session, batch: Round, pairs: Collection[Pair]) -> set[Pair]:
+    """Those of the pairs that are tasks of the round."""
+    found: set[Pair] = set()
+    for here in among(Task, pairs):
+        rows = session.execute(select(Task.left_id, Task.right_id).where(Task.round_id == batch.id, here))
+        found |= {(left, right) for left, right in rows}
+    return found
+
+
+def among(table: Any, pairs: Collection[Pair]) -> Iterator[ColumnElement[bool]]:
+    """Conditions that together hold for the rows of these pairs."""
+    for chunk in _chunks(pairs):
+        yield tuple_(table.left_id, table.right_id).in_(chunk)
+
+
+def _chunks(things: Collection[Any]) -> Iterator[list[Any]]:
+    rest = iter(sorted(set(things)))
+    while chunk := list(islice(rest, CHUNK)):
+        yield chunk

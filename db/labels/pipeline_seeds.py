@@ -1,0 +1,54 @@
+"""The positive pairs that a pipeline may begin with, and those that measure it."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, select
+from sqlalchemy.orm import Session, aliased
+
+from db.domain import AnswerKind, Split
+from db.schema.tables import Gold, Item, PairLabel
+
+LEFT, RIGHT = aliased(Item), aliased(Item)
+
+
+def labelled_positives(project_id: int) -> Select[int, int]:
+    """The pairs of training items that are labelled positive: columns left_id, right_id."""
+    pairs = select(PairLabel.left_id, PairLabel.right_id)
+    mine = (PairLabel.project_id == project_id, PairLabel.answer == AnswerKind.POSITIVE)
+    return _among(pairs, PairLabel, *mine, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
+
+
+def labelled_pairs(project_id: int) -> Select[int, int, AnswerKind]:
+    """The pairs of training items that are labelled positive or negative: columns left_id, right_id, answer."""
+    pairs = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
+    mine = (PairLabel.project_id == project_id, PairLabel.answer.in_((AnswerKind.POSITIVE, AnswerKind.NEGATIVE)))
+    return _among(pairs, PairLabel, *mine, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
+
+
+def known_pairs(project_id: int) -> Select[int, int, bool]:
+    """All known pairs of training items: columns left_id, right_id, positive."""
+    pairs = select(Gold.left_id, Gold.right_id, Gold.positive)
+    trains = (LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
+    return _among(pairs, Gold, Gold.project_id == project_id, *trains)
+
+
+def measuring_positives(project_id: int) -> Select[int, int, bool]:
+    """The known positives of evaluation items: columns left_id, right_id, positive."""
+    pairs = select(Gold.left_id, Gold.right_id, Gold.positive)
+    measures = (LEFT.split == Split.EVALUATION, RIGHT.split.in_((Split.EVALUATION, Split.BOTH)))
+    return _among(pairs, Gold, Gold.project_id == project_id, Gold.positive.is_(True), *measures)
+
+
+def _among(pairs: Select[*tuple[Any, ...]], table: Any, *conditions: ColumnElement[bool]) -> Any:
+    joined = pairs.join(LEFT, LEFT.id == table.left_id).join(RIGHT, RIGHT.id == table.right_id)
+    return joined.where(*conditions).order_by(table.left_id, table.right_id)
+
+
+def seed_counts(session: Session, project_id: int, most: int) -> tuple[int, int]:
+    """How many pairs of training items are labelled positive, and how many are known positives; up to `most`."""
+    known = known_pairs(project_id).where(Gold.positive)
+    found = [
+        len(session.execute(pairs.order_by(None).limit(most)).all())
+        for pairs in (labelled_positives(project_id), known)
+    ]
+    return found[0], found[1]

@@ -1,0 +1,101 @@
+"""Reviews: pairs on which annotators disagree or that are labelled unsure, and what settles them."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, Subquery, and_, distinct, func, or_, select
+from sqlalchemy.orm import Session
+
+from db.domain import LABELS, AnswerKind
+from db.schema.tables import Answer, PairLabel, RushTask, Task
+
+
+@dataclass(frozen=True)
+class Vote:
+    """What one annotator says about a pair, as it stands."""
+
+    annotator: str
+    answer: AnswerKind
+    note: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Open:
+    """A pair to review: annotators disagree on it, or it is unsure. answer_id, task_id: of the answer that counts."""
+
+    left_id: int
+    right_id: int
+    answer_id: int
+    task_id: int | None
+    disagreement: bool
+
+
+def open_pairs(session: Session, project_id: int) -> list[Open]:
+    """The pairs to review, those that have waited longest first."""
+    disputed = _disputed(project_id)
+    which = disputed.c.left_id.is_not(None)
+    same = and_(disputed.c.left_id == PairLabel.left_id, disputed.c.right_id == PairLabel.right_id)
+    chosen = (
+        select(PairLabel.left_id, PairLabel.right_id, Answer.id, Answer.task_id, which)
+        .join(Answer, Answer.id == PairLabel.answer_id)
+        .outerjoin(disputed, same)
+        .where(PairLabel.project_id == project_id, ~Answer.settles)
+        .where(or_(which, PairLabel.answer == AnswerKind.UNSURE))
+    )
+    rows = session.execute(chosen.order_by(PairLabel.answer_id))
+    return [Open(left, right, answer, task, bool(disagree)) for left, right, answer, task, disagree in rows]
+
+
+def _disputed(project_id: int) -> Subquery:
+    """The pairs on which annotators' votes differ."""
+    votes = _votes(project_id, Answer.answer != AnswerKind.SKIP).subquery()
+    pair = (votes.c.left_id, votes.c.right_id)
+    return select(*pair).group_by(*pair).having(func.count(distinct(votes.c.answer)) > 1).subquery()
+
+
+def _votes(project_id: int, acts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    """Of these acts the standing answers on pairs of several annotators: left_id, right_id, id, annotator, answer."""
+    mine = Answer.project_id == project_id
+    pair = (Answer.left_id, Answer.right_id)
+    # Read from an index alone, so that the few pairs of several annotators are found among very many.
+    counted = select(*pair).where(mine).group_by(*pair)
+    several = counted.having(func.min(Answer.annotator) != func.max(Answer.annotator)).subquery()
+    both = and_(Answer.left_id == several.c.left_id, Answer.right_id == several.c.right_id)
+    last = select(func.max(Answer.id)).join(several, both).where(mine, acts)
+    last = last.group_by(*pair, Answer.annotator)
+    return select(*pair, Answer.id, Answer.annotator, Answer.answer).where(
+        Answer.id.in_(last), Answer.answer.in_(LABELS)
+    )
+
+
+def votes_on(session: Session, project_id: int, left_id: int, right_id: int) -> list[Vote]:
+    """What each annotator says about the pair, who answered first first."""
+    mine = (Answer.project_id == project_id, Answer.left_id == left_id, Answer.right_id == right_id)
+    last = select(func.max(Answer.id)).where(*mine, Answer.answer != AnswerKind.SKIP).group_by(Answer.annotator)
+    rows = session.scalars(select(Answer).where(Answer.id.in_(last), Answer.answer.in_(LABELS)).order_by(Answer.id))
+    return [Vote(row.annotator, AnswerKind(row.answer), row.note or "", row.created_at) for row in rows]
+
+
+def shared_votes(session: Session, project_id: int, drawn: bool) -> Sequence[tuple[int, int, str, AnswerKind]]:
+    """(left_id, right_id, annotator, answer) of every vote on a pair with votes of several; those of reviews are none.
+
+    drawn: only pairs that were drawn at random for several annotators, so that what they agree on holds for all pairs.
+    What an annotator said before they settled the pair themselves is their vote still.
+    """
+    votes = _votes(project_id, and_(Answer.answer != AnswerKind.SKIP, ~Answer.settles)).subquery()
+    wanted = select(votes.c.left_id, votes.c.right_id, votes.c.annotator, votes.c.answer)
+    if drawn:
+        rushed = select(RushTask.task_id).where(RushTask.task_id == Task.id)
+        tasks = select(Task.id).where(
+            Task.project_id == project_id, Task.votes > 1, ~rushed.exists(),
+            Task.left_id == votes.c.left_id, Task.right_id == votes.c.right_id,
+        )  # fmt: skip
+        wanted = wanted.where(tasks.exists())
+    rows = session.execute(wanted.order_by(votes.c.left_id, votes.c.right_id, votes.c.id))
+    found = [(left, right, who, AnswerKind(answer)) for left, right, who, answer in rows]
+    voters = Counter((left, right) for left, right, _, _ in found)
+    return [vote for vote in found if voters[vote[:2]] > 1]

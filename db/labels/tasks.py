@@ -1,0 +1,326 @@
+"""Tasks: which pairs an annotator sees next, who holds them, and how far the batch is."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    CTE,
+    ColumnElement,
+    Select,
+    SQLColumnExpression,
+    and_,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.orm import Session, aliased
+
+from db.domain import AnswerKind, Purpose
+from db.labels.answers import purpose_counts
+from db.labels.votes import SAME_PAIR, doubtful, labelled, second_look, wants_vote_of
+from db.schema.tables import Answer, Item, Lease, PairLabel, Round, Task
+
+LEASE = timedelta(minutes=10)
+_SCATTER = 7_919  # a prime: second votes lie all over half of the batch, in an order that tells nothing
+
+
+@dataclass(frozen=True)
+class BatchProgress:
+    """How far the newest batch, or the newest sitting, is; and the labels of the whole project.
+
+    The totals are of labels that train; those of audit tasks are counted apart.
+    """
+
+    round_id: int | None = None  # nothing before the first one
+    number: int = 0  # of the batch; 0 before the first one, and of a sitting
+    size: int = 0
+    answered: int = 0
+    positives: int = 0
+    negatives: int = 0
+    unsure: int = 0
+    total_positives: int = 0
+    total_negatives: int = 0
+    total_unsure: int = 0
+    total_audit: int = 0
+    total_audit_positives: int = 0
+    reserve_left: int = 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every pair of the batch is answered."""
+        return 0 < self.size <= self.answered
+
+
+def newest_round(session: Session, project_id: int, lock: bool = False) -> Round | None:
+    """The last batch of the project; with `lock`, no one else leases its tasks until this transaction ends."""
+    batches = select(Round).where(Round.project_id == project_id, Round.number.is_not(None))
+    return _first(session, batches.order_by(Round.number.desc()), lock)
+
+
+def newest_sitting(session: Session, project_id: int, lock: bool = False) -> Round | None:
+    """The last sitting of the project; `lock` as for `newest_round`."""
+    sittings = select(Round).where(Round.project_id == project_id, Round.number.is_(None))
+    return _first(session, sittings.order_by(Round.id.desc()), lock)
+
+
+def _first(session: Session, rounds: Select[Round], lock: bool) -> Round | None:
+    # SQLite has no row locks: there, the write transaction itself keeps the others out.
+    return session.scalar(rounds.limit(1).with_for_update() if lock else rounds.limit(1))
+
+
+def open_sitting(session: Session, project_id: int) -> Round | None:
+    """The newest sitting, while it has pairs that nobody has labelled."""
+    sitting = newest_sitting(session, project_id)
+    return sitting if sitting is not None and unanswered(session, sitting) else None
+
+
+def queue_of(session: Session, project_id: int, sitting: bool, lock: bool = False) -> Round | None:
+    """The round that people label: the newest sitting, or the newest batch."""
+    return (newest_sitting if sitting else newest_round)(session, project_id, lock)
+
+
+def lease_tasks(
+    session: Session,
+    project_id: int,
+    annotator: str,
+    n: int,
+    now: datetime,
+    sitting: bool = False,
+    grouped: bool = False,
+) -> list[Task]:
+    """The next n tasks of this annotator, each leased to them for ten minutes from `now`."""
+    queue_of(session, project_id, sitting, lock=True)
+    tasks = free_tasks(session, project_id, annotator, n, now, sitting, grouped)
+    _lease(session, [task.id for task in tasks], annotator, now + LEASE)
+    return tasks
+
+
+def free_tasks(
+    session: Session,
+    project_id: int,
+    annotator: str,
+    n: int,
+    now: datetime,
+    sitting: bool = False,
+    grouped: bool = False,
+) -> list[Task]:
+    """The next n tasks of this annotator, in order: of those whose pair wants a vote of theirs, what nobody else holds.
+
+    Only the newest batch is served, then its reserve, then pairs of earlier batches that want another vote; or, where
+    asked for, the newest sitting. grouped: tasks of one left item follow each other.
+    """
+    batch = queue_of(session, project_id, sitting)
+    if batch is None:
+        return []
+    looks = second_look(session, project_id)
+    for part in _parts(batch, looks, sitting):
+        if tasks := _free_in(session, batch, part, looks, annotator, n, now, grouped):
+            return tasks
+    return []
+
+
+def _parts(batch: Round, looks: int, sitting: bool) -> list[ColumnElement[bool]]:
+    """Which tasks are served, one part after another."""
+    own, in_batch = Task.round_id == batch.id, Task.position < batch.size
+    parts: list[ColumnElement[bool]] = [own & in_batch, own & ~in_batch]
+    if not sitting:
+        earlier = (Task.project_id == batch.project_id) & ~own & labelled()
+        parts.append(earlier if looks > 1 else earlier & (Task.votes > text("1")))  # as its index has it
+    return parts
+
+
+def _free_in(
+    session: Session,
+    batch: Round,
+    part: ColumnElement[bool],
+    looks: int,
+    annotator: str,
+    n: int,
+    now: datetime,
+    grouped: bool,
+) -> list[Task]:
+    skipped = _skips(batch, annotator)
+    mine = and_(Lease.annotator == annotator, Lease.expires_at > now)
+    # Skipped pairs go to the very back, even those still leased, in the order of skipping.
+    order: list[SQLColumnExpression[Any]] = [
+        func.coalesce(skipped.c.skip_id, 0),
+        case((mine, 0), else_=1),
+        case((labelled(), _scattered(max(batch.size // 2, 1))), else_=Task.position),
+    ]
+    if grouped:
+        order = [*(func.min(place).over(partition_by=Task.left_id) for place in order), Task.left_id, *order]
+    wanted = _open_tasks(part, annotator, looks).outerjoin(skipped, skipped.c.task_id == Task.id)
+    held = _leases_of_pair(annotator, now, batch.number is None)
+    return list(session.scalars(wanted.where(~held.exists()).order_by(*order).limit(n)))
+
+
+def _scattered(half: int) -> ColumnElement[int]:
+    """The place of a second vote among the batch's positions: in the first half for what is doubtful, else later."""
+    return Task.id % 65_536 * _SCATTER % half + case((doubtful(), 0), else_=half)
+
+
+def _open_tasks(part: ColumnElement[bool], annotator: str, looks: int) -> Select[Task]:
+    """These tasks where nobody has labelled the pair or it wants another vote, this annotator's, with their lease."""
+    held = select(Task).outerjoin(Lease, Lease.task_id == Task.id)
+    return held.where(part, or_(~labelled(), wants_vote_of(annotator, looks)))
+
+
+def _leases_of_pair(annotator: str, now: datetime, sitting: bool) -> Select[datetime]:
+    """When each lease ends that keeps the task from this annotator: of somebody else, or by an older task of its pair.
+
+    A batch may hold a pair of the one before that somebody has in their buffer still. Between batch and sitting one's
+    own leases keep nothing away: who goes from one to the other leaves those pairs unseen.
+    """
+    lease, leased = aliased(Lease), aliased(Task)
+    sittings = select(Round.id).where(Round.project_id == Task.project_id, Round.number.is_(None))
+    elsewhere = leased.round_id.not_in(sittings) if sitting else leased.round_id.in_(sittings)
+    own = and_(lease.annotator == annotator, or_(lease.task_id == Task.id, elsewhere))
+    return (
+        select(lease.expires_at)
+        .join(leased, leased.id == lease.task_id)
+        .where(leased.project_id == Task.project_id, leased.left_id == Task.left_id, leased.right_id == Task.right_id)
+        .where(lease.expires_at > now, ~own)
+    )
+
+
+def _skips(batch: Round, annotator: str) -> CTE:
+    """The annotator's last acts on the round's tasks that are skips: columns task_id, skip_id."""
+    own = select(func.max(Answer.id)).join(Task, Task.id == Answer.task_id).where(Task.round_id == batch.id)
+    last = own.where(Answer.annotator == annotator).group_by(Answer.task_id)
+    skips = select(Answer.task_id, Answer.id.label("skip_id"))
+    return skips.where(Answer.id.in_(last), Answer.answer == AnswerKind.SKIP).cte("skips").prefix_with("MATERIALIZED")
+
+
+def _lease(session: Session, task_ids: Sequence[int], annotator: str, until: datetime) -> None:
+    if not task_ids:
+        return
+    session.execute(delete(Lease).where(Lease.task_id.in_(task_ids)))
+    session.execute(insert(Lease), [{"task_id": id_, "annotator": annotator, "expires_at": until} for id_ in task_ids])
+
+
+def end_leases(session: Session, annotator: str, task_ids: Collection[int] | None = None) -> None:
+    """Nothing; the annotator holds none of these tasks any more, or none at all."""
+    held = delete(Lease).where(Lease.annotator == annotator)
+    session.execute(held if task_ids is None else held.where(Lease.task_id.in_(task_ids)))
+
+
+def next_lease_end(
+    session: Session, project_id: int, annotator: str, now: datetime, sitting: bool = False
+) -> datetime | None:
+    """When the first task that `free_tasks` would serve is free again; nothing if nobody else holds one."""
+    batch = queue_of(session, project_id, sitting)
+    if batch is None:
+        return None
+    looks = second_look(session, project_id)
+    ends = _leases_of_pair(annotator, now, sitting)
+    first = ends.with_only_columns(func.min(ends.selected_columns.expires_at)).scalar_subquery()
+    parts = (_open_tasks(part, annotator, looks) for part in _parts(batch, looks, sitting))
+    found = [session.scalar(tasks.with_only_columns(func.min(first))) for tasks in parts]
+    return min((end for end in found if end is not None), default=None)
+
+
+def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
+    """Nothing; the rows are tasks. Columns that a training task leaves empty may be missing.
+
+    The audit tasks of a batch go in with its others: ids ascend with positions, so that they do not tell them apart.
+    """
+    empty: dict[str, Any] = {"p": None, "inclusion": None, "stratum": None, "design_id": None, "rerank": None}
+    empty |= {"alike": None, "purpose": Purpose.TRAIN, "votes": 1}
+    tasks = [empty | row for row in sorted(rows, key=lambda row: row["position"])]
+    if tasks:
+        session.execute(insert(Task), tasks)
+
+
+def put_first(session: Session, batch: Round, row: dict[str, Any], annotator: str, now: datetime) -> None:
+    """Nothing; the row is the first task of the batch, which is one larger, and this annotator's for ten minutes."""
+    later = update(Task).where(Task.round_id == batch.id).values(position=Task.position + 1)
+    session.execute(later.execution_options(synchronize_session=False))
+    batch.size += 1
+    task = Task(project_id=batch.project_id, round_id=batch.id, position=0, **row)
+    session.add(task)
+    session.flush()
+    _lease(session, [task.id], annotator, now + LEASE)
+
+
+def tasks_by_id(session: Session, project_id: int, task_ids: Iterable[int]) -> dict[int, Task]:
+    """Each of these tasks by its id; tasks of other projects are left out."""
+    wanted = select(Task).where(Task.project_id == project_id, Task.id.in_(list(task_ids)))
+    return {task.id: task for task in session.scalars(wanted)}
+
+
+def unmarked_tasks(session: Session, round_id: int) -> list[Task]:
+    """The round's tasks without a likely sentence."""
+    return list(session.scalars(select(Task).where(Task.round_id == round_id, Task.likely_start.is_(None))))
+
+
+def mark_likely(session: Session, spans: Mapping[int, tuple[int, int]]) -> None:
+    """Nothing; each of these tasks, by its id, has this likely sentence: characters of its right text."""
+    rows = [{"id": task, "likely_start": start, "likely_end": end} for task, (start, end) in spans.items()]
+    if rows:
+        session.execute(update(Task), rows)
+
+
+def labelled_among(session: Session, task_ids: Iterable[int]) -> set[int]:
+    """Those of the tasks whose pair has a label already."""
+    return set(session.scalars(select(Task.id).where(Task.id.in_(list(task_ids)), labelled())))
+
+
+def texts_of(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
+    """The text of each of these items."""
+    rows = session.execute(select(Item.id, Item.text).where(Item.id.in_(set(item_ids))))
+    return dict(rows.all())
+
+
+def batch_progress(session: Session, project_id: int, sitting: bool = False) -> BatchProgress:
+    """How far the newest batch (or sitting) is, whatever its tasks are for, and the labels of the whole project."""
+    total = _totals(session, project_id)
+    batch = queue_of(session, project_id, sitting)
+    if batch is None:
+        return BatchProgress(**total)
+    counts = _count_by_label(session, batch)
+    tasks = {answer: count for (in_batch, answer), count in counts.items() if in_batch}
+    return BatchProgress(
+        round_id=batch.id,
+        number=batch.number or 0,
+        size=sum(tasks.values()),
+        answered=sum(tasks.values()) - tasks.get(None, 0),
+        reserve_left=counts.get((False, None), 0),
+        **{name: tasks.get(answer, 0) for name, answer in _COUNTED.items()},
+        **total,
+    )
+
+
+def _totals(session: Session, project_id: int) -> dict[str, int]:
+    counts = purpose_counts(session, project_id)
+    audits = {answer: count for (purpose, answer), count in counts.items() if purpose == Purpose.AUDIT}
+    total = {f"total_{name}": counts.get((Purpose.TRAIN, answer), 0) for name, answer in _COUNTED.items()}
+    positives = audits.get(AnswerKind.POSITIVE, 0)
+    return total | {"total_audit": sum(audits.values()), "total_audit_positives": positives}
+
+
+def unanswered(session: Session, batch: Round) -> int:
+    """The number of the round's tasks, reserve included, whose pair nobody has labelled."""
+    return sum(count for (_, answer), count in _count_by_label(session, batch).items() if answer is None)
+
+
+_COUNTED = {"positives": AnswerKind.POSITIVE, "negatives": AnswerKind.NEGATIVE, "unsure": AnswerKind.UNSURE}
+
+
+def _count_by_label(session: Session, batch: Round) -> dict[tuple[bool, AnswerKind | None], int]:
+    """How many tasks of the round itself (True) and of its reserve carry each label; those without one under None."""
+    in_batch = case((Task.position < batch.size, 1), else_=0).label("in_batch")
+    rows = session.execute(
+        select(in_batch, PairLabel.answer, func.count())
+        .select_from(Task)
+        .outerjoin(PairLabel, SAME_PAIR)
+        .where(Task.round_id == batch.id)
+        .group_by("in_batch", PairLabel.answer)
+    )
+    return {(bool(which), None if answer is None else AnswerKind(answer)): count for which, answer, count in rows}

@@ -1,0 +1,154 @@
+"""All rows of a database in one SQLite file, and back: back-ups, and the way from SQLite to PostgreSQL.
+
+A row is copied as it is: the tables of both sides are read from the databases, at the same revision, so that a back-up
+can be made before an upgrade too.
+"""
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import JSON, DateTime, Engine, Integer, MetaData, delete, func, insert, select, text, update
+from sqlalchemy.orm import Session
+
+from db.domain import InputError, Progress, no_progress
+from db.projects.jobs import OPEN
+from db.schema.engine import make_engine, migrate, revision, snapshot, writing
+from db.schema.tables import ApiToken, Job, Lease, Login, LoginAttempt, Worker, now
+
+REVISIONS = "alembic_version"
+CHUNK = 5_000  # rows in one statement
+
+Rows = dict[str, int]
+
+
+def backup(engine: Engine, file: Path, progress: Progress = no_progress) -> Rows:
+    """The number of rows of each table; all of them, as they were at one moment, are in the new SQLite file.
+
+    People may go on labelling meanwhile. Raises InputError where the file exists or the database has no tables.
+    """
+    if file.exists():
+        raise InputError(f"{file}: there is such a file already; name another one")
+    at = revision(engine)
+    if at is None:
+        raise InputError(f"{engine.url}: the database has no tables yet, so there is nothing to back up")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.part")
+    part.unlink(missing_ok=True)
+    address = f"sqlite:///{part}"
+    try:
+        migrate(address, at)
+        with _opened(address) as target, snapshot(engine) as source, writing(target) as session:
+            rows = _copy(source, session, progress)
+        with closing(sqlite3.connect(part)) as connection:
+            connection.execute("PRAGMA journal_mode=DELETE")  # one file, not three
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    return rows
+
+
+def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_progress) -> Rows:
+    """The number of rows of each table; the database has those of the back-up, and no others.
+
+    The back-up may be of an earlier version. All rows come in one transaction, or none. Jobs that were waiting or
+    running then are cancelled. Raises InputError where the file is no back-up, is of a later version, or where the
+    database has projects and `replace` is false.
+    """
+    _check_file(file)
+    migrate(engine.url.render_as_string(hide_password=False))
+    with tempfile.TemporaryDirectory() as folder:
+        copied = Path(folder) / "backup.db"
+        shutil.copyfile(file, copied)
+        address = f"sqlite:///{copied}"
+        migrate(address)
+        with _opened(address) as old, snapshot(old) as source, writing(engine) as target:
+            tables = _tables(target)
+            projects = target.scalar(select(func.count()).select_from(tables.tables["projects"])) or 0
+            if projects and not replace:
+                raise InputError(f"the database has {projects} projects, which would be lost; --replace says so")
+            for table in reversed(tables.sorted_tables):
+                target.execute(delete(table))
+            rows = _copy(source, target, progress)
+            # What was withdrawn since must not come back: people log in again, and make new tokens.
+            for model in (Lease, Worker, Login, ApiToken, LoginAttempt):
+                target.execute(delete(model))
+            over = {"state": "cancelled", "cancel": True, "updated_at": now()}
+            target.execute(update(Job).where(Job.state.in_(OPEN)).values(over))
+            _go_on_counting(target, tables)
+    return rows
+
+
+def _check_file(file: Path) -> None:
+    if not file.is_file():
+        raise InputError(f"{file}: there is no such file")
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        try:
+            damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (REVISIONS,)).fetchone()
+        except sqlite3.DatabaseError as error:
+            raise InputError(f"{file}: this is no back-up ({error})") from None
+    if damage != "ok":
+        raise InputError(f"{file}: the back-up is damaged ({damage})")
+    if known is None:
+        raise InputError(f"{file}: this is no back-up of Allpairs: the table {REVISIONS} is missing")
+
+
+@contextmanager
+def _opened(url: str) -> Iterator[Engine]:
+    engine = make_engine(url)
+    yield engine
+    engine.dispose()
+
+
+def _tables(session: Session) -> MetaData:
+    """The tables as the database has them, but the one that names the revision."""
+    tables = MetaData()
+    tables.reflect(session.connection(), only=lambda name, _: name != REVISIONS)
+    for table in tables.tables.values():
+        for column in table.columns:
+            if isinstance(column.type, JSON):
+                column.type = JSON(none_as_null=True)  # an empty value is written as it was, not as the word null
+    return tables
+
+
+def _copy(source: Session, target: Session, progress: Progress) -> Rows:
+    """The number of rows of each table; the target, which is empty, has those of the source."""
+    tables, read = _tables(target), _tables(source)
+    counts = {name: source.scalar(select(func.count()).select_from(read.tables[name])) or 0 for name in tables.tables}
+    done, whole = 0, max(1, sum(counts.values()))
+    for table in tables.sorted_tables:
+        target.execute(delete(table))  # the trigger on answers has written labels meanwhile
+        names = table.columns.keys()
+        times = [column.name for column in table.columns if isinstance(column.type, DateTime)]
+        found = read.tables[table.name]
+        rows = source.execute(select(*(found.c[name] for name in names)).execution_options(yield_per=CHUNK))
+        for chunk in rows.mappings().partitions(CHUNK):
+            target.execute(insert(table), [_in_utc(dict(row), times) for row in chunk])
+            done += len(chunk)
+            progress(table.name, done / whole)
+    return counts
+
+
+def _in_utc(row: dict[str, Any], times: list[str]) -> dict[str, Any]:
+    """The row with aware times in UTC: SQLite knows no zone, and PostgreSQL would take its own."""
+    for name in times:
+        value: datetime | None = row[name]
+        if value is not None:
+            row[name] = value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+    return row
+
+
+def _go_on_counting(session: Session, tables: MetaData) -> None:
+    """Nothing; new rows get ids above the copied ones: PostgreSQL counts on its own."""
+    if session.connection().dialect.name != "postgresql":
+        return
+    for name, table in tables.tables.items():
+        if "id" in table.c and isinstance(table.c.id.type, Integer):
+            counter = f"pg_get_serial_sequence('{name}', 'id')::regclass"
+            session.execute(text(f"SELECT setval({counter}, coalesce(max(id), 1), max(id) IS NOT NULL) FROM {name}"))

@@ -1,0 +1,131 @@
+"""Garbage among the artifacts: what no row names, and has not for a day, so that no job at work is robbed.
+
+A unit is what goes as a whole: the folder of a job, a design or a pre-trained encoder, or the run of a pipeline.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from db.domain import InputError
+from db.files.artifacts import discard, store
+from db.files.home import place_of
+from db.files.object_store import OBJECTS, Store, is_within, written_at
+from db.projects.jobs import OPEN
+from db.results.explorations import FOLDER as EXPLORE
+from db.results.matches import FOLDER as MATCHES
+from db.results.pipelines import FOLDER as PIPELINES
+from db.results.previews import FOLDER as PREVIEWS
+from db.schema.engine import artifacts, reading
+from db.schema.tables import Design, Job, Matcher, Project
+
+AGE = timedelta(days=1)
+LONG_AGO = datetime.min.replace(tzinfo=UTC)
+BASE = "base-"  # begins the name of what is known about a pre-trained encoder: kept as long as the project
+_UNIT = re.compile(rf"(?:project-\d+|{PIPELINES})/[^/]+|\.(?:import|download)-[^/]+")
+
+
+@dataclass(frozen=True)
+class Garbage:
+    """What no row names: its place below the artifact folder or the store's address, and its bytes."""
+
+    place: str
+    size: int
+    in_store: bool  # objects that no manifest names, and that a unit's removal leaves
+
+
+@dataclass
+class _Unit:
+    size: int = 0
+    changed: datetime = LONG_AGO
+
+    def add(self, size: int, changed: datetime) -> None:
+        self.size, self.changed = self.size + size, max(self.changed, changed)
+
+
+def garbage(engine: Engine, now: datetime) -> Iterator[Garbage]:
+    """What can be removed, in the order of places. Files are listed before rows: what a row names by then is kept.
+
+    Raises InputError where the files are those of another database.
+    """
+    there = store()
+    objects = there.objects() if there is not None else {}  # before manifests: what is named later is named by then
+    published = _published(there) if there is not None else {}
+    units = _units(_files_here(), published)
+    with reading(engine) as session:
+        named = _named(session)
+        projects = {f"project-{id_}" for id_ in session.scalars(select(Project.id))}
+    _require_own(units, projects)
+    for place, unit in sorted(units.items()):
+        if unit.changed < now - AGE and not _is_kept(place, named, projects):
+            yield Garbage(place, unit.size, in_store=False)
+    # Of uploads that were killed, and of files that others took the place of.
+    for key in sorted(objects.keys() - published.keys()):
+        if written_at(key) < now - AGE:
+            yield Garbage(key, objects[key], in_store=True)
+
+
+def _require_own(units: Collection[str], projects: Collection[str]) -> None:
+    """Nothing. Raises InputError where the database has none of the projects whose files these are: it is another's."""
+    folders = {unit.partition("/")[0] for unit in units if unit.startswith("project-")}
+    if folders and folders.isdisjoint(projects):
+        raise InputError(
+            f"the database knows none of the {len(folders):,} projects whose files lie here, and nothing was removed: "
+            "set ALLPAIRS_DATABASE_URL, ALLPAIRS_HOME and ALLPAIRS_ARTIFACTS to those of one installation"
+        )
+
+
+def remove(found: Garbage) -> None:
+    """Nothing; it is gone, here and in the store."""
+    there = store()
+    if found.in_store and there is not None:
+        there.remove(found.place)
+    else:
+        discard(artifacts() / found.place)
+
+
+def _files_here() -> Iterator[tuple[str, int, datetime]]:
+    """Place, size and time of all files and folders below the artifact folder; a folder has no size."""
+    for path in artifacts().rglob("*"):
+        with suppress(FileNotFoundError):  # a job has removed it meanwhile
+            about = path.stat()
+            size = 0 if path.is_dir() else about.st_size
+            yield path.relative_to(artifacts()).as_posix(), size, datetime.fromtimestamp(about.st_mtime, UTC)
+
+
+def _published(there: Store) -> dict[str, int]:
+    """The sizes of the objects that manifests name, by their keys."""
+    return {entry.key: entry.size for name in there.names() for entry in (there.read(name) or {}).values()}
+
+
+def _units(files: Iterator[tuple[str, int, datetime]], published: dict[str, int]) -> dict[str, _Unit]:
+    units: dict[str, _Unit] = {}
+    objects = ((key.removeprefix(f"{OBJECTS}/"), size, written_at(key)) for key, size in published.items())
+    for place, size, changed in (*files, *objects):
+        if found := _UNIT.match(place):
+            units.setdefault(found[0], _Unit()).add(size, changed)
+    return units
+
+
+def _named(session: Session) -> set[str]:
+    """The places that rows name: of models, designs, jobs, and of the encoders and re-rankers that projects use."""
+    folders = {folder for column in (Matcher.folder, Design.folder) for folder in session.scalars(select(column))}
+    jobs = {f"{PIPELINES}/{job.id}" for job in session.scalars(select(Job))}
+    jobs |= {f"project-{job.project_id}/{job.id}" for job in session.scalars(select(Job).where(Job.state.in_(OPEN)))}
+    used = {
+        place_of(Path(settings.get(name) or "").expanduser())
+        for settings in session.scalars(select(Project.settings)) for name in ("encoder", "reranker")
+    }  # fmt: skip
+    return {place for place in folders | jobs | used if place}
+
+
+def _is_kept(unit: str, named: Collection[str], projects: Collection[str]) -> bool:
+    folder, _, name = unit.partition("/")
+    of_project = name in (EXPLORE, MATCHES, PREVIEWS) or name.startswith(BASE)
+    return (folder in projects and of_project) or any(is_within(place, unit) for place in named)

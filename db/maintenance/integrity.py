@@ -1,0 +1,106 @@
+"""Whether an installation is whole: pages, references, the labels that a trigger keeps, the files that rows name, and
+what is in the artifact folder.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from db.domain import DesignKind, InputError
+from db.files.artifacts import is_there, store
+from db.files.checksums import Damaged, problems_below
+from db.files.json_file import read_json
+from db.files.object_store import Store
+from db.labels.answers import counting_ids
+from db.schema.engine import artifacts, snapshot
+from db.schema.tables import Base, Design, Matcher, PairLabel, Project
+
+ALL = 2**31 - 1  # no answer's id is above it
+SHOWN = 5
+
+
+def problems(engine: Engine) -> Iterator[str]:
+    """What is wrong with the database, a sentence each; its tables are the newest ones."""
+    with snapshot(engine) as session:
+        yield from _pages(session)
+        yield from _references(session)
+        for project in session.scalars(select(Project)).all():
+            yield from _labels(session, project)
+        yield from _files(session)
+    there = store()
+    yield from problems_below(artifacts()) if there is None else _objects(there)
+
+
+def _pages(session: Session) -> Iterator[str]:
+    if session.connection().dialect.name == "sqlite":
+        for line in session.connection().exec_driver_sql("PRAGMA integrity_check(5)").scalars():
+            if line != "ok":
+                yield f"the file is damaged: {line}"
+
+
+def _references(session: Session) -> Iterator[str]:
+    """Rows that name rows which are not there. PostgreSQL allows none; SQLite does where another program wrote."""
+    for table in Base.metadata.sorted_tables:
+        for key in table.foreign_keys:
+            named = key.column.table
+            other = named.alias()
+            there = select(other).where(other.c[key.column.name] == key.parent)
+            dangling = select(key.parent).where(key.parent.is_not(None), ~there.exists())
+            lost = session.scalars(dangling.limit(SHOWN)).all()
+            if lost:
+                names = ", ".join(map(str, lost))
+                yield f"{table.name}.{key.parent.name} names rows of {named.name} that are not there: {names}"
+
+
+def _labels(session: Session, project: Project) -> Iterator[str]:
+    kept = set(session.scalars(select(PairLabel.answer_id).where(PairLabel.project_id == project.id)))
+    counting = set(session.scalars(counting_ids(project.id, ALL)))
+    if kept != counting:
+        differing = len(kept ^ counting)
+        yield f"project {project.name!r}: {differing} labels differ from what the answers say"
+
+
+def _files(session: Session) -> Iterator[str]:
+    for model, what in ((Matcher, "model"), (Design, "design")):
+        rows = select(Project.name, model.number, model.folder).join(Project, Project.id == model.project_id)
+        if model is Design:  # others keep nothing
+            rows = rows.where(Design.kind == DesignKind.AUDIT)
+        for name, number, folder in session.execute(rows):
+            if folder is not None and not _is_there(artifacts() / folder):
+                yield f"project {name!r}: the folder of {what} {number} is missing: {artifacts() / folder}"
+    for matcher in session.scalars(select(Matcher).where(Matcher.folder.is_not(None), Matcher.w.is_not(None))):
+        yield from _output_layer(matcher)
+
+
+def _is_there(folder: Path) -> bool:
+    """Whether anything is there; where a store's manifest is damaged that is told of the object."""
+    try:
+        return is_there(folder)
+    except Damaged:
+        return True
+
+
+def _output_layer(matcher: Matcher) -> Iterator[str]:
+    """Whether the model's own file, which has no checksum, says of w and b what the row says."""
+    file = artifacts() / str(matcher.folder) / "matcher.json"
+    try:
+        known = read_json(file)
+        same = (known["w"], known["b"]) == (matcher.w, matcher.b)
+    except (InputError, OSError, ValueError, KeyError, TypeError):
+        same = False
+    if not same and _is_there(file.parent):  # a folder that is missing is named above
+        yield f"the file is damaged: {file}"
+
+
+def _objects(there: Store) -> Iterator[str]:
+    """Objects that are missing or of another size. What they hold is compared with its checksum when it is fetched."""
+    sizes = there.objects()
+    for name in there.names():
+        try:
+            for entry in (there.read(name) or {}).values():
+                if sizes.get(entry.key) != entry.size:
+                    yield f"the object is damaged or missing: {there.address}/{entry.key}"
+        except InputError as error:
+            yield str(error)

@@ -1,0 +1,62 @@
+"""A project copied inside the database: no text passes through Python."""
+
+from sqlalchemy import CTE, String, cast, func, insert, literal, select
+from sqlalchemy.orm import Session, aliased
+
+from db.domain import AnswerKind
+from db.schema.tables import Answer, Gold, Identifier, Item
+
+
+def copy_items(session: Session, source: int, target: int) -> None:
+    """Nothing; the target project has the items, identifiers and gold pairs of the source, in the same order."""
+    texts = select(literal(target), Item.side, Item.split, Item.text).where(Item.project_id == source)
+    session.execute(insert(Item).from_select(["project_id", "side", "split", "text"], texts.order_by(Item.id)))
+    _copy_identifiers(session, source, target)
+    _copy_gold(session, source, target)
+
+
+def _copy_identifiers(session: Session, source: int, target: int) -> None:
+    twins = _twins(source, target)
+    rows = select(literal(target), Identifier.side, Identifier.external_id, twins.c.new)
+    rows = rows.join(twins, twins.c.old == Identifier.item_id).where(Identifier.project_id == source)
+    session.execute(insert(Identifier).from_select(["project_id", "side", "external_id", "item_id"], rows))
+
+
+def _copy_gold(session: Session, source: int, target: int) -> None:
+    left = _twins(source, target)
+    right = left.alias()
+    rows = select(literal(target), left.c.new, right.c.new.label("right_id"), Gold.positive, Gold.closure)
+    rows = rows.join(left, left.c.old == Gold.left_id).join(right, right.c.old == Gold.right_id)
+    columns = ["project_id", "left_id", "right_id", "positive", "closure"]
+    session.execute(insert(Gold).from_select(columns, rows.where(Gold.project_id == source)))
+
+
+def copy_labels(session: Session, source: int, target: int) -> None:
+    """Nothing; each annotator's label on each pair is in the target too, as of the time when it was given.
+
+    They belong to no task there, like imported ones: the target's batches and audits are its own.
+    """
+    left = _twins(source, target)
+    right = left.alias()
+    last = select(func.max(Answer.id)).where(Answer.project_id == source, Answer.answer != AnswerKind.SKIP)
+    own = last.group_by(Answer.left_id, Answer.right_id, Answer.annotator)
+    key = literal(f"copy-{target}-") + cast(Answer.id, String)
+    same = (Answer.annotator, Answer.answer, Answer.seconds, Answer.note, Answer.created_at, Answer.guidelines)
+    rows = select(literal(target), left.c.new, right.c.new.label("right_id"), *same, key)
+    rows = rows.join(left, left.c.old == Answer.left_id).join(right, right.c.old == Answer.right_id)
+    rows = rows.where(Answer.id.in_(own), Answer.answer != AnswerKind.RETRACT).order_by(Answer.id)
+    columns = ["project_id", "left_id", "right_id", *(column.key for column in same), "key"]
+    session.execute(insert(Answer).from_select(columns, rows))
+
+
+def _twins(source: int, target: int) -> CTE:
+    """Each item of the source and its copy in the target, told by their place: columns old, new."""
+    old, new = _placed(source), _placed(target)
+    pairs = select(old.c.id.label("old"), new.c.id.label("new")).join(new, new.c.place == old.c.place)
+    return pairs.cte("twins").prefix_with("MATERIALIZED")
+
+
+def _placed(project_id: int) -> CTE:
+    item = aliased(Item)
+    place = func.row_number().over(order_by=item.id).label("place")
+    return select(item.id, place).where(item.project_id == project_id).cte(f"items_{project_id}")

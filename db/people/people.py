@@ -1,0 +1,132 @@
+"""People with accounts, and what each is in which project."""
+
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import exists, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from db.domain import InputError, Role
+from db.schema.tables import Membership, Person
+
+MAX_NAME = 80
+
+
+def folded(name: str) -> str:
+    """The name as it is compared: without regard to case, to the form of its characters, or to space around it."""
+    plain = name.replace("\0", "")  # which PostgreSQL cannot store
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold()).strip()[:400]
+
+
+def checked_person_name(name: str) -> str:
+    """The name in its normal form, without space around it.
+
+    Raises InputError for one that is empty, too long, or has characters that cannot be shown.
+    """
+    name = unicodedata.normalize("NFC", name).strip()
+    if not 1 <= len(name) <= MAX_NAME:
+        raise InputError(f"the name has {len(name)} characters; it must have 1 to {MAX_NAME}")
+    if not name.isprintable() or not folded(name):
+        raise InputError(f"the name {name!r} has characters that cannot be shown; leave them out")
+    return name
+
+
+def anybody(session: Session) -> bool:
+    """Whether there is any account, disabled ones too."""
+    return bool(session.scalar(select(exists().where(Person.id.is_not(None)))))
+
+
+def find_person(session: Session, name: str) -> Person | None:
+    """The person of this name, whatever its case."""
+    return session.scalar(select(Person).where(Person.folded == folded(name)))
+
+
+def person_named(session: Session, name: str) -> Person:
+    """The person of this name, whatever its case.
+
+    Raises InputError where there is none.
+    """
+    found = find_person(session, name)
+    if found is None:
+        raise InputError(
+            f"nobody is named {name.strip()[:MAX_NAME]!r}; python -m annotate people list says who there is"
+        )
+    return found
+
+
+def person_by_subject(session: Session, issuer: str, subject: str) -> Person | None:
+    """The person for whom this OpenID Connect provider vouches under this id."""
+    return session.scalar(select(Person).where(Person.issuer == issuer, Person.subject == subject))
+
+
+def all_people(session: Session) -> Sequence[Person]:
+    """Everybody, by name."""
+    return session.scalars(select(Person).order_by(Person.folded)).all()
+
+
+def add_person(
+    session: Session,
+    name: str,
+    password: str | None,
+    at: datetime,
+    issuer: str | None = None,
+    subject: str | None = None,
+    administrator: bool = False,
+) -> Person:
+    """The new person; password: hashed already.
+
+    Raises InputError for a name that is none or is taken, whatever its case, and for an id that is.
+    """
+    name = checked_person_name(name)
+    taken = f"the name {name!r} is taken; choose another one"
+    if find_person(session, name) is not None:
+        raise InputError(taken)
+    if issuer is not None and subject is not None and (other := person_by_subject(session, issuer, subject)):
+        raise InputError(f"{subject!r} of {issuer} is {other.name!r} already")
+    person = Person(
+        name=name, folded=folded(name), password=password, issuer=issuer, subject=subject,
+        administrator=administrator, changed_at=at, created_at=at,
+    )  # fmt: skip
+    session.add(person)
+    try:
+        session.flush()
+    except IntegrityError:  # somebody else was faster by a moment
+        raise InputError(taken) from None
+    return person
+
+
+def role_in(session: Session, person: Person, project_id: int) -> Role | None:
+    """What the person is in the project; administrators of the installation are that of every project."""
+    if person.administrator:
+        return Role.ADMINISTRATOR
+    membership = session.get(Membership, (person.id, project_id))
+    return Role(membership.role) if membership is not None else None
+
+
+def set_role(session: Session, person: Person, project_id: int, role: Role | None, at: datetime) -> None:
+    """Nothing; the person is this in the project, or nothing any more. Their open pages begin anew."""
+    membership = session.get(Membership, (person.id, project_id))
+    if role is None:
+        if membership is not None:
+            session.delete(membership)
+    elif membership is None:
+        session.add(Membership(person_id=person.id, project_id=project_id, role=role))
+    else:
+        membership.role = role
+    person.changed_at = at
+    session.flush()
+
+
+def members_of(session: Session, project_id: int) -> list[tuple[Person, Role]]:
+    """Who has a role in the project, by name. Administrators of the installation are not among them by themselves."""
+    mine = select(Person, Membership.role).join(Membership, Membership.person_id == Person.id)
+    found = session.execute(mine.where(Membership.project_id == project_id).order_by(Person.folded))
+    return [(person, Role(role)) for person, role in found]
+
+
+def roles_of(session: Session, person_id: int) -> dict[int, Role]:
+    """What the person is in each project that they were let into."""
+    mine = select(Membership.project_id, Membership.role).where(Membership.person_id == person_id)
+    return {project_id: Role(role) for project_id, role in session.execute(mine)}

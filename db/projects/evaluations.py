@@ -1,0 +1,38 @@
+"""Matchers and what they do over all pairs of evaluation items."""
+
+from sqlalchemy import and_, func, select
+from sqlalchemy.orm import Session, aliased
+
+from db.domain import Split
+from db.schema.tables import Evaluation, Gold, Item, Matcher
+
+
+def matchers_with_evaluations(session: Session, project_id: int) -> list[tuple[Matcher, Evaluation | None]]:
+    """Every matcher of the project with its evaluation, if it has one; the pre-trained encoder first."""
+    rows = session.execute(
+        select(Matcher, Evaluation)
+        .outerjoin(Evaluation, Evaluation.matcher_id == Matcher.id)
+        .where(Matcher.project_id == project_id)
+        .order_by(Matcher.number)
+    )
+    return [(matcher, evaluation) for matcher, evaluation in rows]
+
+
+def gold_counts(session: Session, project_id: int) -> tuple[int, int]:
+    """Gold positives of the project, and how many of them are pairs of evaluation items."""
+    left, right = aliased(Item), aliased(Item)
+    measurable = and_(left.split == Split.EVALUATION, right.split.in_((Split.EVALUATION, Split.BOTH)))
+    total, inside = session.execute(
+        select(func.count(), func.count().filter(measurable))
+        .select_from(Gold)
+        .join(left, left.id == Gold.left_id)
+        .join(right, right.id == Gold.right_id)
+        .where(Gold.project_id == project_id, Gold.positive)
+    ).one()
+    return total, inside
+
+
+def has_evaluation_items(session: Session, project_id: int) -> bool:
+    """Whether any items are kept for measuring."""
+    kept = select(Item.id).where(Item.project_id == project_id, Item.split == Split.EVALUATION)
+    return session.scalar(kept.limit(1)) is not None

@@ -1,0 +1,118 @@
+"""Items, their identifiers and gold pairs: stored in bulk, counted, looked up."""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from sqlalchemy import func, insert, select
+from sqlalchemy.orm import Session
+
+from db.corpus.corpus import Corpus
+from db.corpus.gold import GoldPair
+from db.corpus.item import Item as CorpusItem
+from db.domain import Progress, Side, Split, no_progress
+from db.schema.tables import Base, Gold, Identifier, Item
+
+CHUNK = 10_000  # rows in one statement
+
+
+def add_corpus(session: Session, project_id: int, corpus: Corpus, progress: Progress = no_progress) -> None:
+    """Nothing; the items, identifiers and gold pairs of the corpus are stored, a chunk at a time.
+
+    Item ids ascend in the order of the corpus, so that left < right holds for stored pairs too.
+    """
+    n = len(corpus.items)
+    _insert(session, Item, (_item(project_id, item) for item in _reported(corpus.items, n, progress, "storing texts")))
+    stored = select(Item.id).where(Item.project_id == project_id).order_by(Item.id)
+    ids = array("q", session.scalars(stored.execution_options(yield_per=CHUNK)))  # 8 bytes each
+    _insert(session, Identifier, _identifiers(project_id, ids, _reported(corpus.items, n, progress, "storing ids")))
+    _insert(session, Gold, (_gold(project_id, ids, pair) for pair in corpus.gold))
+
+
+def _reported(items: Iterable[CorpusItem], n: int, progress: Progress, stage: str) -> Iterator[CorpusItem]:
+    for i, item in enumerate(items):
+        if i % CHUNK == 0:
+            progress(stage, i / n)
+        yield item
+
+
+def _item(project_id: int, item: CorpusItem) -> dict[str, Any]:
+    return {"project_id": project_id, "side": item.side, "split": item.split, "text": item.text}
+
+
+def _identifiers(project_id: int, ids: Sequence[int], items: Iterable[CorpusItem]) -> Iterator[dict[str, Any]]:
+    for id_, item in zip(ids, items, strict=True):
+        for name in item.ids:
+            yield {"project_id": project_id, "side": item.side, "external_id": name, "item_id": id_}
+
+
+def _gold(project_id: int, ids: Sequence[int], pair: GoldPair) -> dict[str, Any]:
+    return {
+        "project_id": project_id,
+        "left_id": ids[pair.left],
+        "right_id": ids[pair.right],
+        "positive": pair.positive,
+        "closure": pair.closure,
+    }
+
+
+def _insert(session: Session, table: type[Base], rows: Iterable[dict[str, Any]]) -> None:
+    rows = iter(rows)
+    while chunk := list(islice(rows, CHUNK)):
+        session.execute(insert(table.__table__), chunk)  # type: ignore[arg-type]
+
+
+def item_counts(session: Session, project_id: int) -> dict[tuple[Side, Split], int]:
+    """How many items of the project have each side and split."""
+    counted = select(Item.side, Item.split, func.count()).where(Item.project_id == project_id)
+    rows = session.execute(counted.group_by(Item.side, Item.split))
+    return {(Side(side), Split(split)): count for side, split, count in rows}
+
+
+def gold_label_counts(session: Session, project_id: int) -> dict[bool, int]:
+    """How many gold pairs of the project are positive (True) and negative (False)."""
+    counted = select(Gold.positive, func.count()).where(Gold.project_id == project_id)
+    counts = {bool(positive): count for positive, count in session.execute(counted.group_by(Gold.positive))}
+    return {label: counts.get(label, 0) for label in (True, False)}
+
+
+def items_by_identifier(session: Session, project_id: int, side: Side) -> dict[str, int]:
+    """The item of each imported id of one side."""
+    named = select(Identifier.external_id, Identifier.item_id).where(Identifier.project_id == project_id)
+    return dict(session.execute(named.where(Identifier.side == side)).tuples().all())
+
+
+def first_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
+    """One imported id, always the same, of each of these items."""
+    return {
+        id_: name
+        for chunk in _chunks(item_ids)
+        for id_, name in session.execute(
+            select(Identifier.item_id, func.min(Identifier.external_id))
+            .where(Identifier.item_id.in_(chunk))
+            .group_by(Identifier.item_id)
+        )
+    }
+
+
+def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
+    """The text of each of these items."""
+    return {
+        id_: text
+        for chunk in _chunks(item_ids)
+        for id_, text in session.execute(select(Item.id, Item.text).where(Item.id.in_(chunk)))
+    }
+
+
+def items_with(session: Session, project_id: int, words: Sequence[str], n: int, side: Side | None = None) -> list[Item]:
+    """The first n items of the project, or of one side, whose texts hold all these words, whatever their case."""
+    holding = [Item.text.icontains(word, autoescape=True) for word in words]
+    mine = [Item.project_id == project_id, *([Item.side == side] if side else [])]
+    return list(session.scalars(select(Item).where(*mine, *holding).order_by(Item.id).limit(n)))
+
+
+def _chunks(ids: Iterable[int]) -> Iterator[list[int]]:
+    ids = iter(sorted(set(ids)))
+    while chunk := list(islice(ids, CHUNK)):
+        yield chunk

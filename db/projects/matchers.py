@@ -1,0 +1,26 @@
+"""Matchers: the models of a project, one for each trained round, and number 0 for the pre-trained encoder."""
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from db.schema.tables import Matcher
+
+SCORES = "scores.npz"  # beside the model: left, right (item ids, in this order) and score of the labelled pairs
+
+
+def matcher_of(session: Session, project_id: int, number: int) -> Matcher | None:
+    """The matcher trained on batches 1 … number."""
+    return session.scalar(select(Matcher).where(Matcher.project_id == project_id, Matcher.number == number))
+
+
+def matchers_of(session: Session, project_id: int) -> list[Matcher]:
+    """The project's matchers, the newest first."""
+    mine = select(Matcher).where(Matcher.project_id == project_id)
+    return list(session.scalars(mine.order_by(Matcher.number.desc())))
+
+
+def newest_matcher(session: Session, project_id: int) -> Matcher | None:
+    """The matcher with the highest number."""
+    return session.scalar(
+        select(Matcher).where(Matcher.project_id == project_id).order_by(Matcher.number.desc()).limit(1)
+    )

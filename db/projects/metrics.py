@@ -1,0 +1,70 @@
+"""What rows tell of a whole installation, for a monitoring system that asks every few seconds: each one cheap query."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, func, select
+from sqlalchemy.orm import Session
+
+from db.projects.queues import queue_of, served_queues
+from db.schema.tables import Answer, Job, Lease, PairLabel, Project, Task
+
+_THERE = Project.deleted_at.is_(None)  # not in the bin
+
+
+def labels(session: Session) -> Sequence[tuple[str, str, int]]:
+    """Project, label and how many pairs have it."""
+    counted = select(PairLabel.project_id, PairLabel.answer, func.count().label("pairs"))
+    pairs = counted.group_by(PairLabel.project_id, PairLabel.answer).subquery()
+    named = select(Project.name, pairs.c.answer, pairs.c.pairs).join(pairs, pairs.c.project_id == Project.id)
+    return [(name, label, number) for name, label, number in session.execute(named.where(_THERE))]
+
+
+def last_answers(session: Session) -> Sequence[tuple[str, datetime]]:
+    """Project, and when it was last answered in; those without answers are left out."""
+    newest = select(func.max(Answer.created_at)).where(Answer.project_id == Project.id).scalar_subquery()
+    found = session.execute(select(Project.name, newest).where(_THERE))
+    return [(name, at) for name, at in found if at is not None]
+
+
+def leases(session: Session, at: datetime) -> Sequence[tuple[str, int]]:
+    """Project, and how many of its pairs somebody has at this time; those where nobody labels are left out."""
+    counted = select(Project.name, func.count()).join(Task, Task.project_id == Project.id).join(Lease)
+    open_ = counted.where(Lease.expires_at > at, _THERE).group_by(Project.name)
+    return [(name, number) for name, number in session.execute(open_)]
+
+
+def jobs(session: Session) -> Sequence[tuple[str, str, int]]:
+    """Kind, state and how many jobs there are."""
+    counted = select(Job.kind, Job.state, func.count()).group_by(Job.kind, Job.state)
+    return [(kind, state, number) for kind, state, number in session.execute(counted)]
+
+
+def waiting(session: Session) -> dict[str, int]:
+    """How many jobs wait in each queue that has any: that of their kind, as the workers are now."""
+    served = served_queues(session)
+    lengths: dict[str, int] = {}
+    for kind, state, number in jobs(session):
+        if state == "waiting":
+            queue = queue_of(kind, served)
+            lengths[queue] = lengths.get(queue, 0) + number
+    return lengths
+
+
+def durations(session: Session, bounds: Sequence[float]) -> Sequence[tuple[str, int, int, float]]:
+    """Of the jobs that are done: kind, place among the bounds, how many took up to that many seconds and more than the
+    bound before, and their seconds in all; from when they were asked for.
+    """
+    seconds = _seconds_between(session, Job.created_at, Job.updated_at)
+    place = case(*((seconds <= bound, at) for at, bound in enumerate(bounds)), else_=len(bounds))
+    each = select(Job.kind, place.label("place"), seconds.label("seconds")).where(Job.state == "done").subquery()
+    sums = select(each.c.kind, each.c.place, func.count(), func.sum(each.c.seconds))
+    found = session.execute(sums.group_by(each.c.kind, each.c.place))
+    return [(kind, at, number, float(total)) for kind, at, number, total in found]
+
+
+def _seconds_between(session: Session, first: Any, last: Any) -> ColumnElement[Any]:
+    if session.get_bind().dialect.name == "postgresql":
+        return func.extract("epoch", last - first)
+    return (func.julianday(last) - func.julianday(first)) * 86_400

@@ -1,0 +1,118 @@
+"""Many projects at a glance: one query for each kind of fact, whatever the number of projects."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import CTE, and_, func, literal, select, true, union_all
+from sqlalchemy.orm import Session
+
+from db.domain import LABELS
+from db.schema.tables import Answer, Evaluation, Matcher, PairLabel, Project, Round, Task
+
+
+@dataclass(frozen=True)
+class BatchStanding:
+    """The newest batch of a project: its number, its pairs, and how many of them carry a label."""
+
+    number: int
+    size: int
+    answered: int
+
+
+@dataclass(frozen=True)
+class NewestMatcher:
+    """The newest model of a project; labels: those it was trained on."""
+
+    number: int
+    labels: int
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class NewestFigures:
+    """The figures of the newest model that has some; pairs: all pairs of evaluation items."""
+
+    number: int
+    pairs: int
+    estimates: dict[str, Any]
+
+
+def batch_standings(session: Session, project_ids: Collection[int]) -> dict[int, BatchStanding]:
+    """How far the newest batch of each project is; projects without a batch are left out."""
+    newest = _newest_rounds(project_ids)
+    batches = session.execute(select(newest.c.project_id, newest.c.number, newest.c.size)).all()
+    answered = _answered(session, newest)
+    return {id_: BatchStanding(number, size, answered.get(id_, 0)) for id_, number, size in batches}
+
+
+def _newest_rounds(project_ids: Collection[int]) -> CTE:
+    """The newest batch of each project: columns id, project_id, number, size."""
+    last = select(Round.project_id, func.max(Round.number).label("number")).where(Round.number.is_not(None))
+    last_of = last.where(Round.project_id.in_(project_ids)).group_by(Round.project_id).subquery()
+    same = and_(last_of.c.project_id == Round.project_id, last_of.c.number == Round.number)
+    return (
+        select(Round.id, Round.project_id, Round.number, Round.size)
+        .join(last_of, same)
+        .cte("newest")
+        .prefix_with("MATERIALIZED")
+    )
+
+
+def _answered(session: Session, newest: CTE) -> dict[int, int]:
+    """For each project: how many pairs of its newest batch carry a label."""
+    same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
+    tasks = select(newest.c.project_id, func.count()).join_from(newest, Task, Task.round_id == newest.c.id)
+    labelled = tasks.join(PairLabel, same_pair).where(Task.position < newest.c.size)
+    return dict(session.execute(labelled.group_by(newest.c.project_id)).tuples().all())
+
+
+def newest_matchers(session: Session, project_ids: Collection[int]) -> dict[int, NewestMatcher]:
+    """The newest model of each project that has one."""
+    last = select(Matcher.project_id, func.max(Matcher.number).label("number"))
+    last_of = last.where(Matcher.project_id.in_(project_ids)).group_by(Matcher.project_id).subquery()
+    same = and_(last_of.c.project_id == Matcher.project_id, last_of.c.number == Matcher.number)
+    rows = session.execute(
+        select(Matcher.project_id, Matcher.number, Matcher.labels, Matcher.created_at).join(last_of, same)
+    )
+    return {id_: NewestMatcher(number, labels, made) for id_, number, labels, made in rows}
+
+
+def newest_figures(session: Session, project_ids: Collection[int]) -> dict[int, NewestFigures]:
+    """The figures of each project's newest measured model, without its curve and histogram."""
+    measured = select(Matcher.project_id, func.max(Matcher.number).label("number"))
+    measured = measured.join(Evaluation, Evaluation.matcher_id == Matcher.id).where(Matcher.project_id.in_(project_ids))
+    last_of = measured.group_by(Matcher.project_id).subquery()
+    same = and_(last_of.c.project_id == Matcher.project_id, last_of.c.number == Matcher.number)
+    columns = select(Matcher.project_id, Matcher.number, Evaluation.pairs, Evaluation.estimates)
+    rows = session.execute(columns.join(Evaluation, Evaluation.matcher_id == Matcher.id).join(last_of, same))
+    return {id_: NewestFigures(number, pairs, estimates) for id_, number, pairs, estimates in rows}
+
+
+def labels_by_day(session: Session, project_ids: Collection[int], days: Sequence[datetime]) -> dict[int, list[int]]:
+    """For each project: the labels given on each of the days, which begin at these times.
+
+    Every answer that is a label counts, also one that was taken back or changed later: it was work of that day.
+    """
+    kind = Answer.created_at.type
+    starts = union_all(
+        *(
+            select(literal(day, kind).label("start"), literal(day + timedelta(days=1), kind).label("end"))
+            for day in days
+        )
+    ).subquery()
+    on_day = and_(Answer.created_at >= starts.c.start, Answer.created_at < starts.c.end, Answer.answer.in_(LABELS))
+    counted = select(func.count()).where(Answer.project_id == Project.id, on_day).scalar_subquery()
+    # A count of index entries for each project and day: grouping by date would work a date out for every answer.
+    each = select(Project.id, starts.c.start, counted).join_from(Project, starts, true())
+    rows = session.execute(each.where(Project.id.in_(project_ids)))
+    found = {(id_, start): count for id_, start, count in rows}
+    return {id_: [found[id_, day] for day in days] for id_ in project_ids}
+
+
+def last_answers(session: Session, project_ids: Collection[int]) -> dict[int, datetime]:
+    """When each project was last labelled; projects that never were are left out."""
+    last = select(func.max(Answer.created_at)).where(Answer.project_id == Project.id).scalar_subquery()
+    rows = session.execute(select(Project.id, last).where(Project.id.in_(project_ids)))
+    return {id_: time for id_, time in rows if time is not None}

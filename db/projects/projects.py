@@ -1,0 +1,192 @@
+"""Projects: made, found, changed, removed."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Select, delete, exists, func, select
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
+
+from db.domain import InputError, Kind
+from db.projects.jobs import EXPERIMENT, PIPELINE
+from db.results import experiments, pipelines
+from db.schema.engine import person_of
+from db.schema.tables import (
+    Answer,
+    Design,
+    Gold,
+    Identifier,
+    Item,
+    Job,
+    Lease,
+    Matcher,
+    Membership,
+    PairLabel,
+    Person,
+    Project,
+    Round,
+    Task,
+)
+
+MAX_NAME = 80
+HOLDERS = {EXPERIMENT: experiments.FOLDER, PIPELINE: pipelines.FOLDER}  # jobs whose folders hold copies of texts
+
+
+def add_project(session: Session, name: str, kind: Kind, settings: dict[str, Any]) -> Project:
+    """The new project, without items.
+
+    Raises InputError for a name that is empty, too long, unprintable or taken (see `free_name`).
+    """
+    project = Project(name=free_name(session, name), kind=kind, settings=settings)
+    session.add(project)
+    try:
+        session.flush()
+    except IntegrityError:  # somebody else has made it in this moment
+        raise InputError(_TAKEN[""].format(project.name)) from None
+    return project
+
+
+_TAKEN = {
+    "": "there is a project named {!r} already; choose another name",
+    "archived": "there is an archived project named {!r}; choose another name",
+    "binned": "a project named {!r} is in the bin; choose another name, or remove that one for good",
+}
+
+
+def free_name(session: Session, name: str) -> str:
+    """The name without white space around it.
+
+    Raises InputError as `checked_name` does, and for a name that is taken, in the archive and in the bin too.
+    """
+    name = checked_name(name)
+    found = session.execute(select(Project.archived_at, Project.deleted_at).where(Project.name == name)).first()
+    if found is not None:
+        raise InputError(_TAKEN["binned" if found.deleted_at else "archived" if found.archived_at else ""].format(name))
+    return name
+
+
+def checked_name(name: str) -> str:
+    """The name without white space around it.
+
+    Raises InputError for a name that is empty, too long or unprintable.
+    """
+    name = name.strip()
+    if not 1 <= len(name) <= MAX_NAME:
+        raise InputError(f"the project's name has {len(name)} characters; it must have 1 to {MAX_NAME}")
+    if not name.isprintable():
+        raise InputError(f"the project's name {name!r} has characters that cannot be shown; leave them out")
+    return name
+
+
+def numbered_name(session: Session, name: str) -> str:
+    """The name itself, or where it is taken with the first free number: `Questions (2)`."""
+    found, number = name, 1
+    while session.scalar(select(Project.id).where(Project.name == found)) is not None:
+        number += 1
+        suffix = f" ({number})"
+        found = name[: MAX_NAME - len(suffix)].rstrip() + suffix
+    return found
+
+
+def visible_to(session: Session, projects: Select[Any]) -> Select[Any]:
+    """Those of the projects that whoever asks was let into: all of them where the session is no person's.
+
+    Every way to a project leads through here, so another project is to a person as if it were not there.
+    """
+    person = person_of(session.connection())
+    if person is None:
+        return projects
+    enabled = (Person.id == person) & Person.disabled_at.is_(None)
+    let_into = select(Membership.project_id).join(Person, Person.id == Membership.person_id).where(enabled)
+    return projects.where(Project.id.in_(let_into) | exists().where(enabled, Person.administrator))
+
+
+def project_named(session: Session, name: str, in_bin: bool = False) -> Project:
+    """The project of this name, be it archived or not; one in the bin only if that is asked for.
+
+    Raises InputError where there is none.
+    """
+    project = session.scalar(visible_to(session, select(Project).where(Project.name == name.strip())))
+    if project is None:
+        kept = visible_to(session, select(Project.name).where(Project.deleted_at.is_(None)))
+        names = session.scalars(kept.order_by(Project.name).limit(10)).all()
+        known = f"there are {', '.join(map(repr, names))}" if names else "there are none yet"
+        raise InputError(f"there is no project named {name.strip()[:MAX_NAME]!r}; {known}")
+    if project.deleted_at is not None and not in_bin:
+        raise InputError(f"the project {project.name!r} is in the bin: restore it first")
+    return project
+
+
+def project_of(session: Session, project_id: int) -> Project:
+    """The project of this id.
+
+    Raises InputError where there is none.
+    """
+    project = session.scalar(visible_to(session, select(Project).where(Project.id == project_id)))
+    if project is None:
+        raise InputError(f"there is no project number {project_id}; it may have been deleted")
+    return project
+
+
+def live_project(session: Session, project_id: int) -> Project:
+    """The project of this id.
+
+    Raises InputError where there is none, and where it is archived or in the bin.
+    """
+    project = project_of(session, project_id)
+    if project.deleted_at is not None or project.archived_at is not None:
+        where = "archived" if project.deleted_at is None else "in the bin"
+        raise InputError(f"the project {project.name!r} is {where}: restore it on the page “Projects” first")
+    return project
+
+
+def all_projects(session: Session, archived: bool = False) -> Sequence[Project]:
+    """Every project, the newest first: without those in the bin, and without archived ones unless asked for."""
+    kept = visible_to(session, select(Project).where(Project.deleted_at.is_(None)))
+    if not archived:
+        kept = kept.where(Project.archived_at.is_(None))
+    return session.scalars(kept.order_by(Project.created_at.desc(), Project.id.desc())).all()
+
+
+def binned_projects(session: Session, before: datetime | None = None) -> Sequence[Project]:
+    """The projects in the bin, the last one deleted first; with `before`, those deleted earlier than that."""
+    binned = visible_to(session, select(Project).where(Project.deleted_at.is_not(None)))
+    if before is not None:
+        binned = binned.where(Project.deleted_at < before)
+    return session.scalars(binned.order_by(Project.deleted_at.desc(), Project.id.desc())).all()
+
+
+def round_count(session: Session, project_id: int) -> int:
+    """The number of batches made so far."""
+    batches = select(func.count()).where(Round.project_id == project_id, Round.number.is_not(None))
+    return session.scalar(batches) or 0
+
+
+def artifact_folders(session: Session, project_id: int) -> list[str]:
+    """The folders below the artifact folder that hold the project's vectors, matchers, designs, and jobs' files."""
+    matchers = select(Matcher.folder).where(Matcher.project_id == project_id)
+    designs = select(Design.folder).where(Design.project_id == project_id)
+    jobs = select(Job.kind, Job.id).where(Job.project_id == project_id, Job.kind.in_(HOLDERS))
+    found = [folder for folders in (matchers, designs) for folder in session.scalars(folders) if folder]
+    found += [f"{HOLDERS[kind]}/{job_id}" for kind, job_id in session.execute(jobs)]
+    return [*found, f"project-{project_id}"]
+
+
+def remove_project(session: Session, project: Project) -> list[str]:
+    """The project's artifact folders, to be removed; its rows are gone."""
+    found = artifact_folders(session, project.id)
+    session.execute(delete(Lease).where(Lease.task_id.in_(select(Task.id).where(Task.project_id == project.id))))
+    for table in (
+        PairLabel,
+        Answer,
+        Task,
+        Round,
+        Gold,
+        Identifier,
+        Item,
+    ):  # children first: the cascade would look for each
+        session.execute(delete(table).where(table.project_id == project.id))
+    session.delete(project)
+    session.flush()
+    return found

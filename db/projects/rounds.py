@@ -1,0 +1,28 @@
+"""Batches and what people answered in them."""
+
+from datetime import datetime
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from db.domain import Purpose
+from db.schema.tables import Answer, Round, Task
+
+
+def rounds_of(session: Session, project_id: int) -> list[Round]:
+    """The batches of the project, the first one first; sittings are none."""
+    batches = select(Round).where(Round.project_id == project_id, Round.number.is_not(None))
+    return list(session.scalars(batches.order_by(Round.number)))
+
+
+def last_answer_at(session: Session, round_id: int) -> datetime | None:
+    """When a task of the round was last answered."""
+    return session.scalar(
+        select(func.max(Answer.created_at)).join(Task, Task.id == Answer.task_id).where(Task.round_id == round_id)
+    )
+
+
+def audit_counts(session: Session, project_id: int) -> dict[int, int]:
+    """For each round's id: how many audit tasks it holds; rounds without any are left out."""
+    mine = select(Task.round_id, func.count()).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT)
+    return dict(session.execute(mine.group_by(Task.round_id)).all())

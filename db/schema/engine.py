@@ -1,0 +1,169 @@
+"""The database: where it is, how it is opened, how its tables are brought up to date."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.orm import Session
+
+from db.domain import InputError
+from db.files.home import artifacts as artifacts
+from db.files.home import home as home
+
+MIGRATIONS = Path(__file__).parent.parent / "migrations"
+
+
+def database_url() -> str:
+    """The address of the database: `ALLPAIRS_DATABASE_URL`, else a SQLite file in `home()`."""
+    return os.environ.get("ALLPAIRS_DATABASE_URL") or f"sqlite:///{home() / 'allpairs.db'}"
+
+
+def jobs_url() -> str:
+    """The address of the job queue: a SQLite file of its own, or the PostgreSQL database itself."""
+    url = database_url()
+    return f"sqlite:///{home() / 'jobs.db'}" if url.startswith("sqlite") else url
+
+
+def make_engine(url: str | None = None) -> Engine:
+    """An engine on which every transaction of `writing` takes SQLite's write lock at its start."""
+    url = url or database_url()
+    if not url.startswith("sqlite"):
+        address = url.replace("postgresql://", "postgresql+psycopg://", 1)
+        engine = create_engine(address, pool_pre_ping=True, hide_parameters=True)  # errors, and so logs, tell no values
+        event.listen(engine, "handle_error", _leave_values_out)
+        return engine
+    Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": 30}, hide_parameters=True)
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _leave_values_out(context: Any) -> None:
+    """Nothing; the error says what is wrong, without the row that PostgreSQL's own message goes on to quote."""
+    diagnosis = getattr(context.original_exception, "diag", None)
+    if diagnosis is None or not diagnosis.message_primary:
+        return
+    primary = f"{diagnosis.message_primary} ({diagnosis.sqlstate})"
+    context.original_exception.args = (primary,)
+    if context.sqlalchemy_exception is not None:
+        context.sqlalchemy_exception.args = (primary,)
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # the "begin" event opens transactions, not the driver
+    for pragma in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=30000", "synchronous=NORMAL"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin(connection: Any) -> None:
+    # A deferred BEGIN lets two processes read before either writes: both then claim the same task.
+    mode = "IMMEDIATE" if connection.get_execution_options().get("write") else "DEFERRED"
+    connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def _let_tables_be_made_anew(connection: Any, _record: Any) -> None:
+    # SQLite changes a column by making its table anew; dropping the old one would delete every row that names its rows.
+    connection.execute("PRAGMA foreign_keys=OFF")
+
+
+def as_person(engine: Engine, person_id: int) -> Engine:
+    """The engine for what this person asks for: it shows the projects that they were let into.
+
+    `writing` refuses it. Number 0 is nobody, who sees nothing.
+    """
+    return engine.execution_options(person=person_id)
+
+
+def as_system(engine: Engine) -> Engine:
+    """The engine for what the system itself does, whoever gave it the occasion."""
+    return engine.execution_options(person=None)
+
+
+def person_of(engine: Engine | Connection) -> int | None:
+    """For whom the engine is; nothing: for the system, the command line, or whoever uses the app alone."""
+    return engine.get_execution_options().get("person")
+
+
+@contextmanager
+def writing(engine: Engine) -> Iterator[Session]:
+    """A session in one write transaction: committed at the end, rolled back on any error.
+
+    Raises RuntimeError for an engine that is a person's: their acts say which right they need (`acting`).
+    """
+    if person_of(engine) is not None:
+        raise RuntimeError("an act of a person must say which right it needs: use annotate.access.acts.acting")
+    with (
+        engine.connect().execution_options(write=True) as connection,
+        connection.begin(),
+        Session(connection, expire_on_commit=False) as session,
+    ):
+        yield session
+        session.flush()
+
+
+@contextmanager
+def reading(engine: Engine) -> Iterator[Session]:
+    """A session for reading: one consistent view, nothing kept."""
+    with engine.connect() as connection, Session(connection, expire_on_commit=False) as session:
+        yield session
+
+
+@contextmanager
+def snapshot(engine: Engine) -> Iterator[Session]:
+    """A session for reading much: all its statements see the database as it was at the first one."""
+    connection = engine.connect()
+    if connection.dialect.name == "postgresql":  # where each statement would see what was committed before it
+        connection = connection.execution_options(isolation_level="REPEATABLE READ")
+    with connection, Session(connection, expire_on_commit=False) as session:
+        yield session
+
+
+def revision(engine: Engine) -> str | None:
+    """The revision of the database's tables; nothing where there are none."""
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def newest_revision() -> str:
+    """The revision of the tables that this version needs."""
+    return _versions().get_current_head() or ""
+
+
+def _versions() -> ScriptDirectory:
+    return ScriptDirectory(str(MIGRATIONS))
+
+
+def migrate(url: str | None = None, to: str = "head", before: Callable[[Engine, str, str], None] | None = None) -> None:
+    """Nothing; the database has the newest tables afterwards, or those of the revision `to`.
+
+    `before` is called with the engine and both revisions where there are tables and they have to change, while no other
+    process can change them. Raises InputError where the tables are those of a later version.
+    """
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    newest = newest_revision()
+    engine = make_engine(url)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _let_tables_be_made_anew)
+    with engine.connect().execution_options(write=True) as connection, connection.begin():
+        if connection.dialect.name == "postgresql":  # where no lock is taken at the start, two might upgrade at once
+            connection.exec_driver_sql("SELECT pg_advisory_xact_lock(728154)")
+        at = MigrationContext.configure(connection).get_current_revision()
+        if at is not None and at not in {version.revision for version in _versions().walk_revisions()}:
+            raise InputError(
+                f"the database has the tables of a later version ({at}; this one knows {newest}): "
+                "install that version, or restore a back-up"
+            )
+        if before is not None and at is not None and at != newest:
+            before(engine, at, newest)
+        config.attributes["connection"] = connection
+        command.upgrade(config, to)
+    engine.dispose()
