@@ -13,11 +13,11 @@ from benchmarks import weighted
 from benchmarks.oasis_peer import Draws, f_interval, sample
 from benchmarks.oasis_strata import calibrate, csf_strata
 from benchmarks.pools import FIGURES, Pool, bands_to, draw_ranks
-from learner.audit.allocation import FIRST, allocate, importance
-from learner.audit.bands import POOL_SHARE, SMALLEST_POOL, TOP
-from learner.audit.figures import as_estimate, figures, found_by
-from learner.audit.rates import draw_rates
-from learner.audit.sample import Sample, draw_posterior
+from learner.evaluation.audit.allocation import FIRST, allocate, importance
+from learner.evaluation.audit.figures import as_estimate, figures, found_by
+from learner.evaluation.audit.sample import Sample, draw_posterior
+from learner.evaluation.audit.strata import POOL_SHARE, SMALLEST_POOL, TOP
+from learner.evaluation.audit.stratum_rates import draw_rates
 
 Method = Callable[[Pool, Sequence[int], np.random.Generator], np.ndarray]
 BATCH = 50  # labels between two looks at where the next ones bring most

@@ -23,10 +23,10 @@ from benchmarks.common import ROOT
 from db.corpus.corpus import Corpus, load_corpus
 from db.corpus.split import split_corpus
 from db.domain import Settings
-from learner.dataset import Dataset
-from learner.encoder import load_encoder
-from learner.metrics import average_precision, curve_from_scores
-from learner.simulate import dataset_of, simulate
+from learner.data.dataset import Dataset
+from learner.loop.simulate import dataset_of, simulate
+from learner.metrics.average_precision import average_precision, curve_from_scores
+from learner.models.encoder import load_encoder
 
 ROUNDS = {"first": 64, "growth": 1.5}
 BUDGETS = [64, 160, 304, 520]

@@ -2,7 +2,7 @@
 
     python -m benchmarks.datasets [--out out/data]
 
-Reads `ALLPAIRS_DATA`, else ../shared/data, through `learner.adapters`. WikiQA: train and test questions, all distinct
+Reads `ALLPAIRS_DATA`, else ../shared/data, through `learner.published`. WikiQA: train and test questions, all distinct
 sentences, the published split of the questions, positives only. QQP: the questions and stated duplicates of the
 development part, which are split anew. Amazon–Google: both lists, without a split. `wikiqa_small`: the development
 questions to train and the test questions to measure, with their own sentences alone. `qqp_small`: 5,000 of QQP's
@@ -29,8 +29,8 @@ from benchmarks.common import ROOT
 from benchmarks.quip_datasets import quip_tables
 from db.corpus import graph
 from db.corpus.corpus import identity
-from learner.adapters import ADAPTERS, Options, Titles
-from learner.adapters.released import Released, tables_of, write_table
+from learner.published import ADAPTERS, Options, Titles
+from learner.published.released import Released, tables_of, write_table
 
 SMALL = 5_000  # questions of qqp_small
 SEEDS = 100  # pairs of mlquestions_seed and squad_seed

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.common import compare, questions
 from benchmarks.table import Row
-from learner.encoder import load_encoder
+from learner.models.encoder import load_encoder
 
 TIMES, COSINE = 1.2, 0.9999  # of the peer's rate, at least; between both vectors of a text
 

@@ -21,10 +21,10 @@ import torch
 from benchmarks.common import ROOT, questions
 from benchmarks.table import Row
 from db.domain import DEFAULT_ENCODER
-from learner.encoder import load_encoder
-from learner.engine.engine import ENGINE, LOCAL, Engine
-from learner.evaluation import evaluate_exact
-from learner.search import nearest
+from learner.evaluation.exact import evaluate_exact
+from learner.models.encoder import load_encoder
+from learner.runtime.engine import ENGINE, LOCAL, Engine
+from learner.search.exact import nearest
 
 OVERHEAD, FASTER = 1.15, 1.6  # goals: at most so many times the time with one process, so many times as fast with two
 SIZES = {"encode": 20_000, "search": 60_000, "evaluate": 110_000}  # over a minute of one core each
@@ -73,7 +73,7 @@ def seconds(stage: str, n: int, processes: int) -> float:
         return _timed(stage, n, LOCAL)
     import ray
 
-    from learner.engine.on_ray import OnRay
+    from learner.runtime.ray_engine import OnRay
 
     environment = {**os.environ, ENGINE: "local", "OMP_NUM_THREADS": "1"}
     ray.init(

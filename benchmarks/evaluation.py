@@ -10,9 +10,9 @@ import numpy as np
 
 from benchmarks.common import compare
 from benchmarks.table import Row
-from learner.evaluation import evaluate_exact
-from learner.output_layer import OutputLayer
-from learner.search import as_tensor, blocks, count_pairs
+from learner.evaluation.exact import evaluate_exact
+from learner.models.output_layer import OutputLayer
+from learner.search.exact import as_tensor, blocks, count_pairs
 
 TIMES, MEMORY = 1.3, 1024  # of the product's time, and MiB above the vectors: at most
 

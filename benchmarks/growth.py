@@ -30,15 +30,15 @@ import torch
 
 from benchmarks.common import ROOT, questions
 from db.domain import DEFAULT_ENCODER, Search, Settings, no_progress
-from learner import designs
-from learner.candidates import Near, near_pairs
-from learner.dataset import make_dataset
-from learner.encoder import load_encoder
-from learner.estimation import estimate
-from learner.jobs.encoding import encoded
-from learner.rounds import evaluate
-from learner.scorer import VectorScorer
-from learner.training import Labelled, train
+from learner.data.dataset import make_dataset
+from learner.evaluation import sampling_designs as designs
+from learner.evaluation.importance_sampling import estimate
+from learner.jobs.data.resumable_encoding import encoded
+from learner.loop.round import evaluate
+from learner.models.cosine_bert import Labelled, train
+from learner.models.encoder import load_encoder
+from learner.scorers.scorer import VectorScorer
+from learner.search.nearest import Near, near_pairs
 
 STORED = ROOT / "docs" / "growth.json"
 DIMENSION, INNER, GROUP, CHUNK = 384, 48, 8, 65_536

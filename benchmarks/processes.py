@@ -14,10 +14,10 @@ import numpy as np
 
 from benchmarks.common import questions
 from db.domain import Settings
-from learner.closest import best_pairs
-from learner.encoder import load_encoder
-from learner.engine.group import PROCESSES
-from learner.training import Labelled, train
+from learner.models.cosine_bert import Labelled, train
+from learner.models.encoder import load_encoder
+from learner.runtime.training_group import PROCESSES
+from learner.search.top_pairs import best_pairs
 
 
 class Clock:

@@ -8,11 +8,11 @@ from benchmarks.pools import Pool
 from db.corpus.corpus import load_corpus
 from db.corpus.split import read_split, split_corpus
 from db.domain import DEFAULT_ENCODER
-from learner.encoder import load_encoder
-from learner.evaluation import evaluate_exact
-from learner.metrics import Curve
-from learner.search import count_pairs
-from learner.simulate import dataset_of
+from learner.evaluation.exact import evaluate_exact
+from learner.loop.simulate import dataset_of
+from learner.metrics.average_precision import Curve
+from learner.models.encoder import load_encoder
+from learner.search.exact import count_pairs
 
 FILES = {
     "wikiqa": ("wikiqa_questions", "wikiqa_sentences", "wikiqa_gold"),

@@ -22,8 +22,8 @@ from benchmarks.common import ROOT, compare, questions
 from benchmarks.table import Row
 from learner.backbones.generator import load_generator
 from learner.backbones.reranker import Reading, Reranker, prefix_of, scores_of, truth_logits, truth_tokens
-from learner.backbones.views import source_of
-from learner.bm25 import Bm25
+from learner.backbones.reranker_templates import source_of
+from learner.search.bm25 import Bm25
 
 TIMES = 3.0  # of the plain loop's rate, at least
 BATCH, LENGTH = 32, 512

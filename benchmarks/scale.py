@@ -13,8 +13,8 @@ import numpy as np
 
 from benchmarks.growth import DIMENSION, STAGES, Found, stored
 from benchmarks.table import ROOT, rewrite
-from learner.ivf_search import PROBES
-from learner.search import PARTS, ROWS
+from learner.search.exact import PARTS, ROWS
+from learner.search.inverted_file import PROBES
 
 PAGE = ROOT / "docs" / "scale.md"
 TEXTS = (10**6, 10**7, 10**8, 10**9)

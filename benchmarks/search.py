@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.common import compare
 from benchmarks.table import Row
-from learner.search import nearest
+from learner.search.exact import nearest
 
 TIMES = 3.0  # of the peer's rate, at least
 

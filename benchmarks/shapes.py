@@ -15,7 +15,7 @@ from tokenizers.trainers import WordLevelTrainer
 from torch import nn
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
-from learner.encoder import Encoder
+from learner.models.encoder import Encoder
 
 VOCABULARY = 30_522  # rows of the word table, as BERT and MiniLM have them
 SHAPES = {  # hidden size, layers, heads

@@ -13,9 +13,9 @@ import torch
 from benchmarks.common import compare, questions
 from benchmarks.table import Row
 from db.domain import Settings
-from learner.closest import best_pairs
-from learner.encoder import Encoder, load_encoder
-from learner.training import MAX_LENGTH, Head, Labelled, train
+from learner.models.cosine_bert import MAX_LENGTH, Head, Labelled, train
+from learner.models.encoder import Encoder, load_encoder
+from learner.search.top_pairs import best_pairs
 
 TIMES = 5.0  # of the plain loop's rate, at least
 

@@ -20,9 +20,7 @@ from db.maintenance.upgrade import upgrade
 from db.projects.jobs import live_workers, remove_worker, report_worker
 from db.schema.engine import jobs_url, make_engine, writing
 from db.schema.tables import Worker
-from learner.device import default_device
-from learner.jobs import (  # noqa: F401  (registers the workflows)
-    audit,
+from learner.jobs import (  # noqa: F401  (importing them registers their workflows)
     correction,
     experiment,
     explore,
@@ -34,8 +32,10 @@ from learner.jobs import (  # noqa: F401  (registers the workflows)
     search,
     suggest,
 )
-from learner.jobs.routing import queue_engine, route
-from learner.jobs.takeover import take_over
+from learner.jobs.audit import job as audit  # noqa: F401
+from learner.jobs.queue.recovery import take_over
+from learner.jobs.queue.routing import queue_engine, route
+from learner.runtime.device import default_device
 
 VERSION = "1"  # of the workflows' steps: waiting jobs of another version are not taken
 HEARTBEAT = 2.0  # seconds

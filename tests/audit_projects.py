@@ -13,11 +13,11 @@ from db.domain import AnswerKind, DesignKind, Split
 from db.projects.jobs import add_job
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Design, Evaluation, Item, Matcher, Round, Task
-from learner.evaluation import AllPairs, evaluate_exact
-from learner.jobs import audit as steps
-from learner.jobs.evaluation_items import look, sides
-from learner.jobs.evaluation_items import scores_of as scores_under
-from learner.jobs.rows import read_project
+from learner.evaluation.exact import AllPairs, evaluate_exact
+from learner.jobs.audit import job as steps
+from learner.jobs.data.evaluation_snapshot import look, sides
+from learner.jobs.data.evaluation_snapshot import scores_of as scores_under
+from learner.jobs.data.project_data import read_project
 from tests.factories import make_project
 
 TOPICS, EVALUATION = 6, 60
@@ -43,7 +43,7 @@ def add_model(
 ) -> int:
     """The id of a new matcher: the pre-trained encoder itself as number 0, else this one with an output layer.
 
-    blend: what counts beside the cosine, as `learner.blend.Blend.as_dict` has it.
+    blend: what counts beside the cosine, as `learner.scoring.score.Blend.as_dict` has it.
     """
     folder = f"project-{project_id}/job-{number}/model" if number else None
     if folder is not None:

@@ -10,7 +10,7 @@ from db.domain import AnswerKind, DesignKind, Purpose, Split
 from db.projects.matchers import matcher_of
 from db.schema.engine import writing
 from db.schema.tables import Design, Item, Round, Task
-from learner.correction import Checked, correct
+from learner.evaluation.false_negatives import Checked, correct
 from tests.measured import answer_on
 
 TRUE, FALSE = 120, [340, 55]

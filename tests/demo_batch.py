@@ -12,11 +12,11 @@ from annotate.projects import create_project
 from db.corpus.corpus import load_corpus
 from db.projects.items import first_identifiers
 from db.schema.engine import make_engine, migrate, reading
-from learner.blend import Blend, blended
-from learner.encoder import load_encoder
-from learner.jobs.rows import read_project
-from learner.rounds import choose
-from learner.space import BLENDED
+from learner.jobs.data.project_data import read_project
+from learner.loop.round import choose
+from learner.models.encoder import load_encoder
+from learner.scoring.score import Blend, blended
+from learner.search.inner_product import BLENDED
 
 
 def first_batch() -> Iterator[tuple[str, str, float]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from db.domain import InputError, Progress, no_progress
-from learner.engine.engine import Engine, Work
+from learner.runtime.engine import Engine, Work
 
 
 def doubling() -> Work[int, int]:

@@ -11,10 +11,10 @@ from typing import Any
 from torch import nn
 
 from db.domain import InputError, Progress, no_progress
-from learner import device
-from learner.engine import launcher
-from learner.engine.group import PROCESSES, Group
-from learner.engine.launcher import train_together
+from learner.runtime import device
+from learner.runtime import training_launcher as launcher
+from learner.runtime.training_group import PROCESSES, Group
+from learner.runtime.training_launcher import train_together
 
 
 def exact(work: Callable[..., list[nn.Module]], *given: Any) -> list[nn.Module]:

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, InputError, Settings
-from learner.acquisition import Strategy, most_similar, smallest, spread, strategy, uncertainty
-from learner.candidates import Near
 from learner.catalog import STRATEGIES
-from learner.dataset import Dataset, make_dataset
-from learner.output_layer import OutputLayer
-from learner.pool import Background, Gold, Pool, gold_of
-from learner.rounds import choose
-from learner.search import Pairs
-from learner.training import Labelled
+from learner.data.dataset import Dataset, make_dataset
+from learner.loop.round import choose
+from learner.models.cosine_bert import Labelled
+from learner.models.output_layer import OutputLayer
+from learner.search.exact import Pairs
+from learner.search.nearest import Near
+from learner.strategies.basic import Strategy, most_similar, smallest, spread, strategy, uncertainty
+from learner.strategies.pool import Background, Gold, Pool, gold_of
 
 LOGITS = np.array([-6, -1.5, -0.2, 0.1, 0.4, 2, 5])
 

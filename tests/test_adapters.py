@@ -13,9 +13,9 @@ from db.corpus import graph
 from db.corpus.corpus import Corpus, load_corpus
 from db.corpus.split import read_split
 from db.domain import InputError, Side, Split
-from learner.adapters import ADAPTERS, Options, Titles
-from learner.adapters.quora import read_quora
-from learner.adapters.released import (
+from learner.published import ADAPTERS, Options, Titles
+from learner.published.quora import read_quora
+from learner.published.released import (
     PARTS,
     Released,
     Stated,
@@ -25,7 +25,7 @@ from learner.adapters.released import (
     without_conflicts,
     write_released,
 )
-from learner.adapters.statistics import load_written, of_paper, statistics
+from learner.published.table1 import load_written, of_paper, statistics
 from tests.released_files import QUORA_HEADER, WIKIQA, write_quora, write_wikiqa
 
 # Spec of paper 004, worked numbers: positives (1,2)(2,3)(4,5), negatives (3,4)(6,7), and 8 by itself.

@@ -19,8 +19,8 @@ from db.results.matches import read_matches
 from db.schema.engine import reading, writing
 from db.schema.tables import Design, Evaluation, Item, Matcher
 from learner.jobs import matches
-from learner.jobs.audit_designs import read_designs
-from learner.jobs.rows import read_labels, read_project, with_implied
+from learner.jobs.audit.designs import read_designs
+from learner.jobs.data.project_data import read_labels, read_project, with_implied
 from tests.factories import make_project
 from tests.test_jobs import answer_batch, half, newest, run, texts
 from tests.tiny import tiny_encoder

@@ -114,7 +114,7 @@ def test_a_member_with_a_password(engine: Engine, home: Path, archive: Path) -> 
 
 
 # Processes that train together hand each other pickles, in a folder that nobody else can read.
-OWN_PROCESSES = ("learner/engine/launcher.py", "learner/engine/member.py")
+OWN_PROCESSES = ("learner/runtime/training_launcher.py", "learner/runtime/training_member.py")
 
 
 def test_nothing_of_ours_reads_pickles_or_runs_a_models_code() -> None:

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from learner.audit.bands import POOL_SHARE, SMALLEST_POOL, TOP, Bands, rank_bands
-from learner.audit.ranking import BINS, rank_all
+from learner.evaluation.audit.ranking import BINS, rank_all
+from learner.evaluation.audit.strata import POOL_SHARE, SMALLEST_POOL, TOP, Bands, rank_bands
 from tests.audited import all_pairs, make_sides, ranking_of, unit_vectors
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from learner.audit.figures import figures, found_by
-from learner.audit.sample import draw_posterior
+from learner.evaluation.audit.figures import figures, found_by
+from learner.evaluation.audit.sample import draw_posterior
 from tests.audited import Pool, doubling, normal_pool
 
 DRAWS = 300

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from db.domain import Cancelled
-from learner.audit import bands, decks
-from learner.audit.bands import Bands, rank_bands
-from learner.audit.decks import Deck, Sides, make_deck, pair_numbers
-from learner.audit.ranking import rank_all
+from learner.evaluation.audit import sampling_order as decks
+from learner.evaluation.audit import strata as bands
+from learner.evaluation.audit.ranking import rank_all
+from learner.evaluation.audit.sampling_order import Deck, Sides, make_deck, pair_numbers
+from learner.evaluation.audit.strata import Bands, rank_bands
 from tests.audited import all_pairs, make_sides, unit_vectors
 
 DEEP, FAR = 40, 30

@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
-from learner.audit.decks import Sides
-from learner.audit.figures import Found, as_estimate, curve, figures, found_by
-from learner.audit.measure import View, measure
-from learner.audit.ranking import rank_all
-from learner.audit.sample import Posterior, Sample, draw_posterior
-from learner.evaluation import evaluate_exact
-from learner.output_layer import OutputLayer
+from learner.evaluation.audit.figures import Found, as_estimate, curve, figures, found_by
+from learner.evaluation.audit.measure import View, measure
+from learner.evaluation.audit.ranking import rank_all
+from learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
+from learner.evaluation.audit.sampling_order import Sides
+from learner.evaluation.exact import evaluate_exact
+from learner.models.output_layer import OutputLayer
 from tests.audited import all_pairs, make_sides, normal_pool
 
 patterns = st.lists(st.booleans(), min_size=1, max_size=60).filter(any)

@@ -10,13 +10,13 @@ import pytest
 
 from db.corpus.corpus import Corpus, load_corpus
 from db.domain import InputError, Split
-from learner.audit.estimates import measure_labels
-from learner.audit.files import AuditLabels, read_audit
-from learner.dataset import Dataset, make_dataset
-from learner.evaluation import evaluate_exact
-from learner.output_layer import OutputLayer
-from learner.scorer import VectorScorer
-from learner.simulate import dataset_of
+from learner.data.dataset import Dataset, make_dataset
+from learner.evaluation.audit.files_estimate import measure_labels
+from learner.evaluation.audit.label_files import AuditLabels, read_audit
+from learner.evaluation.exact import evaluate_exact
+from learner.loop.simulate import dataset_of
+from learner.models.output_layer import OutputLayer
+from learner.scorers.scorer import VectorScorer
 
 HEADER = "id1,id2,label,inclusion,stratum,size"
 

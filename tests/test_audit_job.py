@@ -12,14 +12,15 @@ from db.labels.audits import audit_labels
 from db.projects.jobs import add_job
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Design, Evaluation, Gold, Item, Job, Matcher, Round, Task
-from learner.audit import bands, decks
-from learner.jobs import audit as steps
+from learner.evaluation.audit import sampling_order as decks
+from learner.evaluation.audit import strata as bands
 from learner.jobs import next_round
-from learner.jobs.audit_designs import read_designs
-from learner.jobs.audit_labels import read_labelled
-from learner.jobs.auditing import renew_design
-from learner.jobs.batches import audits_in
-from learner.jobs.rows import known_keys, read_labels, read_project
+from learner.jobs.audit import job as steps
+from learner.jobs.audit.designs import read_designs
+from learner.jobs.audit.labels import read_labelled
+from learner.jobs.audit.measure import renew_design
+from learner.jobs.data.project_data import known_keys, read_labels, read_project
+from learner.jobs.make_batch import audits_in
 from tests.audit_projects import (
     EVALUATION,
     NEGATIVE,

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from learner.audit.measure import (
+from learner.evaluation.audit.measure import (  # fmt: skip
     View,
     changes,
     histogram,
@@ -16,10 +16,10 @@ from learner.audit.measure import (
     reached,
     strata_table,
     upper_bound,
-)  # fmt: skip
-from learner.audit.ranking import rank_all
-from learner.audit.sample import Sample, draw_posterior
-from learner.metrics import curve_from_scores, precision_at_recall
+)
+from learner.evaluation.audit.ranking import rank_all
+from learner.evaluation.audit.sample import Sample, draw_posterior
+from learner.metrics.average_precision import curve_from_scores, precision_at_recall
 from tests.audited import Pool, all_pairs, make_sides
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from db.domain import Cancelled
-from learner.audit.ranking import BINS, Ranking, rank_all
+from learner.evaluation.audit.ranking import BINS, Ranking, rank_all
 from tests.audited import WIDTH, all_pairs, make_sides, ranking_of, unit_vectors
 
 bins_of_pairs = arrays(np.int64, st.integers(1, 80), elements=st.integers(0, 40) | st.integers(0, BINS - 1))

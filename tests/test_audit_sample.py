@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learner.audit.sample import Sample, draw_posterior
+from learner.evaluation.audit.sample import Sample, draw_posterior
 
 
 @st.composite

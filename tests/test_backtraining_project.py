@@ -17,7 +17,7 @@ from db.results.pipelines import read_artifacts
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Gold, Item
 from learner.jobs import pipeline as steps
-from learner.jobs.pipeline_data import Begun, write_data
+from learner.jobs.data.pipeline_files import Begun, write_data
 from tests.factories import make_project
 from tests.test_backtraining import PAIRS, wanted
 from tests.tiny import tiny_encoder

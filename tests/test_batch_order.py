@@ -27,7 +27,7 @@ from learner.backbones.generator import load_generator
 from learner.backbones.reranker import Reading, Reranker
 from learner.jobs.batch_order import ordering
 from learner.pipelines.pipeline import Artifact, write_artifacts
-from learner.scorer import load_rerank_scorer
+from learner.scorers.scorer import load_rerank_scorer
 from tests.conftest import ROOT
 from tests.factories import make_project
 from tests.measured import add_job

@@ -12,7 +12,7 @@ from benchmarks.oasis_strata import calibrate, csf_strata
 from benchmarks.pools import FIGURES, Pool, bands_to, draw_ranks, simulated
 from benchmarks.real_pools import ranks_of
 from benchmarks.weighted import answer, figures
-from learner.metrics import curve_from_counts
+from learner.metrics.average_precision import curve_from_counts
 
 POOL = Pool("small", 20_000, np.array([1, 2, 4, 7, 8, 15, 30, 90, 400, 3_000]))
 RANKS = st.sets(st.integers(1, 500), min_size=1, max_size=40)

@@ -10,8 +10,8 @@ from benchmarks.qqp_scale import BACKWARD, Experiment, Stages, report, run
 from benchmarks.qqp_texts import Questions, common_words, load_questions, make_up
 from benchmarks.shapes import flop_per_token, trained_weights
 from db.domain import Settings
-from learner.encoder import load_encoder
-from learner.search import count_pairs
+from learner.models.encoder import load_encoder
+from learner.search.exact import count_pairs
 from tests.tiny import tiny_encoder
 
 N = 120

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from db.domain import Side, Split
-from learner.blend import Blend, blended
-from learner.dataset import Dataset, make_dataset
-from learner.lexical.lexicon import KINDS, lexicon_of
-from learner.lexical.weights import fit_weights
-from learner.space import BLENDED, scores
+from learner.data.dataset import Dataset, make_dataset
+from learner.data.lexical_features import KINDS, lexicon_of
+from learner.scoring.lexical_weights import fit_weights
+from learner.scoring.score import Blend, blended
+from learner.search.inner_product import BLENDED, scores
 
 TEXTS = ["Acme printer 900", "printer 900 by Acme", "garden chair", "chair for a garden", "ink 12", "a map of Mars"]
 

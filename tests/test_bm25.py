@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from learner.bm25 import Bm25, load_bm25
+from learner.search.bm25 import Bm25, load_bm25
 
 TEXTS = ["the cat sat on the mat", "the dog sat", "a cat and a dog", "birds fly high in the sky"]
 

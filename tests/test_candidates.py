@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from db.domain import Search
-from learner import candidates, ivf_search
-from learner.candidates import near_pairs, near_scores
-from learner.engine.engine import LOCAL
-from learner.ivf_search import neighbours_by_lists
-from learner.search import Pairs, nearest, neighbours, no_pairs
-from learner.space import BLENDED, COSINE, as_left, as_right, factors
+from learner.runtime.engine import LOCAL
+from learner.search import inverted_file as ivf_search
+from learner.search import nearest as candidates
+from learner.search.exact import Pairs, nearest, neighbours, no_pairs
+from learner.search.inner_product import BLENDED, COSINE, as_left, as_right, factors
+from learner.search.inverted_file import neighbours_by_lists
+from learner.search.nearest import near_pairs, near_scores
 
 APPROXIMATE: tuple[Search, ...] = ("faiss-hnsw", "faiss-ivf")
 

@@ -12,12 +12,12 @@ from db.files.checksums import FILE, damaged, is_whole, require_whole, seal, sea
 from db.maintenance.integrity import problems
 from db.schema.engine import artifacts, writing
 from db.schema.tables import Matcher
-from learner.encoder import load_encoder
-from learner.jobs.evaluation_items import load_arrays, save_arrays
-from learner.jobs.vectors import load_vectors, save_vectors
-from learner.matcher import Matcher as TrainedMatcher
-from learner.matcher import add_details, load_matcher, save_matcher
-from learner.output_layer import OutputLayer
+from learner.jobs.data.evaluation_snapshot import load_arrays, save_arrays
+from learner.jobs.data.stored_vectors import load_vectors, save_vectors
+from learner.models.encoder import load_encoder
+from learner.models.output_layer import OutputLayer
+from learner.scoring.matcher import Matcher as TrainedMatcher
+from learner.scoring.matcher import add_details, load_matcher, save_matcher
 from tests.factories import make_project
 from tests.tiny import tiny_encoder
 

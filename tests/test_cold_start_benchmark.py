@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import cold_start
 from benchmarks.cold_start import OURS, PEER, measured, spread, table, task_of
-from learner.dataset import Dataset, make_dataset
+from learner.data.dataset import Dataset, make_dataset
 
 
 def products(n: int = 40) -> Dataset:

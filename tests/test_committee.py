@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from db.domain import InputError
-from learner.candidates import Near
-from learner.committee import HEADS, committee, fit_heads
-from learner.output_layer import OutputLayer, sigmoid
-from learner.pool import Background, Pool
-from learner.search import Pairs
-from learner.training import Labelled
+from learner.models.cosine_bert import Labelled
+from learner.models.output_layer import OutputLayer, sigmoid
+from learner.search.exact import Pairs
+from learner.search.nearest import Near
+from learner.strategies.committee import HEADS, committee, fit_heads
+from learner.strategies.pool import Background, Pool
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

@@ -13,12 +13,12 @@ from sklearn.metrics import average_precision_score
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from db.domain import InputError
-from learner import concat
-from learner.backbones.descent import batches_by_length
-from learner.concat import ConcatSettings, load_backbone, save_concat, train_concat
-from learner.pair_reader import PairTokens, read_pairs
-from learner.scorer import is_cross_encoder, load_cross_encoder
-from learner.training import Labelled
+from learner.backbones.training_loop import batches_by_length
+from learner.models.cosine_bert import Labelled
+from learner.models.cross_encoder_input import PairTokens, read_pairs
+from learner.scorers import cross_encoder as concat
+from learner.scorers.cross_encoder import ConcatSettings, load_backbone, save_concat, train_concat
+from learner.scorers.scorer import is_cross_encoder, load_cross_encoder
 from tests.tiny_backbones import BACKBONES, tiny_backbone
 
 TEXTS = [f"{('red', 'blue')[i % 2]} word{i % 7}" + " more" * (i % 5) for i in range(32)]

@@ -10,8 +10,8 @@ from sklearn.metrics import average_precision_score
 
 from db.corpus.corpus import load_corpus
 from db.domain import InputError
-from learner.labels_file import read_labels
-from learner.scorer import load_cross_encoder
+from learner.files.labels import read_labels
+from learner.scorers.scorer import load_cross_encoder
 from tests.commands import Run
 from tests.released_files import write_quora, write_wikiqa
 from tests.tiny import tiny_encoder

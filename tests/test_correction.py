@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.domain import InputError
-from learner import correction
-from learner.correction import Checked, compare, correct, find_putative, lowest, near
-from learner.evaluation import evaluate_exact
+from learner.evaluation import false_negatives as correction
+from learner.evaluation.exact import evaluate_exact
+from learner.evaluation.false_negatives import Checked, compare, correct, find_putative, lowest, near
 
 NONE = Checked(0, 0, 0)
 

@@ -15,10 +15,10 @@ from db.domain import AnswerKind, Cancelled, DesignKind, InputError, Purpose, Sp
 from db.projects.jobs import add_job
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Design, Gold, Item, Job, Matcher, Round, Task
-from learner import correction
-from learner.encoder import load_encoder
-from learner.evaluation import evaluate_exact
+from learner.evaluation import false_negatives as correction
+from learner.evaluation.exact import evaluate_exact
 from learner.jobs import correction as steps
+from learner.models.encoder import load_encoder
 from tests.conftest import ROOT
 from tests.factories import make_project
 from tests.tiny import tiny_encoder

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from db.domain import Side, Split
-from learner.blend import Blend, blended
-from learner.crowd import NEIGHBOURS
-from learner.dataset import Dataset, make_dataset
-from learner.evaluation import evaluate_exact
-from learner.rounds import evaluate
-from learner.space import Space, as_left, as_right, scores
+from learner.data.dataset import Dataset, make_dataset
+from learner.evaluation.exact import evaluate_exact
+from learner.loop.round import evaluate
+from learner.scoring.hubness import NEIGHBOURS
+from learner.scoring.score import Blend, blended
+from learner.search.inner_product import Space, as_left, as_right, scores
 
 LEFT, RIGHT, D = 9, 14, 5
 

@@ -19,7 +19,7 @@ import yaml
 from annotate.jobs import request_round
 from db.schema.engine import make_engine, reading
 from db.schema.tables import Job
-from learner.encoder import LEAST
+from learner.models.encoder import LEAST
 from tests.factories import make_project
 from tests.ports import free_port
 from tests.postgres import missing, running_postgres

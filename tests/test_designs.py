@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from learner import designs
-from learner.designs import Population, cosines, near_random, stratified
-from learner.estimation import Stratum, estimate
-from learner.evaluation import evaluate_exact
+from learner.evaluation import sampling_designs as designs
+from learner.evaluation.exact import evaluate_exact
+from learner.evaluation.importance_sampling import Stratum, estimate
+from learner.evaluation.sampling_designs import Population, cosines, near_random, stratified
 
 DESIGNS = [near_random, stratified]
 

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.domain import Settings
-from learner.dataset import Dataset, make_dataset
-from learner.diversity import Cap, allowed, neighbourhoods, with_controls, within_caps
-from learner.output_layer import OutputLayer
-from learner.rounds import choose
-from learner.search import Pairs
+from learner.data.dataset import Dataset, make_dataset
+from learner.loop.round import choose
+from learner.models.output_layer import OutputLayer
+from learner.search.exact import Pairs
+from learner.strategies.caps import Cap, allowed, neighbourhoods, with_controls, within_caps
 
 NOTHING = np.empty(0, dtype=np.int64)
 

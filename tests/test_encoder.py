@@ -10,12 +10,12 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Pooling, StaticEmbedding
 
 from db.domain import Distance, InputError
-from learner import encoder as module
 from learner.backbones.token_encoder import load_token_encoder
-from learner.encoder import Encoder, bundled_minilm, load_encoder
-from learner.matcher import Matcher, add_details, load_matcher, save_matcher
-from learner.output_layer import OutputLayer
-from learner.scorer import load_cross_encoder
+from learner.models import encoder as module
+from learner.models.encoder import Encoder, bundled_minilm, load_encoder
+from learner.models.output_layer import OutputLayer
+from learner.scorers.scorer import load_cross_encoder
+from learner.scoring.matcher import Matcher, add_details, load_matcher, save_matcher
 from tests.tiny import tiny_encoder
 
 TEXTS = [

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from db.domain import Progress
-from learner import encoder as encoders
-from learner.encoder import Encoder, load_encoder
-from learner.engine.engine import LOCAL
-from learner.jobs.encoding import DONE, FILE, encoded
+from learner.jobs.data.resumable_encoding import DONE, FILE, encoded
+from learner.models import encoder as encoders
+from learner.models.encoder import Encoder, load_encoder
+from learner.runtime.engine import LOCAL
 from tests.tiny import tiny_encoder
 
 TEXTS = [f"{word} {'very ' * i} long" for i in range(5) for word in ("blue", "red", "old")]

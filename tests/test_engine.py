@@ -12,23 +12,24 @@ import pytest
 import torch
 
 from db.domain import Cancelled, InputError, Progress, no_progress
-from learner import encoder as encoder_module
-from learner import ivf_search, search
 from learner.backbones import generator as generator_module
 from learner.backbones import reranker as reranker_module
 from learner.backbones.generator import generate, load_generator
 from learner.backbones.reranker import Reading, Reranker, truth_logits
-from learner.bm25 import QUERIES, Bm25
 from learner.catalog.backbones import GeneratorSettings
-from learner.closest import best_pairs, most_uncertain
-from learner.encoder import load_encoder
-from learner.engine.engine import ADDRESS, ENGINE, LOCAL, Engine, Local, default_engine, slices
-from learner.evaluation import evaluate_exact
-from learner.ivf_search import neighbours_by_lists
-from learner.output_layer import OutputLayer
+from learner.evaluation.exact import evaluate_exact
+from learner.models import encoder as encoder_module
+from learner.models.encoder import load_encoder
+from learner.models.output_layer import OutputLayer
 from learner.pipelines.mining import shards
 from learner.pipelines.quip.shards import each_shard, read_shards
-from learner.space import BLENDED, factors
+from learner.runtime.engine import ADDRESS, ENGINE, LOCAL, Engine, Local, default_engine, slices
+from learner.search import exact as search
+from learner.search import inverted_file as ivf_search
+from learner.search.bm25 import QUERIES, Bm25
+from learner.search.inner_product import BLENDED, factors
+from learner.search.inverted_file import neighbours_by_lists
+from learner.search.top_pairs import best_pairs, most_uncertain
 from tests.engine_work import Mortal, doubling, failing, large, reading, slow, without_room
 from tests.tiny import tiny_encoder
 from tests.tiny_backbones import tiny_backbone
@@ -336,7 +337,7 @@ def test_nothing_answers_at_an_address_is_one_line(monkeypatch: pytest.MonkeyPat
     pytest.importorskip("ray")
     import ray
 
-    from learner.engine.on_ray import OnRay
+    from learner.runtime.ray_engine import OnRay
 
     if ray.is_initialized():
         ray.shutdown()

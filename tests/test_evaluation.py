@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, f1_score
 
 from db.domain import Cancelled
-from learner import search
-from learner.calibration import reliability
-from learner.evaluation import TIE, AllPairs, evaluate_exact
-from learner.metrics import curve_from_scores, precision_at_recall
-from learner.output_layer import OutputLayer
+from learner.evaluation.calibration import reliability
+from learner.evaluation.exact import TIE, AllPairs, evaluate_exact
+from learner.metrics.average_precision import curve_from_scores, precision_at_recall
+from learner.models.output_layer import OutputLayer
+from learner.search import exact as search
 
 BINS = ("edges", "positives", "negatives", "below")
 

@@ -15,7 +15,7 @@ from db.results.experiments import experiment_folder, read_stored
 from db.schema.engine import reading, writing
 from db.schema.tables import Gold, Item, Job
 from learner.jobs import experiment as steps
-from learner.jobs.experiment_data import write_data
+from learner.jobs.data.experiment_files import write_data
 from tests.factories import make_project
 from tests.tiny import tiny_encoder
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learner.dataset import make_dataset
+from learner.data.dataset import make_dataset
 from learner.experiment.comparison import costs_of, points_of
 from learner.experiment.figures import data_of, describe, draw, figures_of, panel
 from learner.experiment.paper import AP, PAPER, PRECISION, printed

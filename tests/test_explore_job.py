@@ -16,9 +16,11 @@ from db.projects.jobs import EXPLORE, SEARCH, add_job
 from db.results.explorations import Search, exploration_folder, read_search
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Gold, Item
-from learner.encoder import load_encoder
 from learner.jobs import explore as steps
-from learner.jobs import progress, search, vectors
+from learner.jobs import search
+from learner.jobs.data import stored_vectors as vectors
+from learner.jobs.queue import progress
+from learner.models.encoder import load_encoder
 from tests.factories import make_project
 from tests.test_jobs import answer, answer_batch, half, matcher_of, newest, run, texts
 from tests.test_preview_job import rows

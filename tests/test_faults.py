@@ -27,11 +27,12 @@ from db.maintenance.integrity import problems
 from db.projects.jobs import add_job
 from db.schema.engine import make_engine, migrate, reading, writing
 from db.schema.tables import Answer, Job, now
-from learner.array_file import new_array_file
-from learner.jobs import state, takeover
-from learner.jobs.progress import Reporter
-from learner.jobs.state import job_state
-from learner.jobs.vectors import load_vectors, save_vectors
+from learner.jobs.data.stored_vectors import load_vectors, save_vectors
+from learner.jobs.queue import job_state as state
+from learner.jobs.queue import recovery as takeover
+from learner.jobs.queue.job_state import job_state
+from learner.jobs.queue.progress import Reporter
+from learner.runtime.array_file import new_array_file
 from tests.factories import make_project, make_round
 from tests.people import PASSWORD, START, make_person
 from tests.postgres import Server, missing

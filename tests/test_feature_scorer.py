@@ -11,11 +11,11 @@ from sklearn.preprocessing import StandardScaler
 
 from db.corpus.corpus import load_corpus
 from db.domain import InputError
-from learner.encoder import load_encoder
-from learner.evaluate import evaluate_audit
-from learner.feature_scorer import fit_weights, load_feature_scorer
-from learner.token_scorer import load_token_scorer
-from learner.training import Labelled
+from learner.files.evaluate import evaluate_audit
+from learner.models.cosine_bert import Labelled
+from learner.models.encoder import load_encoder
+from learner.scorers.bertscore_scorer import load_token_scorer
+from learner.scorers.two_feature_scorer import fit_weights, load_feature_scorer
 from tests.commands import Run
 from tests.tiny_backbones import tiny_backbone
 

@@ -13,17 +13,18 @@ import torch
 from torch import nn
 
 from db.domain import Cancelled, InputError, Settings, no_progress
-from learner import retriever as retriever_module
-from learner import training
 from learner.catalog.mining import Classifier
 from learner.catalog.retrieval import RetrieverSettings
-from learner.encoder import load_encoder
-from learner.engine import group, launcher
-from learner.engine.group import PROCESSES, process_count
-from learner.engine.launcher import train_together
+from learner.models import bi_encoder_training as retriever_module
+from learner.models import cosine_bert as training
+from learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
+from learner.models.cosine_bert import Labelled, train
+from learner.models.encoder import load_encoder
 from learner.pipelines.mining.classifier import TextClassifier
-from learner.retriever import lesson_of, new_retriever, train_retriever
-from learner.training import Labelled, train
+from learner.runtime import training_group as group
+from learner.runtime import training_launcher as launcher
+from learner.runtime.training_group import PROCESSES, process_count
+from learner.runtime.training_launcher import train_together
 from tests.alive import is_alive
 from tests.group_work import dying, exact, failing, stay, staying
 from tests.tiny import tiny_encoder
@@ -31,7 +32,7 @@ from tests.tiny import tiny_encoder
 pytest.importorskip("accelerate", reason="accelerate is not installed: pip install -r requirements-cluster.txt")
 
 TEXTS = [f"where are {thing} sold in town number {n}" for n in range(12) for thing in ("apples", "boats", "cats")]
-PRELOAD = ["learner.training", "learner.pipelines.mining.classifier", "learner.engine.member"]
+PRELOAD = ["learner.models.cosine_bert", "learner.pipelines.mining.classifier", "learner.runtime.training_member"]
 TOLERANCE = 1e-5  # of a weight, where some steps change it by 10⁻³
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from db.domain import Progress, no_progress
-from learner.dataset import Dataset, make_dataset
-from learner.heuristics import pair_f1, question_f1, question_map, stated_figures
-from learner.output_layer import OutputLayer
+from learner.data.dataset import Dataset, make_dataset
+from learner.evaluation.stated_pairs import pair_f1, question_f1, question_map, stated_figures
+from learner.models.output_layer import OutputLayer
 
 # WikiQA's metrics (paper 004) worked out by hand: question, score, label.
 ROWS = [(1, 2, 1), (1, 1, 0), (1, -1, 1), (2, 0.5, 0), (2, -0.5, 1), (3, 1, 0), (3, 0.2, 0), (4, 3, 1)]

@@ -4,7 +4,7 @@ from sqlalchemy import Engine, select
 
 from db.schema.engine import reading, writing
 from db.schema.tables import Gold, Item
-from learner.jobs.rows import read_project
+from learner.jobs.data.project_data import read_project
 from tests.factories import make_project
 
 

@@ -10,7 +10,7 @@ from db.domain import Cancelled, InputError
 from db.projects.jobs import add_job
 from db.schema.engine import reading, writing
 from db.schema.tables import Job
-from learner.jobs.state import job_state
+from learner.jobs.queue.job_state import job_state
 from tests.factories import make_project
 
 

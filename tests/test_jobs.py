@@ -17,11 +17,11 @@ from db.labels.tasks import newest_round
 from db.projects.jobs import add_job
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
-from learner.blend import Blend
-from learner.encoder import Encoder, load_encoder
 from learner.jobs import next_round as steps
-from learner.jobs.rows import known_keys, read_labels, read_project
-from learner.matcher import load_matcher
+from learner.jobs.data.project_data import known_keys, read_labels, read_project
+from learner.models.encoder import Encoder, load_encoder
+from learner.scoring.matcher import load_matcher
+from learner.scoring.score import Blend
 from tests.factories import make_project
 from tests.test_checksums import harm
 from tests.tiny import tiny_encoder

@@ -239,8 +239,8 @@ def test_a_dataset_is_not_written_over_anything(engine: Engine, labelled: int, t
 
 
 def test_what_the_learner_writes_is_harmless_too(tmp_path: Path) -> None:
-    pytest.importorskip("learner.match")
-    from learner.match import _write
+    pytest.importorskip("learner.files.match")
+    from learner.files.match import _write
 
     _write(pd.DataFrame({"id1": ["=1+1"], "score": [-0.5]}), tmp_path / "matches.csv")
     assert (tmp_path / "matches.csv").read_text() == "id1,score\n'=1+1,-0.5\n"

@@ -18,7 +18,7 @@ from sentence_transformers import SentenceTransformer
 from sklearn.metrics import average_precision_score
 
 from learner.catalog import STRATEGIES
-from learner.simulate import composition_of
+from learner.loop.simulate import composition_of
 from tests.commands import Run
 from tests.tiny import tiny_encoder
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learner.lexical.lexicon import KINDS, Lexicon, lexicon_of, words_of
+from learner.data.lexical_features import KINDS, Lexicon, lexicon_of, words_of
 
 TEXTS = [
     "Acme laser printer XJ-900 black",

@@ -30,7 +30,7 @@ from db.labels.answers import current_labels
 from db.projects.items import first_identifiers, item_texts
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Base, Gold, Item, Job, Project, Task, now
-from learner.jobs.state import job_state
+from learner.jobs.queue.job_state import job_state
 from tests.factories import make_project, make_round
 from tests.measured import add_gold, add_job, answer_on, make_measured_project
 

@@ -13,7 +13,7 @@ from db.domain import InputError, Role
 from db.files.logs import JsonLines, about, configure
 from db.projects.jobs import add_job
 from db.schema.engine import writing
-from learner.jobs.state import job_state
+from learner.jobs.queue.job_state import job_state
 from tests.api import member
 from tests.conftest import ROOT
 from tests.factories import make_project

@@ -18,7 +18,7 @@ from db.schema.tables import Gold, Identifier, Item, Task
 from learner.backbones.generator import load_generator
 from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
 from learner.jobs import matches as steps
-from learner.matcher import load_matcher
+from learner.scoring.matcher import load_matcher
 from tests.factories import make_project
 from tests.test_jobs import answer, answer_batch, half, matcher_of, newest, run, texts
 from tests.tiny import tiny_encoder

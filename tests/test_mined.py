@@ -30,7 +30,7 @@ from db.labels.tasks import newest_sitting
 from db.results.pipelines import pipeline_folder, results_folder
 from db.schema.engine import reading, writing
 from db.schema.tables import Design, Item, Job, Project, Task
-from learner.jobs.rows import read_labels, read_project
+from learner.jobs.data.project_data import read_labels, read_project
 from tests.factories import make_design, make_project, make_sitting
 from tests.measured import add_job
 from tests.pipelines import NAME, finished_run

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.domain import InputError
+from learner.metrics.text import squad_form
 from learner.pipelines.mining.entities import EntityTagger, PatternTagger, spacy_tagger
-from learner.text_metrics import squad_form
 
 
 def tagged(text: str, tagger: EntityTagger | None = None) -> list[tuple[str, str]]:

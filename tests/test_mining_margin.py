@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from db.domain import InputError
 from learner.catalog.mining import Margin
 from learner.pipelines.mining.margin import Candidates, Kind, candidates, margins, mine, retrieve
-from learner.search import Neighbours
+from learner.search.exact import Neighbours
 
 # Worked by hand, apart from any code: cosines of three x (rows) and three y (columns), and margins for k = 1, 2, 3.
 COSINES = np.array([[0.9, 0.8, 0.1], [0.8, 0.6, 0.2], [0.3, 0.5, 0.4]])

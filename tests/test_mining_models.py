@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from learner.catalog.mining import Classifier, Crossencoder
 from learner.catalog.retrieval import RetrieverSettings
+from learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
 from learner.pipelines.mining import shards
 from learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
 from learner.pipelines.mining.crossencoder import pair_loss, train_crossencoder
 from learner.pipelines.mining.shards import encode_list, neighbours
 from learner.pipelines.mining.texts import copy_texts
-from learner.retriever import lesson_of, new_retriever, train_retriever
-from learner.scorer import TextScorer
+from learner.scorers.scorer import TextScorer
 from tests.tiny import tiny_encoder
 from tests.tiny_backbones import tiny_backbone
 

@@ -13,17 +13,17 @@ from db.domain import InputError, no_progress
 from db.schema.engine import reading
 from learner.backbones import reranker as module
 from learner.backbones.reranker import Reading, compiled_on_gpu
-from learner.blend import Blend, blended
 from learner.catalog import PIPELINES
-from learner.encoder import load_encoder
-from learner.evaluate import all_evaluation
-from learner.jobs.pipeline_data import write_data
-from learner.matcher import FILE, Matcher, load_matcher, save_matcher
+from learner.files.evaluate import all_evaluation
+from learner.jobs.data.pipeline_files import write_data
+from learner.loop.simulate import dataset_of
+from learner.models.encoder import load_encoder
 from learner.pipelines.multiview.inputs import check_inputs
 from learner.pipelines.multiview.matched import matcher_search
 from learner.pipelines.pipeline import Run
-from learner.simulate import dataset_of
-from learner.space import BLENDED, as_left, as_right
+from learner.scoring.matcher import FILE, Matcher, load_matcher, save_matcher
+from learner.scoring.score import Blend, blended
+from learner.search.inner_product import BLENDED, as_left, as_right
 from tests.factories import make_project
 from tests.test_jobs import answer_batch, half, run, texts
 from tests.tiny import tiny_encoder

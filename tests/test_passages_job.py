@@ -8,7 +8,7 @@ from sqlalchemy import Engine, select
 from db.projects.jobs import add_job
 from db.schema.engine import reading, writing
 from db.schema.tables import Task
-from learner.jobs.passages import mark_passages
+from learner.jobs.data.mark_sentences import mark_passages
 from tests.factories import make_project, make_round
 from tests.tiny import tiny_encoder
 

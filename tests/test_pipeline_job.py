@@ -22,7 +22,7 @@ from db.results.pipelines import pipeline_folder, read_artifacts, read_began
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Gold, Item, Job
 from learner.jobs import pipeline as steps
-from learner.jobs.pipeline_data import Begun, write_data
+from learner.jobs.data.pipeline_files import Begun, write_data
 from learner.pipelines import pipeline as of_learner
 from learner.pipelines import report
 from tests.conftest import ROOT

@@ -16,7 +16,8 @@ from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Base, Job, Matcher, Project
 from learner.catalog import STRATEGIES
 from learner.jobs import preview as steps
-from learner.jobs import progress, vectors
+from learner.jobs.data import stored_vectors as vectors
+from learner.jobs.queue import progress
 from tests.factories import make_project
 from tests.test_jobs import answer_batch, half, newest, pairs, run, texts
 from tests.tiny import tiny_encoder

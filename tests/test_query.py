@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from learner.blend import Blend, blended
-from learner.dataset import Dataset, make_dataset
-from learner.query import lists_of, nearest_rows, text_vector
-from learner.space import BLENDED, scores
+from learner.data.dataset import Dataset, make_dataset
+from learner.scoring.nearest_texts import lists_of, nearest_rows, text_vector
+from learner.scoring.score import Blend, blended
+from learner.search.inner_product import BLENDED, scores
 
 SPELLING = {"ngrams": 0.4, "words": 0.3, "numbers": 0.2, "length": 0.1}
 WORDS = st.lists(st.sampled_from(["acme", "xj-900", "printer", "chair", "7", "green"]), min_size=1, max_size=5)

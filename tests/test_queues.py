@@ -12,7 +12,7 @@ from db.domain import Queue
 from db.projects.jobs import remove_worker, report_worker
 from db.projects.queues import queue_of
 from db.schema.engine import writing
-from learner.jobs import routing
+from learner.jobs.queue import routing
 from tests.factories import make_project
 
 Where = Callable[[str], str]

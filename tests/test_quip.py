@@ -16,7 +16,7 @@ from learner.backbones.opinions import product_scores
 from learner.backbones.span_biencoder import SpanBiencoder, answer_apart, load_biencoder, passage_vectors
 from learner.backbones.token_encoder import load_token_encoder
 from learner.catalog.quip import Paraphrases, QuipConfig, Student
-from learner.encoder import load_encoder
+from learner.models.encoder import load_encoder
 from learner.pipelines.pipeline import RESULTS, Run, read_artifacts, run_pipeline
 from learner.pipelines.quip.noise import noisy, pseudo_questions
 from learner.pipelines.quip.paraphrases import Pairs, few_of_each, layer_scores, tuned_f1

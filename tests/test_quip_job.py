@@ -12,8 +12,8 @@ from annotate import jobs, pipelines
 from db.domain import InputError, Role
 from db.schema.engine import reading
 from learner.catalog.quip import QuipConfig
-from learner.encoder import load_encoder
-from learner.jobs.pipeline_data import Begun, write_data
+from learner.jobs.data.pipeline_files import Begun, write_data
+from learner.models.encoder import load_encoder
 from learner.pipelines.pipeline import RESULTS, begin, read_artifacts, run_pipeline
 from learner.pipelines.spec import make_spec
 from tests.conftest import ROOT

@@ -16,12 +16,15 @@ from learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
 from learner.backbones.span_reader import Answer, load_reader
 from learner.catalog.quip import Paraphrases, QuipConfig, Student, Teacher
 from learner.pipelines.pipeline import Run
-from learner.pipelines.quip import paraphrases, sentiment, use_paraphrases, use_reading, use_sentiment
+from learner.pipelines.quip import paraphrases, sentiment
 from learner.pipelines.quip.paraphrases import Pairs, frozen_f1, tuned_f1
 from learner.pipelines.quip.results import report_speed
 from learner.pipelines.quip.results_tables import report_sentiment
 from learner.pipelines.quip.sentiment import read_scores
 from learner.pipelines.quip.student import Model
+from learner.pipelines.quip.uses import paraphrases as use_paraphrases
+from learner.pipelines.quip.uses import reading as use_reading
+from learner.pipelines.quip.uses import sentiment as use_sentiment
 from learner.pipelines.report import Report
 from tests.quip_files import OPINIONS, PASSAGES, PROMPTS, STUDENT, write_files
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from annotate.reliability import reliability_table, wilson
 from annotate.reliability_chart import describe_reliability, in_words, reliability_chart
 from db.schema.tables import Evaluation, Matcher
-from learner.audit.figures import found_by
-from learner.audit.reliability import by_tenth, shares
-from learner.audit.sample import draw_posterior
-from learner.output_layer import OutputLayer
+from learner.evaluation.audit.figures import found_by
+from learner.evaluation.audit.reliability import by_tenth, shares
+from learner.evaluation.audit.sample import draw_posterior
+from learner.models.output_layer import OutputLayer
 from tests.audited import normal_pool, ranking_of
 
 

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from db.corpus.corpus import Corpus, load_corpus
 from db.domain import InputError
-from learner import evaluate
 from learner.backbones.generator import load_generator
 from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
 from learner.cli import app
-from learner.evaluate import Method, evaluate_audit, evaluate_corpus
+from learner.files import evaluate
+from learner.files.evaluate import Method, evaluate_audit, evaluate_corpus
 from tests.tiny import tiny_encoder
 
 TEXTS = [f"topic{i % 8} word{i} word{i * 7 % 11}" for i in range(24)]

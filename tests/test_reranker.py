@@ -24,8 +24,8 @@ from learner.backbones.reranker import (
     truth_logits,
     truth_tokens,
 )
+from learner.backbones.reranker_templates import VIEWS, Template, pieces, source_of, target_of
 from learner.backbones.reranker_training import Row, as_texts, train_reranker
-from learner.backbones.views import VIEWS, Template, pieces, source_of, target_of
 from learner.catalog.backbones import GeneratorSettings
 from learner.catalog.multiview import RerankerSettings
 from tests.tiny_backbones import WRITERS, tiny_backbone

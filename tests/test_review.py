@@ -14,7 +14,7 @@ from db.labels.answers import answer_at_once, current_labels
 from db.labels.reviews import shared_votes
 from db.schema.engine import reading, writing
 from db.schema.tables import Item
-from learner.jobs.rows import read_labels, read_project, with_implied
+from learner.jobs.data.project_data import read_labels, read_project, with_implied
 from tests.conftest import ROOT
 from tests.factories import make_project, make_round
 from tests.pages import open_page as opened

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare  # type: ignore[import-untyped]
 
 from db.domain import SEED_STRATEGY, GrowthKind, Settings, batch_size_of
-from learner import designs, rounds
-from learner.dataset import Dataset, make_dataset
-from learner.output_layer import OutputLayer
-from learner.pool import draw_pairs
-from learner.rounds import choose, evaluate
-from learner.search import Pairs, count_pairs, pairs_numbered
+from learner.data.dataset import Dataset, make_dataset
+from learner.evaluation import sampling_designs as designs
+from learner.loop import round as rounds
+from learner.loop.round import choose, evaluate
+from learner.models.output_layer import OutputLayer
+from learner.search.exact import Pairs, count_pairs, pairs_numbered
+from learner.strategies.pool import draw_pairs
 
 NOTHING = np.empty(0, dtype=np.int64)
 

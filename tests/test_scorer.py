@@ -12,9 +12,10 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer, Bert
 
 from db.corpus.corpus import Corpus, load_corpus
 from db.domain import InputError
-from learner import evaluate, scorer
-from learner.evaluate import Method, evaluate_corpus
-from learner.scorer import TextScorer, is_cross_encoder, load_cross_encoder
+from learner.files import evaluate
+from learner.files.evaluate import Method, evaluate_corpus
+from learner.scorers import scorer
+from learner.scorers.scorer import TextScorer, is_cross_encoder, load_cross_encoder
 from tests.tiny import tiny_encoder
 
 TEXTS = [f"topic{i % 8} word{i} word{i * 7 % 11}" for i in range(24)]

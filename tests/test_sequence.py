@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import betaln
 
-from learner.sequence import lower, stratified_lower, upper
+from learner.metrics.confidence_sequence import lower, stratified_lower, upper
 
 RUNS, LABELS = 1_000, 500
 

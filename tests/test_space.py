@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 from db.domain import Distance, Settings
-from learner.closest import best_pairs
-from learner.dataset import make_dataset
-from learner.output_layer import OutputLayer
-from learner.rounds import choose, evaluate
-from learner.space import Space, as_left, as_right, magnitude, score, scores
+from learner.data.dataset import make_dataset
+from learner.loop.round import choose, evaluate
+from learner.models.output_layer import OutputLayer
+from learner.search.inner_product import Space, as_left, as_right, magnitude, score, scores
+from learner.search.top_pairs import best_pairs
 
 DISTANCES: list[Distance] = ["cosine", "dot", "l2"]
 

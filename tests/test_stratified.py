@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from learner.candidates import Near
-from learner.dataset import make_dataset
-from learner.output_layer import OutputLayer
-from learner.pool import Background, Gold, Pool, draw_pairs, gold_of
-from learner.search import Pairs
-from learner.stratified import all_positives, matched, stated
+from learner.data.dataset import make_dataset
+from learner.models.output_layer import OutputLayer
+from learner.search.exact import Pairs
+from learner.search.nearest import Near
+from learner.strategies.oracle_baselines import all_positives, matched, stated
+from learner.strategies.pool import Background, Gold, Pool, draw_pairs, gold_of
 
 LEFT, RIGHT = 40, 30
 POSITIVES = np.array([(i, LEFT + i % RIGHT) for i in range(LEFT)])

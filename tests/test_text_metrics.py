@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
-from learner import text_metrics
-from learner.text_metrics import (
+from learner.metrics import text as text_metrics
+from learner.metrics.text import (
     METRICS,
     bleu,
     bleu_counts,

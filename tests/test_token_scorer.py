@@ -7,8 +7,8 @@ import pytest
 
 from db.corpus.corpus import load_corpus
 from db.domain import InputError
-from learner.evaluate import Method, evaluate_audit, evaluate_corpus
-from learner.token_scorer import load_token_scorer
+from learner.files.evaluate import Method, evaluate_audit, evaluate_corpus
+from learner.scorers.bertscore_scorer import load_token_scorer
 from tests.tiny_backbones import tiny_backbone
 
 TEXTS = ["red cat", "a red cat", "blue dog of the house", "the house", "blue dog"]

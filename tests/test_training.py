@@ -7,10 +7,10 @@ import pytest
 import torch
 
 from db.domain import Distance, Settings
-from learner import training
-from learner.encoder import Encoder, Tokens, load_encoder
-from learner.output_layer import OutputLayer, fit_output_layer
-from learner.training import Head, Labelled, cosines, train
+from learner.models import cosine_bert as training
+from learner.models.cosine_bert import Head, Labelled, cosines, train
+from learner.models.encoder import Encoder, Tokens, load_encoder
+from learner.models.output_layer import OutputLayer, fit_output_layer
 from tests.tiny import tiny_encoder
 
 # Every text is one topic word among words that say nothing; texts of one topic match.

@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from db.domain import InputError, Progress, no_progress
-from learner.backbones.descent import descend
 from learner.backbones.rows_on_disk import RowsOnDisk
 from learner.backbones.span_biencoder import SPECIAL, SpanBiencoder
+from learner.backbones.training_loop import descend
 from learner.catalog.quip import Student
-from learner.device import fast_training, seeded
+from learner.runtime.device import fast_training, seeded
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from torch import Tensor, nn
 from transformers import AutoConfig, GenerationConfig
 
 from db.domain import InputError, Progress, no_progress
-from learner.backbones.descent import Watch, descend
 from learner.backbones.encoder_decoder import load_pair, with_new_decoder
 from learner.backbones.loading import load_tokenizer, loading, longest
+from learner.backbones.training_loop import Watch, descend
 from learner.catalog.backbones import GeneratorSettings
-from learner.device import Portable, default_device, fast_training, seeded
-from learner.encoder import NO_CODE
-from learner.engine.engine import Engine, Work, default_engine, slices
-from learner.pair_reader import BUDGETS, SMALL_BUDGET, blocks
+from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+from learner.models.encoder import NO_CODE
+from learner.runtime.device import Portable, default_device, fast_training, seeded
+from learner.runtime.engine import Engine, Work, default_engine, slices
 
 IGNORED = -100  # the label of padding: no loss
 WRITERS = {"cuda": 512}  # texts that are written at once, beams counted; few on a CPU

@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoTokenizer
 from db.domain import DEFAULT_ENCODER, InputError
 from db.files.artifacts import held
 from db.files.checksums import require_whole
-from learner.encoder import NO_CODE, bundled_minilm, require_folder
+from learner.models.encoder import NO_CODE, bundled_minilm, require_folder
 
 MANY = 8_192  # tokens: as many as a network can take
 ERRORS = (OSError, ValueError, RuntimeError, KeyError, ImportError, SafetensorError)

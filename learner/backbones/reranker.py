@@ -18,10 +18,10 @@ from torch.func import functional_call
 from db.domain import InputError, Progress, no_progress
 from db.files.artifacts import held
 from learner.backbones.generator import TextGenerator, load_generator
-from learner.backbones.views import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
-from learner.device import multiplies_bfloat16
-from learner.engine.engine import Engine, Work, default_engine
-from learner.pair_reader import BUDGETS, SMALL_BUDGET, blocks
+from learner.backbones.reranker_templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
+from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+from learner.runtime.device import multiplies_bfloat16
+from learner.runtime.engine import Engine, Work, default_engine
 
 FILE = "reranker.json"
 LEAST = 256  # pairs for which it pays to move a model

@@ -13,14 +13,14 @@ import torch
 from torch import nn
 
 from db.domain import Progress, no_progress
-from learner.backbones.descent import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
 from learner.backbones.generator import TextGenerator, Texts, losses_of
 from learner.backbones.reranker import Reading, Reranker, prefix_of, truth_tokens
-from learner.backbones.views import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
+from learner.backbones.reranker_templates import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
+from learner.backbones.training_loop import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
 from learner.catalog.multiview import RerankerSettings
-from learner.device import fast_training, seeded
-from learner.optimizer import adamw
-from learner.pair_reader import blocks
+from learner.models.cross_encoder_input import blocks
+from learner.models.optimizer import adamw
+from learner.runtime.device import fast_training, seeded
 
 
 class Row(NamedTuple):

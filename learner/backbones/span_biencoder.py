@@ -14,13 +14,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModel
 
-from learner.backbones.cutting import Window, windows
 from learner.backbones.loading import load_tokenizer, loading, longest
+from learner.backbones.passage_cutting import Window, windows
 from learner.backbones.span_reader import Answer, best_spans
 from learner.backbones.token_encoder import TokenEncoder
 from learner.catalog.quip import HEADS, Student
-from learner.device import default_device, seeded
-from learner.encoder import NO_CODE, SAFETENSORS
+from learner.models.encoder import NO_CODE, SAFETENSORS
+from learner.runtime.device import default_device, seeded
 
 SPECIAL = 2  # tokens around a text
 

@@ -16,13 +16,13 @@ from torch import Tensor, nn
 from transformers import AutoModelForQuestionAnswering
 
 from db.domain import InputError, Progress, no_progress
-from learner.backbones.descent import descend
 from learner.backbones.loading import load_tokenizer, loading
+from learner.backbones.training_loop import descend
 from learner.backbones.windows import Windows, cut
 from learner.catalog.backbones import ReaderSettings
-from learner.device import default_device, fast_training, seeded
-from learner.encoder import NO_CODE, SAFETENSORS
-from learner.pair_reader import BUDGETS, SMALL_BUDGET
+from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
+from learner.models.encoder import NO_CODE, SAFETENSORS
+from learner.runtime.device import default_device, fast_training, seeded
 
 CHUNK = 512  # questions whose windows are in memory at once
 

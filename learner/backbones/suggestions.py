@@ -2,7 +2,7 @@
 
 from learner.backbones.generator import TextGenerator, generate, nll
 from learner.backbones.loading import longest
-from learner.backbones.views import PASSAGE
+from learner.backbones.reranker_templates import PASSAGE
 from learner.catalog.backbones import GeneratorSettings
 
 DRAWS = 3  # for each suggestion that is wanted: some are the same

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from learner.backbones.loading import longest
 from learner.catalog.backbones import ReaderSettings
-from learner.pair_reader import PairTokens
+from learner.models.cross_encoder_input import PairTokens
 
 Span = tuple[int, int]  # the first, and the one after the last
 

@@ -10,10 +10,10 @@ import numpy as np
 from db.corpus.corpus import Corpus, load_corpus
 from db.corpus.split import read_split, split_corpus
 from db.domain import InputError, Progress
-from learner.encoder import load_encoder
 from learner.experiment.concat import run_concat
 from learner.experiment.spec import MATCHED, Cell, Files
-from learner.simulate import composition_of, simulate
+from learner.loop.simulate import composition_of, simulate
+from learner.models.encoder import load_encoder
 
 DONE, LABELS, ROUNDS = "done.json", "labels.csv", "rounds.jsonl"
 MODEL = "model"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from db.corpus.corpus import Corpus
 from db.domain import Progress
-from learner.concat import save_concat, train_concat
-from learner.evaluate import Method, evaluate_corpus
 from learner.experiment.spec import Concat
-from learner.labels_file import read_labels
-from learner.simulate import dataset_of
+from learner.files.evaluate import Method, evaluate_corpus
+from learner.files.labels import read_labels
+from learner.loop.simulate import dataset_of
+from learner.scorers.cross_encoder import save_concat, train_concat
 
 
 def run_concat(corpus: Corpus, concat: Concat, labels: Path, folder: Path, progress: Progress) -> None:

@@ -5,7 +5,7 @@ Keyed by table, data set and row as in our tables; rates are fractions of 1 wher
 
 from collections.abc import Callable, Mapping
 
-from learner.concat import PAPER_BACKBONES
+from learner.scorers.cross_encoder import PAPER_BACKBONES
 
 Figures = Mapping[str, float]
 

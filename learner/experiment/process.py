@@ -12,11 +12,11 @@ import torch
 from transformers.utils.logging import disable_progress_bar
 
 from db.domain import InputError
-from learner.device import default_device
-from learner.engine.group import PROCESSES
-from learner.engine.lifetime import end_with_parent
 from learner.experiment.cell import run_cell
 from learner.experiment.spec import Cell, Files
+from learner.runtime.device import default_device
+from learner.runtime.lifetime import end_with_parent
+from learner.runtime.training_group import PROCESSES
 
 EVERY = 0.2  # seconds between two messages
 ERROR = "error.txt"

@@ -23,7 +23,7 @@ from learner.experiment.writing import (
     table_rows,
     write_table,
 )
-from learner.simulate import dataset_of
+from learner.loop.simulate import dataset_of
 
 TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
 HOW = (

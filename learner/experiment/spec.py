@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from db.domain import DEFAULT_ENCODER, InputError, Settings
 from learner.catalog import STRATEGIES
-from learner.concat import ConcatSettings
+from learner.scorers.cross_encoder import ConcatSettings
 
 MATCHED, REFERENCE = "stratified-match", "uncertainty"  # the first draws as many of each class as the second collected
 PATHS = ("left", "right", "gold", "split")

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from learner.dataset import Dataset
+from learner.data.dataset import Dataset
 from learner.experiment.paper import (
     ACCURACY,
     AP,
@@ -21,7 +21,7 @@ from learner.experiment.paper import (
 )
 from learner.experiment.results import Mean, Results, means_of
 from learner.experiment.spec import Row
-from learner.search import count_pairs
+from learner.search.exact import count_pairs
 
 TITLES = {
     AP: "AP",

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from db.domain import BatchOrder, InputError, Progress, Settings
-from learner.rounds import Batch
-from learner.scorer import load_rerank_scorer
+from learner.loop.round import Batch
+from learner.scorers.scorer import load_rerank_scorer
 
 
 def in_order(

@@ -18,19 +18,19 @@ from db.labels.audits import add_audit_tasks
 from db.projects.matchers import matcher_of
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Design, Matcher, Round
-from learner.audit.decks import Sides
-from learner.blend import Blend
-from learner.correction import STRATA, Putative, find_putative, lowest, near
-from learner.encoder import load_encoder
+from learner.evaluation.audit.sampling_order import Sides
+from learner.evaluation.false_negatives import STRATA, Putative, find_putative, lowest, near
 from learner.jobs.correction_figures import store_figures
-from learner.jobs.evaluation_items import blend_of, encode_rows, load_arrays, save_arrays, sides
-from learner.jobs.passages import mark_passages
-from learner.jobs.progress import reporting
-from learner.jobs.rows import ProjectData, read_project
-from learner.jobs.state import database, folder_of, job_state
-from learner.jobs.takeover import MOST_ATTEMPTS
-from learner.output_layer import OutputLayer
-from learner.search import Pairs, count_pairs
+from learner.jobs.data.evaluation_snapshot import blend_of, encode_rows, load_arrays, save_arrays, sides
+from learner.jobs.data.mark_sentences import mark_passages
+from learner.jobs.data.project_data import ProjectData, read_project
+from learner.jobs.queue.job_state import database, folder_of, job_state
+from learner.jobs.queue.progress import reporting
+from learner.jobs.queue.recovery import MOST_ATTEMPTS
+from learner.models.encoder import load_encoder
+from learner.models.output_layer import OutputLayer
+from learner.scoring.score import Blend
+from learner.search.exact import Pairs, count_pairs
 
 NAME = "correction"
 MODELS = ("matcher", "base")  # the matcher scores the pairs; the pre-trained encoder says which are near

@@ -11,7 +11,7 @@ from db.domain import AnswerKind, Settings
 from db.labels.answers import current_labels
 from db.projects.corrections import correction_designs
 from db.schema.tables import Design, Project, Task
-from learner.correction import Checked, compare, correct
+from learner.evaluation.false_negatives import Checked, compare, correct
 
 Labels = dict[tuple[int, int], AnswerKind]
 DECIDED = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)

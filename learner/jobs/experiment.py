@@ -20,10 +20,10 @@ from learner.experiment.grid import Grid, run_grid
 from learner.experiment.process import checked_devices
 from learner.experiment.report import write_report
 from learner.experiment.spec import Experiment, make_experiment
-from learner.jobs.experiment_data import Files, write_data
-from learner.jobs.progress import Reporter
-from learner.jobs.state import database, job_state
-from learner.jobs.takeover import MOST_ATTEMPTS
+from learner.jobs.data.experiment_files import Files, write_data
+from learner.jobs.queue.job_state import database, job_state
+from learner.jobs.queue.progress import Reporter
+from learner.jobs.queue.recovery import MOST_ATTEMPTS
 
 
 @DBOS.workflow(name=EXPERIMENT, max_recovery_attempts=MOST_ATTEMPTS)

@@ -16,17 +16,17 @@ from db.projects.matchers import matcher_of
 from db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, keep_explorations, write_exploration
 from db.schema.engine import reading
 from db.schema.tables import Answer, Matcher
-from learner.closest import best_pairs
-from learner.dataset import Dataset
-from learner.jobs.evaluation_items import save_arrays
-from learner.jobs.progress import reporting
-from learner.jobs.rows import ProjectData, read_project
-from learner.jobs.state import database, job_state
-from learner.jobs.takeover import MOST_ATTEMPTS
-from learner.jobs.vectors import vectors_of
-from learner.query import lists_of
-from learner.search import Pairs, count_pairs
-from learner.space import BLENDED, as_left, as_right, scores
+from learner.data.dataset import Dataset
+from learner.jobs.data.evaluation_snapshot import save_arrays
+from learner.jobs.data.project_data import ProjectData, read_project
+from learner.jobs.data.stored_vectors import vectors_of
+from learner.jobs.queue.job_state import database, job_state
+from learner.jobs.queue.progress import reporting
+from learner.jobs.queue.recovery import MOST_ATTEMPTS
+from learner.scoring.nearest_texts import lists_of
+from learner.search.exact import Pairs, count_pairs
+from learner.search.inner_product import BLENDED, as_left, as_right, scores
+from learner.search.top_pairs import best_pairs
 
 MOST_PAIRS = 200_000  # that are kept
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made

@@ -24,16 +24,16 @@ from db.results.matches import GROUPS, PAIRS, Matches, write_about, writing_matc
 from db.results.pipelines import runs_folder
 from db.schema.engine import reading
 from db.schema.tables import Gold, Matcher
-from learner.closest import best_pairs
-from learner.jobs.progress import reporting
-from learner.jobs.rows import ProjectData, read_project
-from learner.jobs.state import database, job_state
-from learner.jobs.takeover import MOST_ATTEMPTS
-from learner.jobs.vectors import vectors_of
-from learner.output_layer import OutputLayer
-from learner.scorer import load_rerank_scorer
-from learner.search import Pairs
-from learner.space import BLENDED, as_left, as_right, scores
+from learner.jobs.data.project_data import ProjectData, read_project
+from learner.jobs.data.stored_vectors import vectors_of
+from learner.jobs.queue.job_state import database, job_state
+from learner.jobs.queue.progress import reporting
+from learner.jobs.queue.recovery import MOST_ATTEMPTS
+from learner.models.output_layer import OutputLayer
+from learner.scorers.scorer import load_rerank_scorer
+from learner.search.exact import Pairs
+from learner.search.inner_product import BLENDED, as_left, as_right, scores
+from learner.search.top_pairs import best_pairs
 
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
 MOST = 2_000_000  # pairs: more is a threshold that is too low

@@ -23,31 +23,31 @@ from db.results.explorations import FOLDER as EXPLORE
 from db.results.matches import FOLDER as MATCHES
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Evaluation, Matcher, Round, now
-from learner.blend import Blend
-from learner.encoder import load_encoder
-from learner.evaluation import AllPairs
-from learner.jobs.audit_designs import FOLDER
-from learner.jobs.audit_draws import draw_pairs
-from learner.jobs.auditing import is_audited, measure_models
-from learner.jobs.background import background_of
+from learner.evaluation.exact import AllPairs
+from learner.jobs.audit.designs import FOLDER
+from learner.jobs.audit.draw_pairs import draw_pairs
+from learner.jobs.audit.measure import is_audited, measure_models
 from learner.jobs.batch_order import in_order
-from learner.jobs.batches import add_batch, alike_of, audits_in, keep_scores
-from learner.jobs.evaluation_items import BASE, blend_of, has_model, rows_of
-from learner.jobs.passages import mark_passages
-from learner.jobs.progress import reporting
-from learner.jobs.rows import ProjectData, known_keys, read_labels, read_project, with_implied
-from learner.jobs.state import database, folder_of, job_state
-from learner.jobs.takeover import MOST_ATTEMPTS
-from learner.jobs.vectors import FILE as VECTORS
-from learner.jobs.vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
-from learner.lexical.weights import fit_lexical
-from learner.matcher import FILE as MATCHER
-from learner.matcher import Matcher as TrainedMatcher
-from learner.matcher import add_details, save_matcher
-from learner.output_layer import OutputLayer
-from learner.rounds import Batch, choose, evaluate, refit
-from learner.space import BLENDED
-from learner.training import train
+from learner.jobs.data.evaluation_snapshot import BASE, blend_of, has_model, rows_of
+from learner.jobs.data.mark_sentences import mark_passages
+from learner.jobs.data.project_data import ProjectData, known_keys, read_labels, read_project, with_implied
+from learner.jobs.data.stored_vectors import FILE as VECTORS
+from learner.jobs.data.stored_vectors import encode_and_save, load_vectors, pretrained_vectors, save_vectors
+from learner.jobs.data.strategy_inputs import background_of
+from learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores
+from learner.jobs.queue.job_state import database, folder_of, job_state
+from learner.jobs.queue.progress import reporting
+from learner.jobs.queue.recovery import MOST_ATTEMPTS
+from learner.loop.round import Batch, choose, evaluate, refit
+from learner.models.cosine_bert import train
+from learner.models.encoder import load_encoder
+from learner.models.output_layer import OutputLayer
+from learner.scoring.lexical_weights import fit_lexical
+from learner.scoring.matcher import FILE as MATCHER
+from learner.scoring.matcher import Matcher as TrainedMatcher
+from learner.scoring.matcher import add_details, save_matcher
+from learner.scoring.score import Blend
+from learner.search.inner_product import BLENDED
 
 NAME = "next_round"
 MOST_RESERVE = 500  # tasks beyond the batch, for people who go on while the next one is made

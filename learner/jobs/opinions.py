@@ -15,9 +15,9 @@ from db.schema.tables import Job
 from learner.backbones.opinions import opinions_of, questions_of, rationale_spans
 from learner.backbones.span_biencoder import load_biencoder
 from learner.catalog.quip import HEADS, QuipConfig
-from learner.jobs.progress import reporting
-from learner.jobs.state import database, job_state
-from learner.jobs.takeover import MOST_ATTEMPTS
+from learner.jobs.queue.job_state import database, job_state
+from learner.jobs.queue.progress import reporting
+from learner.jobs.queue.recovery import MOST_ATTEMPTS
 
 LOADED, SCORED = 0.3, 0.6  # of the job
 

@@ -18,10 +18,10 @@ from db.projects.jobs import PIPELINE
 from db.results.pipelines import BEGAN, RUN, Began, pipeline_folder, read_artifacts
 from db.schema.engine import reading
 from learner.catalog import PIPELINES
-from learner.jobs.pipeline_data import write_data
-from learner.jobs.progress import reporting
-from learner.jobs.state import database, job_state
-from learner.jobs.takeover import MOST_ATTEMPTS
+from learner.jobs.data.pipeline_files import write_data
+from learner.jobs.queue.job_state import database, job_state
+from learner.jobs.queue.progress import reporting
+from learner.jobs.queue.recovery import MOST_ATTEMPTS
 from learner.pipelines.pipeline import Run, begin, pipeline_named, run_stage, shares_before
 
 Files = dict[str, str | None]

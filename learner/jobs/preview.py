@@ -10,15 +10,15 @@ from db.projects.jobs import PREVIEW
 from db.projects.matchers import newest_matcher
 from db.results.previews import Preview, PreviewPair, write_preview
 from db.schema.engine import reading
-from learner.jobs.background import background_of
-from learner.jobs.progress import reporting
-from learner.jobs.rows import ProjectData, known_keys, read_project
-from learner.jobs.state import database, job_state
-from learner.jobs.takeover import MOST_ATTEMPTS
-from learner.jobs.vectors import vectors_of
-from learner.output_layer import OutputLayer
-from learner.rounds import Batch, choose
-from learner.space import BLENDED
+from learner.jobs.data.project_data import ProjectData, known_keys, read_project
+from learner.jobs.data.stored_vectors import vectors_of
+from learner.jobs.data.strategy_inputs import background_of
+from learner.jobs.queue.job_state import database, job_state
+from learner.jobs.queue.progress import reporting
+from learner.jobs.queue.recovery import MOST_ATTEMPTS
+from learner.loop.round import Batch, choose
+from learner.models.output_layer import OutputLayer
+from learner.search.inner_product import BLENDED
 
 PAIRS = 10
 ENCODE_SHARE = 0.8  # of the job, where the vectors have to be made

@@ -8,16 +8,16 @@ from db.projects.jobs import SEARCH
 from db.results.explorations import Hit, Search, write_search
 from db.schema.engine import artifacts, reading
 from db.schema.tables import Matcher
-from learner.encoder import load_encoder
-from learner.jobs.evaluation_items import blend_of
+from learner.jobs.data.evaluation_snapshot import blend_of
+from learner.jobs.data.project_data import ProjectData, read_project
+from learner.jobs.data.stored_vectors import vectors_of
 from learner.jobs.explore import matcher_numbered
-from learner.jobs.progress import reporting
-from learner.jobs.rows import ProjectData, read_project
-from learner.jobs.state import database, job_state
-from learner.jobs.takeover import MOST_ATTEMPTS
-from learner.jobs.vectors import vectors_of
-from learner.output_layer import OutputLayer
-from learner.query import Lists, lists_of, nearest_rows, text_vector
+from learner.jobs.queue.job_state import database, job_state
+from learner.jobs.queue.progress import reporting
+from learner.jobs.queue.recovery import MOST_ATTEMPTS
+from learner.models.encoder import load_encoder
+from learner.models.output_layer import OutputLayer
+from learner.scoring.nearest_texts import Lists, lists_of, nearest_rows, text_vector
 
 MOST_HITS = 100
 ENCODE_SHARE = 0.9  # of the job, where the vectors have to be made

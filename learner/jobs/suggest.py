@@ -13,13 +13,13 @@ from db.schema.engine import reading
 from db.schema.tables import Item
 from learner.backbones.generator import load_generator
 from learner.backbones.reranker import is_reranker, load_reading
+from learner.backbones.reranker_templates import PASSAGE
 from learner.backbones.suggestions import filled
 from learner.backbones.suggestions import suggest as suggest_questions
-from learner.backbones.views import PASSAGE
 from learner.catalog.backbones import GeneratorSettings
-from learner.jobs.progress import reporting
-from learner.jobs.state import database, job_state
-from learner.jobs.takeover import MOST_ATTEMPTS
+from learner.jobs.queue.job_state import database, job_state
+from learner.jobs.queue.progress import reporting
+from learner.jobs.queue.recovery import MOST_ATTEMPTS
 
 GENERATOR, READS = "generator", "reads"  # `reads`: what a generator reads in place of the bare text
 LOADED = 0.5  # of the job

@@ -14,6 +14,7 @@ import numpy as np
 
 from db.domain import Progress, part_of
 from learner.catalog.backtraining import SUPERVISED
+from learner.models.bi_encoder_training import Lesson
 from learner.pipelines.backtraining.cell import DONE, Cell, best_of, better, keep_best, lists_of, most_iterations
 from learner.pipelines.backtraining.files import Asked
 from learner.pipelines.backtraining.lists import kept, learned, scheme_of
@@ -47,7 +48,6 @@ from learner.pipelines.backtraining.training import (
     teach_retriever,
 )
 from learner.pipelines.pipeline import Run, finish
-from learner.retriever import Lesson
 
 LEARNED = "pairs.tsv"
 

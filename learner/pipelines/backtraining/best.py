@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from db.domain import Progress, part_of
-from learner import search
 from learner.backbones.generator import generate
 from learner.pipelines.backtraining.cell import ADAPTED, DONE, Cell, figures_in
 from learner.pipelines.backtraining.files import Asked
@@ -18,6 +17,7 @@ from learner.pipelines.backtraining.source import GENERATOR, RETRIEVER
 from learner.pipelines.backtraining.texts import Data, data_of
 from learner.pipelines.backtraining.training import MODEL, generator_in, retriever_in
 from learner.pipelines.pipeline import Run
+from learner.search import exact as search
 
 BEST, PAIRS, QUESTIONS = "best", "pairs.jsonl", "questions.jsonl"
 SOURCE_ONLY = "no adaptation"

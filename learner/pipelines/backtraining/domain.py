@@ -12,7 +12,7 @@ from db.corpus.files import read_rows
 from db.corpus.gold import LABELS
 from db.domain import InputError, Progress
 from learner.catalog.backtraining import BackTrainingConfig
-from learner.encoder import load_encoder
+from learner.models.encoder import load_encoder
 from learner.pipelines.backtraining.files import Text
 
 FOLDS = 5

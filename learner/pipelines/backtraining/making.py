@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 
 from db.domain import Progress, part_of
-from learner import search
 from learner.backbones.generator import TextGenerator, generate
 from learner.catalog.backtraining import BackTrainingConfig
+from learner.models.bi_encoder_training import Retriever
 from learner.pipelines.backtraining.files import Asked
 from learner.pipelines.backtraining.lists import Judged
 from learner.pipelines.backtraining.measure import likelihoods
 from learner.pipelines.backtraining.negatives import near_by_words
 from learner.pipelines.backtraining.texts import Data
 from learner.pipelines.pipeline import finish
-from learner.retriever import Retriever
+from learner.search import exact as search
 
 RETRIEVED, GENERATED = "retrieved", "generated"
 SHARDS = {RETRIEVED: 2_000, GENERATED: 500}  # questions that are searched for, passages that are written about

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from db.domain import InputError, Progress, no_progress
-from learner.bm25 import Bm25
-from learner.text_metrics import squad_form
+from learner.metrics.text import squad_form
+from learner.search.bm25 import Bm25
 
 SPARE = 30  # further passages that are looked at, where some are right or hold the answer
 

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from db.domain import Progress
-from learner.device import default_device
 from learner.experiment.results import mean_of
 from learner.experiment.writing import NONE, grid
 from learner.pipelines.backtraining import drawing, paper
@@ -21,6 +20,7 @@ from learner.pipelines.backtraining.texts import Data, data_of
 from learner.pipelines.backtraining.types import TYPES, Tagger, by_patterns, learned_tagger
 from learner.pipelines.pipeline import RESULTS, Artifact, Run, write_artifacts
 from learner.pipelines.report import Report
+from learner.runtime.device import default_device
 
 ASKED = "test-questions.jsonl"  # in the folder of the results
 COMPARED = ("bleu_1", "accuracy_at_1", "accuracy_at_40")  # by which back-training and self-training are compared

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from db.domain import Progress, part_of
+from learner.models.bi_encoder_training import Lesson
 from learner.pipelines.backtraining.files import Asked
 from learner.pipelines.backtraining.lists import PAPER_NLL, PAPER_SCORE, Judged, Thresholds, thresholds_of
 from learner.pipelines.backtraining.measure import judge, measure, measure_source
@@ -21,7 +22,6 @@ from learner.pipelines.backtraining.training import (
     teach_retriever,
 )
 from learner.pipelines.pipeline import Run, finish
-from learner.retriever import Lesson
 
 SOURCE, GENERATOR, RETRIEVER, MEASURED = "source", "generator", "retriever", "measured"
 JUDGED, SOURCE_FIGURES = "judged.npz", "source.json"

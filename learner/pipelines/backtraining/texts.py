@@ -12,7 +12,7 @@ import numpy as np
 
 from db.corpus.corpus import identity
 from db.domain import InputError, Progress
-from learner.encoder import require_folder
+from learner.models.encoder import require_folder
 from learner.pipelines.backtraining.domain import in_domain
 from learner.pipelines.backtraining.files import Asked, Text, read_asked, read_texts, require_pairs, require_texts
 from learner.pipelines.pipeline import Run

@@ -13,8 +13,8 @@ from learner.backbones.generator import TextGenerator, load_generator, nll, trai
 from learner.catalog.backbones import GeneratorSettings
 from learner.catalog.backtraining import BackTrainingConfig
 from learner.catalog.retrieval import RetrieverSettings
+from learner.models.bi_encoder_training import Lesson, Retriever, load_retriever, new_retriever, train_retriever
 from learner.pipelines.backtraining.files import Asked
-from learner.retriever import Lesson, Retriever, load_retriever, new_retriever, train_retriever
 
 MODEL, LOG = "model", "log.json"
 POINTS = 12  # of a training at which perplexity is followed

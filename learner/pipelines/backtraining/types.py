@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from learner.encoder import load_encoder
+from learner.models.encoder import load_encoder
 from learner.pipelines.backtraining.domain import read_labelled
 
 TYPES = ("DESCRIPTION", "METHOD", "EXPLANATION", "COMPARISON", "PREFERENCE")

@@ -1,6 +1,6 @@
 """Few-shot mining (paper 000): few pairs → bi-encoder → margin → filters → cross-encoder → ranked pairs."""
 
-from learner.pipelines.mining.downstream import measure_downstream
+from learner.pipelines.mining.downstream.stage import measure_downstream
 from learner.pipelines.mining.inputs import check_inputs, read_inputs
 from learner.pipelines.mining.propose import encode_lists, propose_pairs, train_biencoder
 from learner.pipelines.mining.results import write_results

@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from learner.catalog.mining import Classifier
-from learner.device import fast_training
-from learner.encoder import Encoder
-from learner.engine.group import Group
+from learner.models.encoder import Encoder
+from learner.runtime.device import fast_training
+from learner.runtime.training_group import Group
 
 FILE = "classifier.npz"
 

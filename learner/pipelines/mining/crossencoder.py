@@ -14,10 +14,10 @@ from torch import Tensor, nn
 
 from db.domain import Progress, no_progress
 from learner.catalog.mining import Crossencoder
-from learner.concat import load_backbone
-from learner.device import default_device, fast_training, seeded
-from learner.optimizer import adamw, batches
-from learner.pair_reader import PairTokens, pair_logits, read_pairs
+from learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
+from learner.models.optimizer import adamw, batches
+from learner.runtime.device import default_device, fast_training, seeded
+from learner.scorers.cross_encoder import load_backbone
 
 WARM_UP, WEIGHT_DECAY = 0.06, 0.01
 

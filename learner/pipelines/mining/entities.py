@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
 from db.domain import InputError
-from learner.passages import sentences
+from learner.models.likely_sentence import sentences
 from learner.pipelines.mining.patterns import FUNCTION_WORDS, NAME, PATTERNS, TAKEN, WORD
 
 _UNLIKE_WORDS = re.compile(r"\s|\d|\w[A-Z]")  # two words, a digit, a capital inside: no word of a dictionary

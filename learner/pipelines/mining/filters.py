@@ -11,7 +11,7 @@ from db.corpus.cells import bad, shown
 from db.corpus.corpus import identity
 from db.domain import InputError
 from learner.catalog.mining import Filters
-from learner.passages import sentences
+from learner.models.likely_sentence import sentences
 
 Texts = tuple[str, str]
 

@@ -12,7 +12,8 @@ from db.corpus.files import column_names, read_rows
 from db.corpus.gold import LABELS
 from db.domain import InputError, Progress
 from learner.catalog.mining import MiningConfig
-from learner.encoder import require_folder
+from learner.metrics.text import squad_form
+from learner.models.encoder import require_folder
 from learner.pipelines.mining.entities import EntityTagger, PatternTagger, spacy_tagger
 from learner.pipelines.mining.filters import SeedPairs
 from learner.pipelines.mining.negatives import Asked
@@ -28,7 +29,6 @@ from learner.pipelines.mining.reading import (
 )
 from learner.pipelines.mining.texts import DATE, ID, TEXT, TextList, copy_texts, read_pairs, require_columns
 from learner.pipelines.pipeline import Run
-from learner.text_metrics import squad_form
 
 LEAST_SEEDS = 2
 SEEDS, TEST, GOLD = "seeds.json", "test.json", "gold.npy"

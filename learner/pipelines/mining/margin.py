@@ -13,7 +13,7 @@ import numpy as np
 from db.domain import InputError, Progress, no_progress
 from learner.catalog.mining import Margin
 from learner.pipelines.mining.shards import neighbours
-from learner.search import Neighbours
+from learner.search.exact import Neighbours
 
 Kind = Literal["ratio", "distance", "absolute"]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from db.corpus.corpus import identity
+from learner.metrics.text import squad_form
 from learner.pipelines.mining.entities import EntityTagger
-from learner.text_metrics import squad_form
 
 
 class Asked(NamedTuple):

@@ -1,6 +1,6 @@
 """What paper 000 printed: its Tables 1 and 2, and section 7.1."""
 
-from learner.pipelines.mining.added import BIENCODER, FULL, SEED_ONLY
+from learner.pipelines.mining.downstream.added import BIENCODER, FULL, SEED_ONLY
 from learner.pipelines.mining.inputs import READING, SUMMARIES
 
 ADDED = 500  # mined examples

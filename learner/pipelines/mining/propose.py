@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from db.domain import InputError, Progress
+from learner.models.bi_encoder_training import Retriever, lesson_of, load_retriever, new_retriever, train_retriever
 from learner.pipelines.mining.classifier import FILE as CLASSIFIER
 from learner.pipelines.mining.classifier import TextClassifier, kept, probabilities
 from learner.pipelines.mining.inputs import Texts, tagger_of, texts_of
@@ -15,7 +16,6 @@ from learner.pipelines.mining.reading import PASSAGE, wrong_texts
 from learner.pipelines.mining.shards import encode_list
 from learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
 from learner.pipelines.pipeline import Run
-from learner.retriever import Retriever, lesson_of, load_retriever, new_retriever, train_retriever
 
 RETRIEVER, PAIRS, CANDIDATES = "model", "pairs.npz", "candidates.jsonl"
 COLUMNS = ("x_id", "y_id", "cos", "margin", "rank_forward", "rank_backward")

@@ -14,10 +14,10 @@ import pyarrow.parquet
 from db.corpus.cells import bad
 from db.corpus.files import read_rows
 from db.domain import InputError, Progress
+from learner.metrics.text import squad_form
 from learner.pipelines.mining.entities import EntityTagger
 from learner.pipelines.mining.negatives import Asked, wrong_answers, wrong_passages
 from learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
-from learner.text_metrics import squad_form
 
 ANSWER, START, PASSAGE, PASSAGE_ID = "answer", "start", "passage", "passage_id"
 COLUMNS = (ID, TEXT, ANSWER, START, PASSAGE, PASSAGE_ID)

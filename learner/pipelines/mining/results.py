@@ -10,12 +10,12 @@ from scipy.stats import binomtest
 from db.domain import Progress
 from learner.catalog.retrieval import RetrieverSettings
 from learner.experiment.writing import cell, grid
-from learner.pipelines.mining.added import BIENCODER
+from learner.pipelines.mining.downstream.added import BIENCODER
+from learner.pipelines.mining.downstream.tables import report_downstream
 from learner.pipelines.mining.inputs import SUMMARIES, Texts, texts_of
 from learner.pipelines.mining.margin import Candidates
 from learner.pipelines.mining.propose import PAIRS, RETRIEVER, Vectors
 from learner.pipelines.mining.results_copying import report_copying
-from learner.pipelines.mining.results_downstream import report_downstream
 from learner.pipelines.mining.sift import COUNTS, CROSSENCODER, MINED
 from learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from learner.pipelines.report import Report, curve

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from db.domain import Progress, no_progress
-from learner import search
-from learner.array_file import new_array_file
-from learner.encoder import Encoder
-from learner.engine.engine import LOCAL, Engine, Work, default_engine, slices
+from learner.models.encoder import Encoder
 from learner.pipelines.mining.texts import TextList
-from learner.search import Neighbours
+from learner.runtime.array_file import new_array_file
+from learner.runtime.engine import LOCAL, Engine, Work, default_engine, slices
+from learner.search import exact as search
+from learner.search.exact import Neighbours
 
 SHARD = 262_144  # vectors that are searched at once
 QUERIES = 8_192  # vectors that are searched for at once
@@ -39,7 +39,7 @@ def neighbours(
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Neighbours:
-    """Each query's nearest vectors, the nearest first, ties by row: `learner.search.neighbours` for vectors on disk.
+    """Each query's nearest vectors, the nearest first, ties by row: as `learner.search.exact`, for vectors on disk.
 
     queries (n, d) and vectors (m, d) may lie on disk: a shard of them is in memory at a time. own: they are the same
     list, and no row is its own neighbour. Fewer columns where there are fewer vectors.

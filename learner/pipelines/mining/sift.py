@@ -10,6 +10,7 @@ import numpy as np
 
 from db.corpus.corpus import identity
 from db.domain import InputError, Progress
+from learner.models.bi_encoder_training import load_retriever
 from learner.pipelines.mining.crossencoder import train_crossencoder
 from learner.pipelines.mining.filters import read_date, reasons, reasons_of_answers
 from learner.pipelines.mining.inputs import Texts, texts_of
@@ -19,8 +20,7 @@ from learner.pipelines.mining.reading import ANSWER, PASSAGE
 from learner.pipelines.mining.shards import neighbours
 from learner.pipelines.mining.texts import DATE, ID
 from learner.pipelines.pipeline import Run
-from learner.retriever import load_retriever
-from learner.scorer import TextScorer
+from learner.scorers.scorer import TextScorer
 
 CROSSENCODER, MINED, DROPPED, COUNTS = "model", "mined.jsonl", "dropped.jsonl", "counts.json"
 TRAIN = 0.4  # of the stage's work

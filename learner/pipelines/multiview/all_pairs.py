@@ -1,7 +1,7 @@
 """The stage that measures the best re-ranker over all pairs of test texts, by sampling, against the bi-encoder.
 
 Re-ranking's own figures say how a short list is ordered. A matcher is asked more: to tell a few right pairs from all
-others, so the re-ranker is measured like every other scorer (`learner.evaluate`), with an interval on its gain.
+others, so the re-ranker is measured like every other scorer (`learner.files.evaluate`), with an interval on its gain.
 """
 
 import json
@@ -13,19 +13,19 @@ import numpy as np
 
 from db.domain import Progress, part_of
 from learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
-from learner.designs import Population, stratified
-from learner.encoder import Encoder, load_encoder
-from learner.estimation import estimate
-from learner.evaluate import gains
-from learner.evaluation import evaluate_exact
-from learner.output_layer import OutputLayer
+from learner.evaluation.exact import evaluate_exact
+from learner.evaluation.importance_sampling import estimate
+from learner.evaluation.sampling_designs import Population, stratified
+from learner.files.evaluate import gains
+from learner.models.encoder import Encoder, load_encoder
+from learner.models.output_layer import OutputLayer
 from learner.pipelines.multiview.first import VECTORS
 from learner.pipelines.multiview.formats import read_qrels, read_texts
 from learner.pipelines.multiview.inputs import TEST, TestSet, is_one_list, texts_of
 from learner.pipelines.multiview.matched import matcher_factors
 from learner.pipelines.multiview.trainings import MODEL, best_training
 from learner.pipelines.pipeline import Run
-from learner.search import count_pairs
+from learner.search.exact import count_pairs
 
 FILE = "all_pairs.json"
 MOST = 200_000  # passages: more are not encoded for this alone

@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from db.domain import InputError, Progress, part_of
-from learner.bm25 import Bm25
 from learner.catalog.multiview import FirstStage
-from learner.encoder import load_encoder
+from learner.models.encoder import load_encoder
 from learner.pipelines.multiview.formats import read_run
 from learner.pipelines.multiview.inputs import REST, TEST, Texts, is_one_list, texts_of
 from learner.pipelines.multiview.lists import TextTable
 from learner.pipelines.multiview.matched import matcher_search
 from learner.pipelines.pipeline import Run
-from learner.search import Neighbours, neighbours
+from learner.search.bm25 import Bm25
+from learner.search.exact import Neighbours, neighbours
 
 TRAIN = "train"
 BM25, DENSE, MATCHER, RUN = "bm25", "dense", "matcher", "run"

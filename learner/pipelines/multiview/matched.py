@@ -7,11 +7,11 @@ import numpy as np
 
 from db.corpus.corpus import identity
 from db.domain import Progress, Side, Split, no_progress
-from learner.blend import blended
-from learner.dataset import Dataset, make_dataset
-from learner.matcher import load_matcher
-from learner.search import Neighbours, neighbours
-from learner.space import Space, as_left, as_right
+from learner.data.dataset import Dataset, make_dataset
+from learner.scoring.matcher import load_matcher
+from learner.scoring.score import blended
+from learner.search.exact import Neighbours, neighbours
+from learner.search.inner_product import Space, as_left, as_right
 
 
 def matcher_search(

@@ -9,7 +9,7 @@ import numpy as np
 from db.domain import Progress
 from learner.backbones.reranker import FILE as READS
 from learner.backbones.reranker import scores_of
-from learner.backbones.views import VIEWS
+from learner.backbones.reranker_templates import VIEWS
 from learner.experiment.writing import as_csv, grid
 from learner.pipelines.multiview.drawing import write_depths, write_rates
 from learner.pipelines.multiview.figures import Measured, Trained, all_measured, best_of

@@ -7,7 +7,7 @@ from learner.pipelines.quip.questions import train_writer, write_questions
 from learner.pipelines.quip.results import write_results
 from learner.pipelines.quip.student import train_student, train_variants
 from learner.pipelines.quip.teacher import label_questions, train_teacher
-from learner.pipelines.quip.uses import measure_uses
+from learner.pipelines.quip.uses.stage import measure_uses
 
 PIPELINE = Pipeline(
     check_inputs,

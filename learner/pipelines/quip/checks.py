@@ -8,14 +8,14 @@ from db.domain import InputError
 from learner.backbones.loading import size_of
 from learner.backbones.span_biencoder import SPECIAL
 from learner.catalog.quip import QuipConfig
-from learner.encoder import require_folder
+from learner.models.encoder import require_folder
 from learner.pipelines.mining.texts import ID, TEXT, require_columns
 from learner.pipelines.pipeline import Run
 from learner.pipelines.quip.asked import read_questions
 from learner.pipelines.quip.student import CROSS, TEACHER
-from learner.pipelines.quip.use_entities import sentences_of
-from learner.pipelines.quip.use_paraphrases import pairs_of
-from learner.pipelines.quip.use_rows import TABLES, Rows, read_table
+from learner.pipelines.quip.uses.entities import sentences_of
+from learner.pipelines.quip.uses.paraphrases import pairs_of
+from learner.pipelines.quip.uses.rows import TABLES, Rows, read_table
 
 NEED_QUESTIONS = (
     "no question generation", TEACHER, "no teacher", CROSS, "hard labels", "two-stage beam",

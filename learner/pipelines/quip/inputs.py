@@ -12,8 +12,8 @@ import numpy as np
 
 from db.corpus.files import read_rows
 from db.domain import InputError, Progress
-from learner.backbones.cutting import passages_of, split_at
 from learner.backbones.loading import load_tokenizer, loading
+from learner.backbones.passage_cutting import passages_of, split_at
 from learner.backbones.span_reader import Example
 from learner.catalog.quip import QuipConfig
 from learner.pipelines.mining.texts import TEXT

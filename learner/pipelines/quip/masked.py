@@ -13,8 +13,8 @@ from transformers import AutoConfig, AutoModelForMaskedLM
 
 from learner.backbones.loading import MANY, load_tokenizer, loading, longest
 from learner.backbones.token_encoder import TokenEncoder
-from learner.device import default_device
-from learner.encoder import NO_CODE, SAFETENSORS
+from learner.models.encoder import NO_CODE, SAFETENSORS
+from learner.runtime.device import default_device
 
 TEMPLATE, WORDS = " It was {mask} .", (" terrible", " great")  # after the text; the negative word first
 HEAD = "ForMaskedLM"

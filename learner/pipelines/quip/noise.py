@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from learner.passages import sentences
+from learner.models.likely_sentence import sentences
 from learner.pipelines.mining.entities import Entity, PatternTagger
 
 REACH, DROP, BLANK = 3, 0.1, 0.2  # how far words move; how many are dropped, how many of the others blanked

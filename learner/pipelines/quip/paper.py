@@ -1,7 +1,7 @@
 """What paper 003 printed: its Tables 1 to 5 and 8, and the size of its pre-training."""
 
 from learner.pipelines.quip.student import QUIP, UNTRAINED
-from learner.pipelines.quip.use_sentiment import ANSWERS, MASKED
+from learner.pipelines.quip.uses.sentiment import ANSWERS, MASKED
 
 QUESTIONS = 80_000_000  # generated and labelled once, learned from twice
 EPOCHS = 2

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from db.domain import Progress, no_progress
 from learner.backbones.token_encoder import TokenEncoder, load_token_encoder
-from learner.bertscore import bertscore
 from learner.catalog.quip import Paraphrases
-from learner.device import fast_training, seeded
+from learner.metrics.bertscore import bertscore
+from learner.runtime.device import fast_training, seeded
 
 SCALE = 1e3  # of the logits: as if the last layer learned so much faster (paper 003, appendix A.3)
 BETAS, EPSILON = (0.9, 0.98), 1e-6

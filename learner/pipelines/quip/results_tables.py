@@ -6,15 +6,15 @@ from typing import Any
 
 from learner.experiment.figures import COLOURS
 from learner.experiment.writing import cell, grid, number
+from learner.metrics.standard_error import standard_error
 from learner.pipelines.pipeline import Run
 from learner.pipelines.quip import paper
 from learner.pipelines.quip.student import QUIP
-from learner.pipelines.quip.use_entities import QUESTIONS, STANDARD
-from learner.pipelines.quip.use_paraphrases import FROZEN, TUNED
-from learner.pipelines.quip.use_rows import Rows
-from learner.pipelines.quip.uses import figures_of
+from learner.pipelines.quip.uses.entities import QUESTIONS, STANDARD
+from learner.pipelines.quip.uses.paraphrases import FROZEN, TUNED
+from learner.pipelines.quip.uses.rows import Rows
+from learner.pipelines.quip.uses.stage import figures_of
 from learner.pipelines.report import Report, curve
-from learner.standard_error import standard_error
 
 RATIONALES = "rationales"
 

@@ -12,7 +12,7 @@ from learner.backbones.span_reader import SpanReader, span_logits
 from learner.backbones.token_encoder import TokenEncoder
 from learner.backbones.windows import cut
 from learner.catalog.quip import Student, Teacher
-from learner.pair_reader import BUDGETS, SMALL_BUDGET
+from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from learner.pipelines.quip.paraphrases import mean_vectors
 
 

@@ -15,7 +15,7 @@ from learner.backbones.span_reader import SpanReader, load_reader, span_logits, 
 from learner.backbones.token_encoder import load_token_encoder
 from learner.backbones.windows import Windows, cut
 from learner.catalog.quip import QuipConfig, Teacher
-from learner.pair_reader import BUDGETS, SMALL_BUDGET
+from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET
 from learner.pipelines.pipeline import Run
 from learner.pipelines.quip.inputs import Texts
 from learner.pipelines.quip.questions import Question, read_written

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from db.domain import InputError, Progress, part_of
 from learner.backbones.beams import beginnings, continued
 from learner.backbones.generator import load_generator
+from learner.metrics.text import token_f1
 from learner.pipelines.pipeline import Run
 from learner.pipelines.quip.inputs import Texts
 from learner.pipelines.quip.questions import SEPARATOR, Question, parsed, question_of
-from learner.text_metrics import token_f1
 
 SPARE = 2  # answers that are written for each one that is kept (the paper: 20, of which 10 are kept)
 

@@ -1,0 +1,58 @@
+"""Passages of whole sentences, and the windows in which a longer text is read."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+from learner.models.likely_sentence import sentences
+
+Span = tuple[int, int]  # the first, and the one after the last
+
+
+class Window(NamedTuple):
+    """Tokens begin to end are read, keep_from to keep_to are kept of them."""
+
+    begin: int
+    end: int
+    keep_from: int
+    keep_to: int
+
+
+def passages_of(text: str, limit: int, count: Callable[[str], int]) -> list[Span]:
+    """Where the passages of the text lie: from the left, as many whole sentences as there are tokens for.
+
+    count: the tokens of a text. A sentence longer than the limit is a passage of its own, for `split_at` to part.
+    Source: paper 003, appendix A.1.
+    """
+    found: list[Span] = []
+    for start, end in sentences(text):
+        if found and count(text[found[-1][0] : end]) <= limit:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+def windows(tokens: int, size: int, step: int) -> list[Window]:
+    """The windows of a text of so many tokens: each begins `step` after the last; the last one ends with the text.
+
+    Of two that overlap each keeps its half: every token is kept once. Source: paper 003, released code.
+    """
+    begins = list(range(0, max(1, tokens - size + step), step)) if tokens > size else [0]
+    spans = [(begin, min(begin + size, tokens)) for begin in begins]
+    borders = [0, *((later[0] + earlier[1]) // 2 for earlier, later in pairwise(spans)), tokens]
+    return [Window(*span, *kept) for span, kept in zip(spans, pairwise(borders), strict=True)]
+
+
+def split_at(span: Span, tokens: list[Span], text: str, limit: int) -> list[Span]:
+    """The span, parted before words such that no part has more tokens than the limit.
+
+    tokens: the characters of each of its tokens, in the text. A word that is longer than the limit is parted too.
+    """
+    found, first = [], 0
+    while len(tokens) - first > limit:
+        after = first + limit
+        cut = next((i for i in range(after, first, -1) if text[tokens[i][0] - 1].isspace()), after)
+        found.append((tokens[first][0], tokens[cut - 1][1]))
+        first = cut
+    return [*found, (tokens[first][0] if found else span[0], span[1])]

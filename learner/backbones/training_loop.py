@@ -1,0 +1,81 @@
+"""Training by gradient: batches of like length, AdamW, a rate that rises and falls, clipped gradients."""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+
+from db.domain import Progress, no_progress
+from learner.catalog.backbones import Training
+from learner.models.cross_encoder_input import blocks
+from learner.models.optimizer import adamw
+
+Watch = Callable[[int, int, float], None]  # (step from 1, all steps, the step's mean loss): hears of every step
+POOL = 32  # batches whose rows are sorted by length together: near enough to random, with little padding
+BUDGETS = {"cuda": 16_384}  # tokens whose activations are kept at once: a larger step is made in parts
+SMALL_BUDGET = 2_048
+
+
+def descend(
+    model: nn.Module,
+    lengths: np.ndarray,
+    weights: np.ndarray,
+    loss: Callable[[np.ndarray], Tensor],
+    settings: Training,
+    progress: Progress = no_progress,
+    faster: Mapping[str, float] | None = None,
+    watch: Watch | None = None,
+    at_once: bool = False,
+) -> None:
+    """Nothing; the model is trained in place, and is in evaluation mode afterwards.
+
+    lengths: (n,) tokens of each row; loss(rows): the sum of these rows' losses; weights: (n,) what it is a sum of, so
+    that a step's loss is a mean however the step is parted. faster: how many times as fast the parameters learn whose
+    names begin so. The order comes from the seed, dropout from torch's generator. watch may use the model: it is in
+    training mode again afterwards. at_once: no step is parted, for a loss that compares all rows of a step.
+    """
+    device = next(model.parameters()).device
+    steps = settings.steps or settings.epochs * -(-len(lengths) // settings.batch_size)
+    order = batches_by_length(lengths, settings.batch_size, np.random.default_rng(settings.seed))
+    groups = _groups(model, settings.learning_rate, faster or {})
+    optimizer, schedule = adamw(groups, settings.learning_rate, steps, settings.warm_up, settings.weight_decay)
+    model.train()
+    for step, batch in enumerate(itertools.islice(order, steps)):
+        optimizer.zero_grad()
+        shares = []
+        parts = blocks(lengths[batch], BUDGETS.get(device.type, SMALL_BUDGET))
+        for part in [np.arange(len(batch))] if at_once else parts:
+            share = loss(batch[part]) / float(weights[batch].sum())
+            share.backward()  # type: ignore[no-untyped-call]
+            shares.append(share.detach())
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+        if watch is not None:
+            watch(step + 1, steps, float(sum(shares)))
+            model.train()
+        progress("train", (step + 1) / steps)
+    model.eval()
+
+
+def batches_by_length(lengths: np.ndarray, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Without end, positions of each step's rows: every row once a pass, those of like length together."""
+    while True:
+        order = rng.permutation(len(lengths))
+        passes: list[np.ndarray] = []
+        for start in range(0, len(order), POOL * size):
+            part = order[start : start + POOL * size]
+            part = part[np.argsort(lengths[part], kind="stable")]
+            passes += [part[at : at + size] for at in range(0, len(part), size)]
+        yield from (passes[i] for i in rng.permutation(len(passes)))
+
+
+def _groups(model: nn.Module, rate: float, faster: Mapping[str, float]) -> list[dict[str, Any]]:
+    """The model's parameters by the rate at which they learn; faster: as in `descend`."""
+    groups: dict[float, list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        factor = next((factor for start, factor in faster.items() if name.startswith(start)), 1.0)
+        groups.setdefault(factor, []).append(parameter)
+    return [{"params": parameters, "lr": rate * factor} for factor, parameters in sorted(groups.items())]

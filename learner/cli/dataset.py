@@ -1,0 +1,94 @@
+"""The command `python -m learner dataset`: a published data set made into the product's files."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from db.corpus.cells import counted
+from db.domain import DEFAULT_ENCODER, InputError, Progress
+from learner.models.encoder import load_encoder
+from learner.published import ADAPTERS, Options, Titles
+from learner.published.released import Released, evaluated_part, write_released
+from learner.published.table1 import Encode, load_written, of_paper, statistics
+from learner.runtime.progress_output import print_result, progress_bar
+
+
+def dataset(
+    name: Annotated[str, typer.Argument(help=f"One of {', '.join(ADAPTERS)}.")],
+    path: Annotated[Path, typer.Argument(help="The released file, or the folder that holds the files.")],
+    out: Annotated[Path, typer.Option(help="Folder for left.csv, right.csv, gold.csv, split.csv and stats.json.")],
+    evaluate: Annotated[
+        str | None, typer.Option(help="The part that measures, dev or test; the last there is without it.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of a split that is drawn, where none is published.")] = 0,
+    titles: Annotated[
+        Titles, typer.Option(help="WikiQA's titles before the sentences: auto is always if every row has one.")
+    ] = Titles.AUTO,
+    near: Annotated[bool, typer.Option("--near", help="Count near negatives too: encodes every text.")] = False,
+    encoder: Annotated[str, typer.Option(help="Encoder by which negatives are near.")] = DEFAULT_ENCODER,
+    json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
+) -> None:
+    """Make a published data set into files that the other commands read, and count it beside the paper's Table 1.
+
+    Example: python -m learner dataset wikiqa WikiQACorpus --out out/wikiqa
+    """
+    if name not in ADAPTERS:
+        raise InputError(f"data set {name!r} is not known: use {', '.join(ADAPTERS)}")
+    released = ADAPTERS[name](path, Options(seed, titles))
+    part = evaluated_part(released, evaluate)
+    with progress_bar() as progress:
+        result = _write(released, part, out, _encode(encoder, progress) if near else None)
+    for note in result["notes"]:
+        typer.echo(f"note: {note}", err=True)
+    if json:
+        print_result(result, None)
+    else:
+        _show(result)
+
+
+def _write(released: Released, evaluated: str, out: Path, encode: Encode | None) -> dict[str, Any]:
+    """What stats.json holds."""
+    try:
+        moved = write_released(released, evaluated, out)
+    except OSError as error:
+        raise InputError(f"{out} cannot be written: {error.strerror}") from error
+    corpus = load_written(out, released)
+    figures = statistics(corpus, released, encode)
+    paper = {part: dict(of_paper(released.name, part)) for part in figures}
+    result = {
+        "dataset": released.name,
+        "evaluated": evaluated,
+        "conflicts": released.conflicts,
+        "parts": figures,
+        "paper": {part: known for part, known in paper.items() if known},
+        "notes": [*released.notes, *moved, *corpus.notes, *_differences(figures, paper)],
+    }
+    print_result(result, out / "stats.json")
+    return result
+
+
+def _differences(figures: Mapping[str, Mapping[str, int]], paper: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """A note on each part whose positives are not the paper's."""
+    return [
+        f"{part}: {counted(ours['positives'], 'positive')}, {ours['positives'] / paper[part]['positives']:.0%} of the "
+        f"paper's {paper[part]['positives']:,.0f}."
+        for part, ours in figures.items()
+        if paper[part] and ours["positives"] != paper[part]["positives"]
+    ]
+
+
+def _show(result: Mapping[str, Any]) -> None:
+    typer.echo(f"{'part':6s} {'':17s} {'here':>16s} {'paper':>16s}")
+    for part, figures in result["parts"].items():
+        for name, value in figures.items():
+            paper = result["paper"].get(part, {}).get(name)
+            shown = "" if paper is None else f"{paper:,.0f}"
+            typer.echo(f"{part:6s} {name.replace('_', ' '):17s} {value:16,d} {shown:>16s}")
+    typer.echo(f"train items train, {result['evaluated']} items measure; others take no part")
+
+
+def _encode(encoder: str, progress: Progress) -> Encode:
+    model = load_encoder(encoder)
+    return lambda texts: model.encode(texts, progress)

@@ -1,0 +1,62 @@
+"""The command `experiment` of `python -m learner`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from db.domain import InputError
+from learner.experiment.display import grid_bar
+from learner.experiment.grid import Grid, run_grid
+from learner.experiment.process import checked_devices
+from learner.experiment.report import REPORT, write_report
+from learner.experiment.spec import read_experiment
+from learner.runtime.progress_output import print_result
+
+
+def experiment(
+    file: Annotated[Path, typer.Argument(help="The experiment as TOML: data sets, rows, seeds, settings.")],
+    out: Annotated[
+        Path, typer.Option(help="Folder for runs/, tables/, figures/ and report.md; one with runs resumes.")
+    ],
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Runs at a time, on each device.")] = 1,
+    devices: Annotated[
+        str | None, typer.Option(help="Devices, as cuda:0,cuda:1; the first GPU or the CPU without.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the runs and their states as JSON.")] = False,
+) -> None:
+    """Run a grid of strategies, seeds and data sets, and write the paper's tables and figures with ours beside them.
+
+    A stopped experiment goes on where it was left; runs whose data or settings changed are done again.
+
+    Example: python -m learner experiment docs/examples/strategies.toml --out out/experiment --workers 2
+    """
+    wanted = read_experiment(file)
+    slots = checked_devices([name.strip() for name in devices.split(",")] if devices else [], workers)
+    grid = Grid(wanted, _folder(out), slots)
+    with grid_bar() as progress:
+        run_grid(grid, progress)
+    reported = write_report(wanted, out)
+    if json:
+        print_result({"cells": [standing.as_dict() for standing in grid.standings]}, None)
+    elif reported:
+        typer.echo((out / REPORT).read_text())
+    _tell_failures(grid)
+
+
+def _folder(out: Path) -> Path:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{out} cannot be made: {error.strerror}; name another folder") from None
+    return out.resolve()
+
+
+def _tell_failures(grid: Grid) -> None:
+    """Nothing; ends the program with code 1 where runs have failed, each with its reason on stderr."""
+    for standing in grid.failed:
+        typer.echo(f"failed: {standing.cell.title}: {standing.error}", err=True)
+    if grid.failed:
+        failed, total = len(grid.failed), len(grid.standings)
+        typer.echo(f"error: {failed} of {total} runs failed: correct what they say and run the same command", err=True)
+        raise typer.Exit(1)

@@ -1,0 +1,35 @@
+"""The command `pipeline` of `python -m learner`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from learner.catalog import PIPELINES
+from learner.experiment.display import grid_bar
+from learner.pipelines.pipeline import ARTIFACTS, RESULTS, begin, read_artifacts, run_pipeline
+from learner.pipelines.report import REPORT
+from learner.pipelines.spec import read_spec
+from learner.runtime.progress_output import print_result
+
+
+def pipeline(
+    name: Annotated[str, typer.Argument(help=f"The pipeline: {', '.join(PIPELINES)}.")],
+    config: Annotated[Path, typer.Option(help="Its inputs and configuration as TOML.")],
+    out: Annotated[Path, typer.Option(help="Folder for its stages; a stopped run of the same configuration goes on.")],
+    json: Annotated[bool, typer.Option("--json", help=f"Print what it made ({ARTIFACTS}) as JSON.")] = False,
+) -> None:
+    """Run a paper's pipeline on files, and write tables, figures and what it made.
+
+    Each stage leaves a folder below OUT, and is not done again; OUT/results holds tables/, figures/ and report.md.
+
+    Example: python -m learner pipeline few-shot-mining --config docs/examples/pipelines/mining.toml --out out/mining
+    """
+    inputs, wanted = read_spec(name, config)
+    run = begin(name, out.resolve(), inputs, wanted)
+    with grid_bar() as progress:
+        run_pipeline(name, run, progress)
+    if json:
+        print_result({"out": str(out), "artifacts": read_artifacts(run.of(RESULTS))}, None)
+    else:
+        typer.echo((run.of(RESULTS) / REPORT).read_text())

@@ -1,0 +1,133 @@
+"""The figures of one model from draws of the positives: average precision, precision, recall, with intervals."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from db.domain import Estimate
+from learner.evaluation.audit.ranking import Ranking
+from learner.evaluation.audit.sample import Posterior
+from learner.metrics.average_precision import Curve
+
+METHOD = "audit"
+TAILS = (2.5, 97.5)  # per cent: the ends of an interval
+POINTS = 100  # of a curve
+CLOSE = 1e-3  # ranks that differ by a smaller part than this
+NONE = 1e-3  # positives that are none, so that nothing is divided by zero
+ENOUGH = 15  # labelled pairs above a rank from which straight lines between them say enough about the pairs above it
+
+
+@dataclass(frozen=True)
+class Found:
+    """Positives found down to a rank, in each draw: straight lines between the labelled pairs.
+
+    rank: (n + 1,) ascending from 0, of the labelled pairs among all pairs under the model; found: (draws, n + 1);
+    labels, positive: (n + 1,) int64, the labelled pairs down to each rank, and the positives among them.
+    """
+
+    rank: np.ndarray
+    found: np.ndarray
+    labels: np.ndarray
+    positive: np.ndarray
+
+    @property
+    def positives(self) -> np.ndarray:
+        """All positives of the audited pool, (draws,); where there are none, so few that every figure is 0."""
+        return np.maximum(self.found[:, -1], NONE)
+
+    def until(self, rank: float, rng: np.random.Generator) -> np.ndarray:
+        """Positives among the `rank` highest pairs, (draws,)."""
+        return np.minimum(rank * self._doubted(self._between(rank)[:, None] / rank, np.array([rank]), rng)[:, 0],
+                          self.positives)  # fmt: skip
+
+    def _between(self, rank: float) -> np.ndarray:
+        after = int(np.clip(np.searchsorted(self.rank, rank), 1, len(self.rank) - 1))
+        low, high = self.rank[after - 1], self.rank[after]
+        share = float(np.clip((rank - low) / max(high - low, 1e-9), 0.0, 1.0))
+        return (1 - share) * self.found[:, after - 1] + share * self.found[:, after]
+
+    def rank_at(self, recall: np.ndarray) -> np.ndarray:
+        """The ranks at which those shares of the positives are found, (draws, k)."""
+        wanted = self._wanted(recall)
+        return np.array([np.interp(goal, found, self.rank) for goal, found in zip(wanted, self.found, strict=True)])
+
+    def _wanted(self, recall: np.ndarray) -> np.ndarray:
+        """Positives from which recall is at least this, whole ones, (draws, k)."""
+        wanted: np.ndarray = np.ceil(self.positives[:, None] * recall - 1e-9)
+        return wanted
+
+    def precision_at(self, recall: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Precision where those shares of the positives are found, (draws, k)."""
+        rank = np.maximum(self.rank_at(recall), 1.0)
+        precision = np.minimum(self._wanted(recall) / rank, 1.0)
+        return self._doubted(precision, np.median(rank, axis=0), rng)
+
+    def _doubted(self, precision: np.ndarray, rank: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Draws (draws, k) of the precision down to those ranks (k,), every second one from the labels above it alone.
+
+        That is where fewer than 15 labelled pairs lie above: then a straight line from the top to the first of them
+        would know too much. The labels alone say Beta(positives + ½, negatives + ½) (Jeffreys).
+        """
+        at = np.searchsorted(self.rank, rank, side="right") - 1
+        labels, positives = self.labels[at], self.positive[at]
+        alone = rng.beta(positives + 0.5, labels - positives + 0.5, size=precision.shape)
+        second = np.arange(len(precision)) % 2 == 1
+        few = (labels < ENOUGH) & (labels < np.floor(rank))  # where every pair is labelled nothing is in doubt
+        return np.where(second[:, None] & few, alone, precision)
+
+    def average_precision(self) -> np.ndarray:
+        """The integral of precision over recall, (draws,).
+
+        Between two labelled pairs, at ranks a < b, with c positives above the first and a share s of positives between:
+        ∫ s·(c + s·(r − a))/r dr = s·((c − s·a)·ln(b/a) + s·(b − a)).
+        """
+        low, high = self.rank[:-1], self.rank[1:]
+        gain = np.diff(self.found, axis=1)
+        share = gain / (high - low)
+        with np.errstate(divide="ignore"):
+            logarithm = np.where(low > 0, np.log(high / low), 0.0)
+        exact = share * ((self.found[:, :-1] - share * low) * logarithm + gain)
+        # where a and b are close the two terms cancel: there the middle is as good
+        middle = gain * (self.found[:, :-1] + self.found[:, 1:]) / (low + high)
+        return np.where(high - low > CLOSE * high, exact, middle).sum(1) / self.positives
+
+
+def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray) -> Found:
+    """The positives found, by rank, never more than pairs; ranks: (n,) of the labelled pairs under the model."""
+    order = np.argsort(ranks, kind="stable")
+    rank, first = np.unique(ranks[order], return_index=True)
+    last = np.r_[first[1:], len(ranks)] - 1  # of the pairs with one rank
+    found = np.cumsum(posterior.mass[:, order], axis=1)[:, last]
+    rank = np.r_[0.0, rank]
+    labels, known = np.r_[0, last + 1], np.r_[0, np.cumsum(positive[order])[last]]
+    return Found(rank, np.minimum(np.column_stack([np.zeros(len(found)), found]), rank), labels, known)
+
+
+def figures(found: Found, threshold_rank: float | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
+    """Draws (draws,) of each figure. threshold_rank: pairs at or above the model's threshold, where it has one."""
+    drawn = {
+        "average_precision": found.average_precision(),
+        "precision_at_recall_20": found.precision_at(np.array([0.2]), rng)[:, 0],
+        "positives": found.positives,
+    }
+    if threshold_rank is not None and threshold_rank >= 1:
+        true = found.until(threshold_rank, rng)
+        drawn["precision"] = true / threshold_rank
+        drawn["recall"] = true / found.positives
+        drawn["f1"] = 2 * true / (found.positives + threshold_rank)
+    return drawn
+
+
+def as_estimate(drawn: np.ndarray, labels: int) -> Estimate:
+    """The mean of the draws, whose squared error is least, and their central 95 %."""
+    low, high = np.percentile(drawn, TAILS)
+    return Estimate(float(drawn.mean()), float(low), float(high), METHOD, labels)
+
+
+def curve(found: Found, ranking: Ranking, rng: np.random.Generator) -> Curve:
+    """Precision by recall, with a 95 % band; scores are those of the median ranks."""
+    recall = np.linspace(1 / POINTS, 1.0, POINTS)
+    rank = found.rank_at(recall)
+    precision = found.precision_at(recall, rng)
+    low, high = np.percentile(precision, TAILS, axis=0)
+    return Curve(ranking.score(np.median(rank, axis=0)), recall, precision.mean(axis=0), low, high)

@@ -1,0 +1,47 @@
+"""A model measured over all pairs of files from audit labels in a file."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from db.domain import InputError, Progress, no_progress
+from learner.data.dataset import Dataset
+from learner.evaluation.audit.label_files import AuditLabels
+from learner.evaluation.audit.measure import LEAST, View, labels_needed, measure, strata_table
+from learner.evaluation.audit.ranking import rank_all
+from learner.evaluation.audit.sample import Sample, draw_posterior
+from learner.evaluation.exact import AllPairs
+from learner.scorers.scorer import VectorScorer
+from learner.search.inner_product import as_left, as_right
+
+MOST = 0.5  # of all pairs: a last stratum larger than this lies below the audited pool
+
+
+def measure_labels(
+    dataset: Dataset,
+    scorer: VectorScorer,
+    labels: AuditLabels,
+    rng: np.random.Generator,
+    progress: Progress = no_progress,
+) -> AllPairs:
+    """The model's figures; recall is that of the positives in the audited pool.
+
+    The pool is all strata, without the last one where it holds more than half of all pairs. Raises InputError where a
+    stratum of the pool has fewer than five labels.
+    """
+    left = as_left(scorer.vectors[dataset.evaluation_left], scorer.space)
+    right = as_right(scorer.vectors[dataset.evaluation_right], scorer.space)
+    ranking = rank_all(left, right, dataset.symmetric, progress)
+    pool = np.ones(len(labels.sizes), dtype=bool)
+    pool[-1] = len(pool) == 1 or labels.sizes[-1] <= MOST * ranking.pairs
+    inside = labels.of_strata(pool)
+    sample = Sample(inside.stratum, inside.positive, 1 / inside.inclusion, inside.sizes)
+    if missing := labels_needed(sample.labels, sample.sizes):
+        what = f"{len(inside.positive):,} labels in {len(sample.sizes)} strata"
+        raise InputError(f"{what}: {missing} more are needed, so that every stratum has {LEAST}")
+    layer = scorer.layer
+    view = View(ranking, scorer.score(inside.left, inside.right), layer.threshold if layer else None)
+    posterior = draw_posterior(sample, rng, ranks=view.ranks[:, None])
+    rows = strata_table(sample, posterior)
+    named = [{"name": f"stratum {at}"} | row for at, row in enumerate(rows, start=1)]
+    return replace(measure(sample, posterior, view, rng), strata=named)

@@ -1,0 +1,150 @@
+"""Audit labels in a file: pairs drawn for measuring, their labels, and how they were drawn."""
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from db.corpus.cells import bad, counted, shown
+from db.corpus.corpus import Corpus
+from db.corpus.files import column_names, read_rows
+from db.corpus.gold import LABELS
+from db.domain import InputError, Kind, Side
+from learner.data.dataset import Dataset
+from learner.search.exact import count_pairs
+
+NEEDED, OPTIONAL = ("id1", "id2", "label", "inclusion"), ("stratum", "size")
+
+
+@dataclass(frozen=True)
+class AuditLabels:
+    """Labelled pairs, each once: rows of the dataset (n,), label (n,) bool and probability of having been drawn (n,).
+
+    stratum: (n,) int64, from 0, in the order of the file's numbers; sizes: (strata,) int64, all pairs of each.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+    positive: np.ndarray
+    inclusion: np.ndarray
+    stratum: np.ndarray
+    sizes: np.ndarray
+
+    def of_strata(self, kept: np.ndarray) -> "AuditLabels":
+        """The labels of the strata where the mask (strata,) is true, numbered anew in their order."""
+        here = kept[self.stratum]
+        pairs = self.left[here], self.right[here], self.positive[here], self.inclusion[here]
+        return AuditLabels(*pairs, (np.cumsum(kept) - 1)[self.stratum[here]], self.sizes[kept])
+
+
+def read_audit(path: Path, corpus: Corpus, dataset: Dataset) -> AuditLabels:
+    """The audit labels of a file with the columns id1, id2, label, inclusion and, if it has them, stratum and size.
+
+    Strata are numbered from the highest score down. Without `stratum` the pairs of one inclusion are a stratum, the
+    largest the highest; without `size` a stratum is as large as its labels stand for, Σ 1/inclusion (Horvitz and
+    Thompson). Raises InputError with row and column, and where the strata have more pairs than there are.
+    """
+    reader = _Reader(path, corpus, dataset)
+    columns = (*NEEDED, *(name for name in OPTIONAL if name in column_names(path)))
+    for number, values in read_rows(path, columns):
+        reader.add(number, dict(zip(columns, map(str.strip, values), strict=True)))
+    return reader.labels()
+
+
+@dataclass
+class _Reader:
+    """Collects checked rows."""
+
+    path: Path
+    corpus: Corpus
+    dataset: Dataset
+    pairs: dict[tuple[int, int], int] = field(default_factory=dict)  # pair -> row of the file
+    positive: list[bool] = field(default_factory=list)
+    inclusion: list[float] = field(default_factory=list)
+    stratum: list[float] = field(default_factory=list)
+    sizes: dict[float, int] = field(default_factory=dict)  # stratum -> size
+
+    def __post_init__(self) -> None:
+        left = self.corpus.positions(Side.LEFT)
+        right = left if self.corpus.kind == Kind.SYMMETRIC else self.corpus.positions(Side.RIGHT)
+        self.known = left, right
+        self.allowed = set(self.dataset.evaluation_left.tolist()), set(self.dataset.evaluation_right.tolist())
+
+    def add(self, row: int, values: dict[str, str]) -> None:
+        self._add_pair(row, values)
+        label = LABELS.get(values["label"].lower())
+        if label is None:
+            what = f"the label is {shown(values['label'])}; write 1 or 0, and leave out pairs that nobody could decide"
+            raise bad(what, self.path, row, "label")
+        inclusion = self._number(values["inclusion"], row, "inclusion")
+        if not 0 < inclusion <= 1:
+            what = f"{shown(values['inclusion'])} is no probability above 0 and at most 1; write with which the pair"
+            raise bad(f"{what} was drawn", self.path, row, "inclusion")
+        self.positive.append(label)
+        self.inclusion.append(inclusion)
+        stratum = self._number(values["stratum"], row, "stratum") if "stratum" in values else -inclusion
+        self.stratum.append(stratum)
+        if "size" in values:
+            self._add_size(row, stratum, values["size"])
+
+    def labels(self) -> AuditLabels:
+        left, right = np.array(list(self.pairs), dtype=np.int64).T
+        inclusion = np.array(self.inclusion)
+        names, stratum = np.unique(self.stratum, return_inverse=True)
+        labelled = np.bincount(stratum)
+        stated = [self.sizes.get(name) for name in names.tolist()]
+        derived = np.bincount(stratum, 1 / inclusion).round().astype(int).tolist()
+        sizes = np.array([one or other for one, other in zip(stated, derived, strict=True)], dtype=np.int64)
+        for name, size, labels in zip(names.tolist(), sizes.tolist(), labelled.tolist(), strict=True):
+            if labels > size:
+                what = f"stratum {name:g} has {counted(size, 'pair')} and {labels:,} of them are labelled"
+                raise InputError(f"{self.path.name}: {what}: correct the column 'size'")
+        self._check_sum(int(sizes.sum()))
+        return AuditLabels(left, right, np.array(self.positive), inclusion, stratum.astype(np.int64), sizes)
+
+    def _check_sum(self, pairs: int) -> None:
+        total = count_pairs(
+            len(self.dataset.evaluation_left), len(self.dataset.evaluation_right), self.dataset.symmetric
+        )
+        if pairs > total:
+            what = f"the strata have {counted(pairs, 'pair')}, and there are {total:,}"
+            raise InputError(f"{self.path.name}: {what}: keep the labels of one design, and name the same items")
+
+    def _add_pair(self, row: int, values: dict[str, str]) -> None:
+        one, other = (self._item(row, which, values[("id1", "id2")[which]]) for which in (0, 1))
+        if one == other:
+            raise bad("both ids name the same text; remove the row", self.path, row, "id2")
+        ordered = (min(one, other), max(one, other)) if self.dataset.symmetric else (one, other)
+        before = self.pairs.setdefault(ordered, row)
+        if before != row:
+            raise bad(f"the pair is in row {before} already; keep one of the two", self.path, row, "id2")
+
+    def _item(self, row: int, which: int, name: str) -> int:
+        column = ("id1", "id2")[which]
+        if name not in self.known[which]:
+            what = f"the id {shown(name)} is not among the {counted(len(self.known[which]), 'id')} of its list"
+            raise bad(f"{what}; correct it or remove the row", self.path, row, column)
+        item = self.known[which][name]
+        if item not in self.allowed[which]:
+            what = f"{shown(name)} is not kept for measuring; label pairs of evaluation items, or change --split"
+            raise bad(what, self.path, row, column)
+        return item
+
+    def _add_size(self, row: int, stratum: float, value: str) -> None:
+        size = self._number(value, row, "size")
+        if size < 1 or not size.is_integer():
+            raise bad(f"{shown(value)} is no number of pairs; write a whole number above 0", self.path, row, "size")
+        before = self.sizes.setdefault(stratum, int(size))
+        if before != size:
+            what = f"the stratum has {counted(before, 'pair')} in another row and {int(size):,} here; write one size"
+            raise bad(what, self.path, row, "size")
+
+    def _number(self, value: str, row: int, column: str) -> float:
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise bad(f"{shown(value)} is not a number; write one", self.path, row, column)
+        return number

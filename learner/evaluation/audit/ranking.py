@@ -1,0 +1,53 @@
+"""Where a score ranks among all pairs: one pass over them, counted in fine bins."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from db.domain import Progress, no_progress
+from learner.search.exact import ROWS, as_tensor, blocks
+
+BINS = 98_304
+LOW, HIGH = -2.002, 1.001  # a cosine, and down to 1 less where neighbourhoods are crowded; rounding adds a hair
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """All pairs by their score under one model. counts: (BINS,) int64, from the lowest score up."""
+
+    counts: np.ndarray
+
+    @property
+    def pairs(self) -> int:
+        return int(self.counts.sum())
+
+    def rank(self, scores: np.ndarray) -> np.ndarray:
+        """The number of pairs that score at least as much, (n,) float64; within a bin by proportion, never below 1."""
+        from_top = np.r_[0, np.cumsum(self.counts[::-1])]
+        place = (HIGH - np.asarray(scores, dtype=np.float64)) / (HIGH - LOW) * BINS
+        return np.maximum(np.interp(place, np.arange(BINS + 1), from_top), 1.0)
+
+    def score(self, ranks: np.ndarray) -> np.ndarray:
+        """The highest score at which at least that many pairs are reached, (n,) float64: a bin's lower edge."""
+        from_top = np.cumsum(self.counts[::-1])
+        return HIGH - (np.searchsorted(from_top, ranks) + 1) * (HIGH - LOW) / BINS
+
+    def histogram(self, bins: int, lowest: float) -> tuple[np.ndarray, np.ndarray]:
+        """Edges (bins + 1,) from about `lowest` to the highest score, and the pairs between them (bins,)."""
+        edges = np.linspace(LOW, HIGH, BINS + 1)
+        first = int(np.clip(np.searchsorted(edges, lowest, side="right") - 1, 0, BINS - 1))
+        last = int(np.max(np.nonzero(self.counts)[0], initial=first)) + 1
+        cuts = np.unique(np.linspace(first, last, bins + 1).round().astype(np.int64))
+        return edges[cuts], np.diff(np.r_[0, np.cumsum(self.counts)][cuts])
+
+
+def rank_all(left: np.ndarray, right: np.ndarray, symmetric: bool, progress: Progress = no_progress) -> Ranking:
+    """The ranking of all pairs of `left` (n, d) and `right` (m, d): unit vectors, lifted or not."""
+    queries, corpus = as_tensor(left), as_tensor(right)
+    counts = np.zeros(BINS, dtype=np.int64)
+    for block in blocks(queries, corpus, symmetric):
+        # pairs that do not exist are at minus infinity, outside the bins; a block's float32 counts are exact
+        counts += torch.histc(block.scores, BINS, LOW, HIGH).cpu().numpy().astype(np.int64)
+        progress("rank", min(1.0, (block.row + ROWS) / len(queries)))
+    return Ranking(counts)

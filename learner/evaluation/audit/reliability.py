@@ -1,0 +1,48 @@
+"""How far a model's probabilities can be believed, from audit labels: the share of positives in each tenth of p."""
+
+from typing import Any
+
+import numpy as np
+
+from learner.evaluation.audit.figures import TAILS, Found
+from learner.evaluation.audit.ranking import BINS, HIGH, LOW, Ranking
+from learner.models.output_layer import OutputLayer
+
+TENTHS = np.arange(1, 10) / 10  # the probabilities that part them
+
+
+def by_tenth(found: Found, ranking: Ranking, layer: OutputLayer, rng: np.random.Generator) -> list[dict[str, Any]]:
+    """One row for each tenth of p that holds pairs, the lowest first: p_from, p_to, mean p, share of positives with the
+    95 % interval low, high, and pairs; none where the score tells nothing.
+    """
+    if layer.w <= 0:
+        return []
+    ranks = np.r_[0.0, ranking.rank((np.log(TENTHS / (1 - TENTHS)) - layer.b)[::-1] / layer.w), float(ranking.pairs)]
+    ranks = np.maximum.accumulate(np.minimum(ranks, ranking.pairs))
+    share, p = shares(found, ranks, rng), _mean_p(ranking, layer)
+    low, high = np.percentile(share, TAILS, axis=0)
+    edges = np.r_[0.0, TENTHS, 1.0]
+    return [
+        {"p_from": float(edges[9 - place]), "p_to": float(edges[10 - place]), "p": float(p[9 - place]),
+         "share": float(share[:, place].mean()), "low": float(low[place]), "high": float(high[place]),
+         "pairs": int(pairs)}
+        for place, pairs in reversed(list(enumerate(np.diff(ranks).round())))
+        if pairs >= 1 and np.isfinite(p[9 - place])
+    ]  # fmt: skip
+
+
+def shares(found: Found, ranks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The share of positives among the pairs between two neighbouring ranks (k + 1,), ascending from 0, (draws, k)."""
+    down_to = np.stack([found.until(rank, rng) if rank else np.zeros(len(found.found)) for rank in ranks], axis=1)
+    between = np.diff(np.maximum.accumulate(down_to, axis=1), axis=1)
+    return np.clip(between / np.maximum(np.diff(ranks), 1e-9), 0.0, 1.0)
+
+
+def _mean_p(ranking: Ranking, layer: OutputLayer) -> np.ndarray:
+    """The mean p of the pairs in each tenth, the lowest first, (10,); not a number where there is none."""
+    middles = LOW + (np.arange(BINS) + 0.5) * (HIGH - LOW) / BINS
+    p = layer.probability(middles)
+    tenth = np.minimum((p * 10).astype(np.int64), 9)
+    pairs = np.bincount(tenth, ranking.counts, 10)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.bincount(tenth, ranking.counts * p, 10) / np.where(pairs > 0, pairs, np.nan))

@@ -1,0 +1,87 @@
+"""The labelled pairs of an audit, and how many positives each of them may stand for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from learner.evaluation.audit.match_probability import draw_chances
+from learner.evaluation.audit.stratum_rates import draw_rates
+
+DRAWS = 1_000
+LEAST = 0.2  # shape of the parts of very few found positives
+SPREAD = 1.5  # found positives that the places of a stratum's other positives by chance count as
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Labelled pairs of the audited pool.
+
+    stratum: (n,) int64, from 0, the highest; positive: (n,) bool; weight: (n,) float64, one over the probability with
+    which the pair was drawn; sizes: (h,) pairs in each stratum. Every stratum has a labelled pair.
+    """
+
+    stratum: np.ndarray
+    positive: np.ndarray
+    weight: np.ndarray
+    sizes: np.ndarray
+
+    @property
+    def labels(self) -> np.ndarray:
+        """Labelled pairs in each stratum, (h,) int64."""
+        return np.bincount(self.stratum, minlength=len(self.sizes))
+
+    @property
+    def positives(self) -> np.ndarray:
+        """Positives among them, (h,) int64."""
+        return np.bincount(self.stratum[self.positive], minlength=len(self.sizes))
+
+    def effective(self) -> tuple[np.ndarray, np.ndarray]:
+        """Effective positives and labels of each stratum (Kish 1965): the counts themselves where weights are equal."""
+        total, squares = self._sum(self.weight), self._sum(self.weight**2)
+        labels = total**2 / np.maximum(squares, 1e-300)
+        return labels * self._sum(self.weight * self.positive) / np.maximum(total, 1e-300), labels
+
+    def _sum(self, values: np.ndarray) -> np.ndarray:
+        return np.bincount(self.stratum, values, minlength=len(self.sizes))
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Draws of what the labels leave open. rates: (draws, h); mass: (draws, n), the positives each pair stands for."""
+
+    rates: np.ndarray
+    mass: np.ndarray
+
+
+def draw_posterior(
+    sample: Sample, rng: np.random.Generator, draws: int = DRAWS, ranks: np.ndarray | None = None
+) -> Posterior:
+    """How many positives each stratum has, and how they lie among its labelled pairs.
+
+    ranks: (n, m) of the labelled pairs under each of the models that are to be measured; without them all pairs of a
+    stratum are alike. Each labelled positive stands for itself and for a random, on average equal part of its stratum's
+    other positives (a Bayesian bootstrap, Rubin 1981). Part of these lie elsewhere, with any labelled pair by its
+    chance of being a positive: without that, a model better than the one that made the strata would be taken for no
+    better where few positives are found.
+    """
+    rates = draw_rates(*sample.effective(), sample.sizes, draws, rng)
+    unseen = rng.binomial(np.maximum(sample.sizes - sample.labels, 0), rates)
+    alike = np.ones((len(sample.positive), 0))
+    chance = draw_chances(sample.positive, alike if ranks is None else ranks, draws, rng)
+    mass = np.empty_like(chance)
+    for stratum in range(len(sample.sizes)):
+        here = np.nonzero(sample.stratum == stratum)[0]
+        positive = sample.positive[here]
+        likely = chance[:, here] / chance[:, here].sum(1, keepdims=True)
+        shape = _evenness(positive.sum()) * (positive + SPREAD * likely)
+        part = rng.standard_gamma(shape) * sample.weight[here] + 1e-300
+        mass[:, here] = part * (unseen[:, stratum] / part.sum(1))[:, None] + positive
+    return Posterior((sample.positives + unseen) / sample.sizes, mass)
+
+
+def _evenness(positives: int) -> float:
+    """The shape of each found positive's part: the mean over them then varies as its unbiased variance says.
+
+    Parts of shape 1 (Rubin's) vary less, by (k − 1)/(k + 1) for k positives; (k − 2)/k makes up for that.
+    """
+    return max((positives - 2) / positives, LEAST) if positives else 1.0

@@ -1,0 +1,48 @@
+"""How far probabilities are from shares: the L2 calibration error with twenty bins of p (paper 004, released code)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from learner.models.output_layer import OutputLayer
+
+BINS = 20  # of equal width
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Pairs, the sum of their p, and the positives among them in each bin of p: three (20,) float64 arrays."""
+
+    pairs: np.ndarray
+    p: np.ndarray
+    positives: np.ndarray
+
+    def __add__(self, other: "Reliability") -> "Reliability":
+        return Reliability(self.pairs + other.pairs, self.p + other.p, self.positives + other.positives)
+
+    @property
+    def error(self) -> float:
+        """√ Σ nᵦ/N · (mean pᵦ − share of positivesᵦ)² over the bins that hold pairs."""
+        held = self.pairs > 0
+        squares = (self.p[held] - self.positives[held]) ** 2 / self.pairs[held]
+        return float(np.sqrt(squares.sum() / self.pairs.sum()))
+
+
+def reliability(p: np.ndarray, positive: bool, weight: float = 1.0) -> Reliability:
+    """The bins of pairs that are all positives, or all negatives; p: (n,), each pair stands for `weight` pairs."""
+    at = bin_of(p)
+    pairs = weight * np.bincount(at, minlength=BINS)
+    return Reliability(pairs, weight * np.bincount(at, p, BINS), pairs if positive else np.zeros(BINS))
+
+
+def bin_of(p: np.ndarray) -> np.ndarray:
+    """The bin of each p, (n,) int64 from 0."""
+    return np.minimum((p * BINS).astype(np.int64), BINS - 1)
+
+
+def cuts(layer: OutputLayer | None) -> np.ndarray:
+    """The scores that part the bins, ascending (19,), the tenth the threshold; none without a threshold."""
+    if layer is None or layer.threshold is None:
+        return np.empty(0)
+    p = np.arange(1, BINS) / BINS
+    return np.asarray((np.log(p / (1 - p)) - layer.b) / layer.w)

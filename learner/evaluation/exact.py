@@ -1,0 +1,216 @@
+"""Exact evaluation over all pairs: every pair is scored once, block by block, and none is kept."""
+
+import operator
+from dataclasses import dataclass, fields
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from db.domain import Estimate, Progress, no_progress
+from learner.evaluation.calibration import BINS, Reliability, cuts, reliability
+from learner.metrics.average_precision import Confusion, Curve, curve_from_counts, figures
+from learner.models.output_layer import OutputLayer
+from learner.runtime.engine import Engine, Work, default_engine
+from learner.search.exact import as_tensor, blocks, count_pairs, parts_of, without
+
+BARS = 60  # of the histogram
+TIE = 1e-6  # float32 products of the same two texts differ by less than this, with their place in a block
+HIGH = 1.0001  # the highest cosine: rounding puts some above 1
+
+
+@dataclass(frozen=True)
+class AllPairs:
+    """What a scorer does over all pairs of the evaluation items, by whichever method it was measured."""
+
+    pairs: int
+    positives: int | None  # None where they are estimated
+    estimates: dict[str, Estimate]
+    curve: Curve
+    histogram: dict[str, list[float] | int]  # edges, negatives, positives; `below`: pairs under the first edge
+    strata: list[dict[str, Any]]  # name, size, sampled, positives, weight of each part of all pairs
+
+
+def evaluate_exact(
+    left: np.ndarray,
+    right: np.ndarray,
+    positives: np.ndarray,
+    symmetric: bool,
+    device: str | torch.device | None = None,
+    progress: Progress = no_progress,
+    layer: OutputLayer | None = None,
+    tie: float = TIE,
+    engine: Engine | None = None,
+) -> AllPairs | None:
+    """Exact figures over all pairs of `left` and `right`; nothing (None) where there is no positive.
+
+    left, right: (n, d) and (m, d) vectors whose inner product is the score; positives: (k, 2) rows of left and right,
+    each pair once, in a symmetric corpus (left and right are the same items) with the first row below the second; tie:
+    the score of a pair may differ by less than this from one computation to another. With an output layer that has a
+    threshold come the figures at it and the calibration error.
+    `progress` is called after each block: raising there stops it.
+    """
+    if not len(positives):
+        return None
+    layer = None if layer is None or layer.threshold is None else layer
+    pairs = as_tensor(left[positives[:, 0]], device) * as_tensor(right[positives[:, 1]], device)
+    scores = torch.sort(pairs.sum(1)).values
+    scale = _Scale.of(scores.cpu().numpy(), tie, layer)
+    given = (left, right, positives, symmetric, device, scale)
+    found = (engine or default_engine()).map(_counting, given, parts_of(len(left)), "evaluate", progress)
+    return _measured(scale, reduce(operator.add, found), count_pairs(len(left), len(right), symmetric))
+
+
+@dataclass(frozen=True)
+class _Scale:
+    """Where negatives are counted: the positives' ascending scores, and the cuts, edges and floor that they make."""
+
+    scores: np.ndarray  # (positives,) float32
+    cuts: np.ndarray  # ascending, float32: just below each positive, and the layer's threshold
+    edges: np.ndarray  # of the histogram's bars
+    floor: float  # only from here up are pairs looked at one by one
+    layer: OutputLayer | None
+
+    @classmethod
+    def of(cls, scores: np.ndarray, tie: float, layer: OutputLayer | None) -> "_Scale":
+        """The scale of these ascending scores; a negative less than `tie` below a positive counts against it."""
+        thresholds = scores - np.float32(tie)
+        cut = [] if layer is None else [np.float32(layer.threshold)]
+        low = float(thresholds[0])
+        edges = bar_edges(low, max(HIGH, float(scores[-1])))
+        floor = float(np.min([low, *cuts(layer)]))
+        return cls(scores, np.sort(np.r_[thresholds, cut]).astype(np.float32), edges, floor, layer)
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What a pass over pairs counts of the negatives: arrays of one number for each bucket, bar and bin."""
+
+    buckets: np.ndarray  # (cuts + 1,) int64
+    bars: np.ndarray  # (BARS,) float64
+    bins: np.ndarray  # (BINS,) float64, and the sum of p in each; the lowest counts only what was looked at
+    p: np.ndarray
+    total: float  # the sum of every p
+
+    def __add__(self, other: "_Counts") -> "_Counts":
+        both = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))
+        return _Counts(*(one + another for one, another in both))
+
+    def at_cuts(self) -> np.ndarray:
+        """False positives at each ascending cut."""
+        return np.cumsum(self.buckets[::-1])[-2::-1]
+
+    def reliability(self, negatives: int) -> Reliability:
+        """The bins of all negatives; the lowest, nearly all of them, is what the others leave."""
+        bins, p = self.bins.copy(), self.p.copy()
+        bins[0], p[0] = negatives - bins[1:].sum(), max(0.0, self.total - p[1:].sum())
+        return Reliability(bins, p, np.zeros(BINS))
+
+
+def _counting(
+    left: np.ndarray,
+    right: np.ndarray,
+    positives: np.ndarray,
+    symmetric: bool,
+    device: str | torch.device | None,
+    scale: _Scale,
+) -> Work[slice, _Counts]:
+    """Work on a part of the left rows: what their pairs have of negatives."""
+    queries, corpus = as_tensor(left, device), as_tensor(right, device)
+
+    def work(part: slice, progress: Progress) -> _Counts:
+        negatives = _Negatives(scale, queries.device)
+        for block in without(blocks(queries, corpus, symmetric, part), positives):
+            negatives.count(block.scores)
+            progress("evaluate", min(1.0, (block.end - part.start) / (part.stop - part.start)))
+        return negatives.counts()
+
+    return work
+
+
+class _Negatives:
+    """What one pass over blocks counts of the negatives; pairs at minus infinity are none.
+
+    Positives are struck out of each block, so that rounding can never count one as its own false positive.
+    """
+
+    def __init__(self, scale: _Scale, device: torch.device) -> None:
+        self.scale = scale
+        self.cuts = torch.from_numpy(scale.cuts).to(device)
+        self.buckets = torch.zeros(len(scale.cuts) + 1, dtype=torch.long, device=device)
+        self.bars = torch.zeros(BARS, dtype=torch.float64, device=device)
+        self.bins = torch.zeros(BINS, dtype=torch.float64, device=device)
+        self.p = torch.zeros(BINS, dtype=torch.float64, device=device)
+        self.total = torch.zeros((), dtype=torch.float64, device=device)  # the sum of every p
+
+    def count(self, scores: Tensor) -> None:
+        """Nothing; the block is counted, and used up."""
+        edges, layer = self.scale.edges, self.scale.layer
+        above = scores[scores >= self.scale.floor]
+        self.buckets += torch.bincount(torch.bucketize(above, self.cuts, right=True), minlength=len(self.buckets))
+        in_range = above.clamp(max=float(edges[-1]))  # the last bar holds what lies above it, too
+        self.bars += torch.histc(in_range, BARS, edges[0], edges[-1])
+        if layer is not None:
+            p = _probability(above, layer)
+            at = (p * BINS).long().clamp_(max=BINS - 1)
+            self.bins += torch.bincount(at, minlength=BINS)
+            self.p += torch.bincount(at, p, BINS)
+            self.total += _probability(scores, layer).sum()
+
+    def counts(self) -> _Counts:
+        """What was counted."""
+        buckets, bars, bins, p = (values.cpu().numpy() for values in (self.buckets, self.bars, self.bins, self.p))
+        return _Counts(buckets, bars, bins, p, float(self.total))
+
+
+def _probability(scores: Tensor, layer: OutputLayer) -> Tensor:
+    """sigmoid(w·score + b) in the place of the scores: passes over a block cost time."""
+    return torch.add(scores.new_tensor(layer.b), scores, alpha=layer.w, out=scores).sigmoid_()
+
+
+def _measured(scale: _Scale, counts: _Counts, pairs: int) -> AllPairs:
+    """The figures from what was counted of the negatives of all pairs."""
+    scores, thresholds, false, layer = scale.scores, scale.cuts, counts.at_cuts(), scale.layer
+    positives = len(scores)
+    at, values = None, {}
+    if layer is not None:
+        place = int(np.searchsorted(thresholds, np.float32(layer.threshold)))
+        at = Confusion(float((scores >= thresholds[place]).sum()), float(false[place]), positives)
+        thresholds, false = np.delete(thresholds, place), np.delete(false, place)
+        known = reliability(layer.probability(scores), True)
+        values["calibration_error"] = (known + counts.reliability(pairs - positives)).error
+    curve = _curve(scores, thresholds, false)
+    values = {**figures(curve, at), "positives": float(positives), **values}
+    return AllPairs(
+        pairs,
+        positives,
+        {name: Estimate(value, value, value, "exact") for name, value in values.items()},
+        curve,
+        histogram(scores, scale.edges, counts.bars, pairs),
+        [{"name": "all pairs", "size": pairs, "sampled": pairs, "positives": positives, "weight": 1.0}],
+    )
+
+
+def _curve(scores: np.ndarray, thresholds: np.ndarray, false: np.ndarray) -> Curve:
+    """The curve at ascending thresholds, from ascending positive scores and the false positives at each."""
+    true = len(scores) - np.searchsorted(scores, thresholds[::-1])
+    last_of_tie = np.r_[np.diff(true) != 0, True]
+    descending = thresholds[::-1].astype(np.float64)
+    return curve_from_counts(descending[last_of_tie], true[last_of_tie], false[::-1][last_of_tie], len(scores))
+
+
+def bar_edges(low: float, high: float = HIGH) -> np.ndarray:
+    """Edges of equally wide bars from the lowest threshold to the highest score."""
+    return np.linspace(low, max(high, low + 1e-3), BARS + 1)
+
+
+def histogram(scores: np.ndarray, edges: np.ndarray, negatives: np.ndarray, pairs: int) -> dict[str, list[float] | int]:
+    """The stored form of the positives' scores (k,) and of how many negatives each bar holds."""
+    return {
+        "edges": edges.tolist(),
+        "negatives": negatives.tolist(),
+        "positives": np.histogram(scores, edges)[0].tolist(),
+        "below": round(pairs - float(negatives.sum()) - len(scores)),
+    }

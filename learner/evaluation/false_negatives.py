@@ -1,0 +1,137 @@
+"""Manual correction of imputed negatives: of the pairs that gold does not name, some are positives all the same.
+
+A matcher's putative false positives at a threshold are put before people. The share of them that are real false
+positives corrects the precision. Source: paper 004, section 3.3 and appendix A.3.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import mannwhitneyu
+
+from db.domain import Estimate, InputError, Progress, no_progress
+from learner.evaluation.exact import TIE
+from learner.evaluation.sampling_designs import NEAR
+from learner.search.exact import Pairs, nearest
+from learner.search.top_pairs import best_pairs
+
+STRATA = ("near", "random")  # near: a pair of neighbours under the pre-trained encoder; random: any other pair
+MOST = 1_000_000  # putative false positives: beyond, nobody's labels say much
+DRAWS = 10_000
+TAIL = 2.5  # per cent left out at each end of an interval
+
+
+@dataclass(frozen=True)
+class Putative:
+    """What a matcher takes for positives at a threshold: `true` known ones, and pairs that gold does not name."""
+
+    threshold: float
+    true: int
+    false: Pairs
+
+
+@dataclass(frozen=True)
+class Checked:
+    """One stratum of putative false positives: how many there are, how many were labelled, and how many of these are
+    real false positives.
+    """
+
+    size: int
+    labelled: int
+    real: int
+
+    @property
+    def rate(self) -> float:
+        """The share of real ones among the labelled; one half where nothing is labelled."""
+        return self.real / self.labelled if self.labelled else 0.5
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Draws (DRAWS,) from the posterior of the real ones in the whole stratum, prior Beta(½, ½).
+
+        What is labelled is known, so that a stratum that is labelled to its end has no width.
+        """
+        rates = rng.beta(0.5 + self.real, 0.5 + self.labelled - self.real, DRAWS)
+        return self.real + rng.binomial(self.size - self.labelled, rates)
+
+
+def correct(true: int, strata: Sequence[Checked], rng: np.random.Generator) -> dict[str, Estimate]:
+    """The precision at the threshold in three forms: `uncorrected`, `consistent` and `paper`. true: at least one.
+
+    The paper's form takes away the false positives that are none. The consistent form counts them as the true
+    positives that they are: its denominator stays all the pairs at or above the threshold.
+    """
+    false, labels = sum(one.size for one in strata), sum(one.labelled for one in strata)
+    real = np.array(sum(one.rate * one.size for one in strata))
+    draws = sum((one.draw(rng) for one in strata), start=np.zeros(DRAWS))
+
+    def estimate(form: Callable[[np.ndarray], np.ndarray], name: str) -> Estimate:
+        value, (low, high) = float(form(real)), np.percentile(form(draws), [TAIL, 100 - TAIL])
+        return Estimate(value, min(value, float(low)), max(value, float(high)), f"correction ({name})", labels)
+
+    uncorrected = true / (true + false)
+    return {
+        "uncorrected": Estimate(uncorrected, uncorrected, uncorrected, "exact"),
+        "consistent": estimate(lambda found: 1 - found / (true + false), "consistent"),
+        "paper": estimate(lambda found: true / (true + found), "paper"),
+    }
+
+
+def compare(one: Checked, other: Checked) -> float:
+    """The two-sided p of the Mann–Whitney test that two matchers' putative false positives are real ones alike often.
+
+    Both must have labels. Source: paper 004, section 5.3, where both are of the stratum *near*.
+    """
+    samples = [np.repeat([1, 0], [stratum.real, stratum.labelled - stratum.real]) for stratum in (one, other)]
+    return float(mannwhitneyu(*samples, method="asymptotic").pvalue)
+
+
+def find_putative(
+    left: np.ndarray,
+    right: np.ndarray,
+    positives: np.ndarray,
+    recall: float,
+    symmetric: bool,
+    progress: Progress = no_progress,
+) -> Putative:
+    """The pairs at or above the highest threshold with that recall: true positives counted, the others by row.
+
+    left, right: (n, d) and (m, d) unit vectors of the evaluation items under the matcher; positives: (k, 2) rows of
+    both, at least one, as `evaluate_exact` takes them, whose precision at this threshold is the same. Raises InputError
+    where more than a million pairs are putative false positives.
+    """
+    scores = np.sort(np.einsum("kd,kd->k", left[positives[:, 0]], right[positives[:, 1]]))[::-1]
+    wanted = int(np.ceil(recall * len(scores) - 1e-9))
+    threshold = float(scores[max(wanted, 1) - 1]) - TIE  # a pair that ties with the last positive counts
+    found = best_pairs(left, right, symmetric, top=MOST + len(scores) + 1, threshold=threshold, progress=progress)
+    known = positives[:, 0] * len(right) + positives[:, 1]
+    false = found.take(~np.isin(found.keys(len(right)), known))
+    if len(false) > MOST:
+        raise InputError(
+            f"at recall {recall:g} more than {MOST:,} pairs that gold does not name score {threshold:.3f} or more: "
+            "choose a lower recall"
+        )
+    return Putative(threshold, int((scores >= threshold).sum()), false)
+
+
+def near(
+    pairs: Pairs, left: np.ndarray, right: np.ndarray, symmetric: bool, progress: Progress = no_progress
+) -> np.ndarray:
+    """Which of the pairs are among the 100 nearest neighbours, (n,) bool.
+
+    left, right: the vectors of the same items under the pre-trained encoder. In one list it is enough that either item
+    is a neighbour of the other.
+    """
+    found = nearest(left, right, NEAR, symmetric, progress=progress)
+    return np.isin(pairs.keys(len(right)), found.keys(len(right)))
+
+
+def lowest(numbers: np.ndarray, stratum: np.ndarray, n: int) -> np.ndarray:
+    """Positions of the n pairs of each stratum with the lowest numbers (all of them in a smaller one).
+
+    numbers: (k,) the pairs' permanent random numbers, so that two matchers are checked on the same pairs where they
+    can be; stratum: (k,) the stratum of each pair.
+    """
+    order = np.lexsort((numbers, stratum))
+    place = np.arange(len(order)) - np.searchsorted(stratum[order], stratum[order])  # within its stratum
+    return order[place < n]

@@ -1,0 +1,256 @@
+"""Figures over all pairs when only some negatives are scored: importance sampling, with an interval on each figure.
+
+Source: paper 004, section 3.1.1 and appendix A.2. A sampled stratum usually shows no false positive at all, and a
+bootstrap of it would have no width: the intervals here reckon with one that the sample missed, in the stratum whose
+sampled pairs stand for most (Fay & Feuer 1997, Confidence intervals for directly standardized rates).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from db.domain import Estimate
+from learner.evaluation.calibration import BINS, Reliability, bin_of, cuts, reliability
+from learner.evaluation.exact import AllPairs, bar_edges, histogram
+from learner.metrics.average_precision import Confusion, Curve, curve_from_counts, figures
+from learner.models.output_layer import OutputLayer
+
+DRAWS = 1_000
+TAIL = 2.5  # per cent left out at each end of an interval
+POINTS = 500  # of a curve with a band
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """The negatives of one part of all pairs: how many there are, and the scores (n,) of those that were looked at."""
+
+    name: str
+    size: int
+    scores: np.ndarray
+
+    @property
+    def weight(self) -> float:
+        """How many negatives each scored one stands for."""
+        return self.size / len(self.scores) if len(self.scores) else 0.0
+
+    @property
+    def unseen(self) -> int:
+        """How many negatives were not looked at."""
+        return self.size - len(self.scores)
+
+
+def false_positives(strata: Sequence[Stratum], thresholds: np.ndarray) -> np.ndarray:
+    """The estimated number of negatives that score at least each threshold, (k,) float64; unbiased (A.2)."""
+    return sum((one.weight * _at_least(one.scores, thresholds) for one in strata), start=np.zeros(len(thresholds)))
+
+
+def estimate(
+    positives: np.ndarray,
+    strata: Sequence[Stratum],
+    method: str,
+    rng: np.random.Generator,
+    layer: OutputLayer | None = None,
+) -> AllPairs:
+    """The figures with 95 % intervals, and the curve with a pointwise band, of at most 500 points.
+
+    positives: (k,) scores of all positives, at least one. With an output layer that has a threshold come the figures
+    at it and the calibration error.
+    """
+    counts = _Counts.of(positives, strata, layer)
+    false = false_positives(strata, counts.cuts)
+    curve, values = counts.curve(false), counts.values(false, counts.p)
+    at = curve.spread(POINTS)
+    worse, better = _draw_both(counts, strata, at, rng)
+    scored = sum(len(one.scores) for one in strata)
+    return AllPairs(
+        counts.pairs,
+        len(positives),
+        {
+            name: _estimate(value, worse.values[name], better.values[name], method, scored)
+            for name, value in values.items()
+        },
+        _with_band(curve.take(at), worse.precision, better.precision),
+        _histogram(positives, strata, counts.pairs),
+        _as_rows(len(positives), strata),
+    )
+
+
+_NOTHING = Reliability(np.zeros(BINS), np.zeros(BINS), np.zeros(BINS))
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """What of the figures does not depend on the negatives.
+
+    cuts: (k,) descending scores: those of positives and those that part the bins of p; true: (k,) positives that score
+    as much; ranked: the positions of the positives' own scores; binned: those of the bins' cuts, ascending in score;
+    known: the positives by bin; p, p_error: (20,) mean p of the negatives in each bin, and its standard error.
+    """
+
+    cuts: np.ndarray
+    true: np.ndarray
+    ranked: np.ndarray
+    binned: np.ndarray
+    known: Reliability
+    p: np.ndarray
+    p_error: np.ndarray
+    positives: int
+    pairs: int
+
+    @classmethod
+    def of(cls, positives: np.ndarray, strata: Sequence[Stratum], layer: OutputLayer | None) -> "_Counts":
+        parting = cuts(layer)
+        ascending = np.union1d(positives, parting)
+        descending = ascending[::-1]
+        layer = layer if len(parting) else None
+        return cls(
+            descending,
+            _at_least(positives, descending),
+            np.searchsorted(-descending, -np.unique(positives)[::-1]),
+            np.searchsorted(-descending, -parting),
+            reliability(layer.probability(positives), True) if layer else _NOTHING,
+            *_mean_p(strata, layer),
+            len(positives),
+            len(positives) + sum(one.size for one in strata),
+        )
+
+    def curve(self, false: np.ndarray) -> Curve:
+        at = self.ranked
+        return curve_from_counts(self.cuts[at], self.true[at], false[at], self.positives)
+
+    def values(self, false: np.ndarray, p: np.ndarray) -> dict[str, float]:
+        """Every figure by name, given the false positives (k,) at the cuts, and their mean p (20,) in each bin."""
+        at = None
+        calibrated = {}
+        if len(self.binned):
+            threshold = self.binned[BINS // 2 - 1]
+            at = Confusion(float(self.true[threshold]), float(false[threshold]), self.positives)
+            negatives = self.pairs - self.positives
+            pairs = -np.diff(np.r_[negatives, false[self.binned], 0.0])
+            found = Reliability(pairs, pairs * p, np.zeros(BINS))
+            calibrated = {"calibration_error": (self.known + found).error}
+        return {**figures(self.curve(false), at), "positives": float(self.positives), **calibrated}
+
+
+def _mean_p(strata: Sequence[Stratum], layer: OutputLayer | None) -> tuple[np.ndarray, np.ndarray]:
+    """The mean p of the negatives in each bin and its standard error, (20,); the bin's middle where none was seen."""
+    middles = (np.arange(BINS) + 0.5) / BINS
+    if layer is None:
+        return middles, np.zeros(BINS)
+    seen = [reliability(layer.probability(one.scores), False, one.weight) for one in strata]
+    total = sum(seen, start=_NOTHING)
+    held = total.pairs > 0
+    mean = np.divide(total.p, total.pairs, out=middles, where=held)
+    variance = sum((_spread(one, layer, mean) for one in strata), start=np.zeros(BINS))
+    return mean, np.divide(np.sqrt(variance), total.pairs, out=np.zeros(BINS), where=held)
+
+
+def _spread(stratum: Stratum, layer: OutputLayer, mean: np.ndarray) -> np.ndarray:
+    """What a stratum's sample adds to the variance of the sum of p in each bin, (20,)."""
+    p = layer.probability(stratum.scores)
+    at = bin_of(p)
+    unseen = stratum.unseen / stratum.size if stratum.size else 0.0
+    return stratum.weight**2 * unseen * np.bincount(at, (p - mean[at]) ** 2, BINS)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """A sampled stratum: the buckets between cuts that can hold pairs, their Dirichlet shape, and the unseen pairs.
+
+    at: (k,) positions of cuts, the first 0; shape: (k + 1,) float64, the last for the pairs below all cuts.
+    """
+
+    at: np.ndarray
+    shape: np.ndarray
+    unseen: int
+
+    @classmethod
+    def of(cls, stratum: Stratum, cuts: np.ndarray, above: float, below: float) -> "_Sample":
+        """The sample with so many pairs added above all cuts, and below them."""
+        between = np.diff(_at_least(stratum.scores, cuts), prepend=0).astype(np.float64)
+        under = len(stratum.scores) - between.sum() + below
+        between[0] += above
+        at = np.union1d([0], np.flatnonzero(between))
+        return cls(at, np.r_[between[at], under], stratum.unseen)
+
+    def draw(self, rng: np.random.Generator) -> np.ndarray:
+        """Unseen pairs in each bucket, (k,) int64, drawn."""
+        shares = rng.standard_gamma(self.shape)
+        return np.asarray(rng.multinomial(self.unseen, shares / shares.sum())[:-1])
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """Draws of every figure by name (n,), and of the precision at the points of the curve, (n, points)."""
+
+    values: dict[str, np.ndarray]
+    precision: np.ndarray
+
+
+def _draw_both(counts: _Counts, strata: Sequence[Stratum], at: np.ndarray, rng: np.random.Generator) -> list[_Draws]:
+    """Draws for the worse end of an interval, and for the better one.
+
+    In a sampled stratum the shares of its pairs between the cuts are Dirichlet, and the unseen pairs multinomial. For
+    the worse end one pair more scores above all cuts, in the stratum with the largest weight; for the better end one
+    more scores below them, in every stratum. Where one stratum is sampled, the percentiles at a single cut are then
+    Clopper and Pearson's, of Beta(k + 1, n − k) and Beta(k, n − k + 1); where several are, the worse one is Fay and
+    Feuer's, with gamma for Poisson counts.
+    """
+    sampled = [one for one in strata if one.unseen]
+    seen = sum((_at_least(one.scores, counts.cuts) for one in strata), start=np.zeros(len(counts.cuts)))
+    heaviest = max(sampled, key=lambda one: one.unseen / len(one.scores), default=None)
+    worse = [_Sample.of(one, counts.cuts, float(one is heaviest), 0.0) for one in sampled]
+    better = [_Sample.of(one, counts.cuts, 0.0, 1.0) for one in sampled]
+    return [_draws(counts, samples, seen, at, rng) for samples in (worse, better)]
+
+
+def _draws(
+    counts: _Counts, samples: list[_Sample], seen: np.ndarray, at: np.ndarray, rng: np.random.Generator
+) -> _Draws:
+    rows, precision = [], []
+    for _ in range(DRAWS if samples else 1):
+        unseen = np.zeros(len(seen))
+        for sample in samples:
+            unseen[sample.at] += sample.draw(rng)
+        false = seen + np.cumsum(unseen)
+        rows.append(counts.values(false, counts.p + counts.p_error * rng.standard_normal(BINS)))
+        precision.append(counts.curve(false).precision[at])
+    names = set.intersection(*(set(row) for row in rows))
+    return _Draws({name: np.array([row[name] for row in rows]) for name in names}, np.array(precision))
+
+
+def _estimate(value: float, worse: np.ndarray, better: np.ndarray, method: str, scored: int) -> Estimate:
+    """The value with the outer ends of both draws: a figure may be the better for more false positives (an error)."""
+    low = min(float(np.percentile(draws, TAIL)) for draws in (worse, better))
+    high = max(float(np.percentile(draws, 100 - TAIL)) for draws in (worse, better))
+    return Estimate(value, min(value, low), max(value, high), method, scored)
+
+
+def _with_band(curve: Curve, worse: np.ndarray, better: np.ndarray) -> Curve:
+    low, high = np.percentile(worse, TAIL, axis=0), np.percentile(better, 100 - TAIL, axis=0)
+    return replace(curve, low=np.minimum(low, curve.precision), high=np.maximum(high, curve.precision))
+
+
+def _histogram(positives: np.ndarray, strata: Sequence[Stratum], pairs: int) -> dict[str, list[float] | int]:
+    highest = max(float(scores.max()) for scores in (positives, *(one.scores for one in strata)) if len(scores))
+    edges = bar_edges(float(positives.min()), max(1.0001, highest))
+    negatives = sum((one.weight * np.histogram(one.scores, edges)[0] for one in strata), start=np.zeros(len(edges) - 1))
+    return histogram(positives, edges, negatives, pairs)
+
+
+def _as_rows(positives: int, strata: Sequence[Stratum]) -> list[dict[str, Any]]:
+    """What each part of all pairs holds: the positives are one that was looked at whole."""
+    known = {"name": "known positives", "size": positives, "sampled": positives, "positives": positives, "weight": 1.0}
+    parts = [
+        {"name": one.name, "size": one.size, "sampled": len(one.scores), "positives": 0, "weight": one.weight}
+        for one in strata
+    ]
+    return [known, *parts]
+
+
+def _at_least(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """How many scores are at least each threshold, (k,) int64."""
+    ascending = np.sort(scores)
+    return len(scores) - np.searchsorted(ascending, thresholds, side="left")

@@ -1,0 +1,83 @@
+"""Figures on the pairs that gold states, positives and negatives: what papers report where only those are labelled.
+
+Source: paper 004, section 3.1 (accuracy and F1 of QQP, clean MAP and answer F1 of WikiQA). They say little about all
+pairs: stated negatives were chosen for being hard, and are few.
+"""
+
+import numpy as np
+
+from db.domain import Estimate
+from learner.data.dataset import Dataset
+from learner.metrics.average_precision import Confusion, average_precision, curve_from_scores
+from learner.scorers.scorer import Scorer
+
+
+def stated_figures(dataset: Dataset, scorer: Scorer) -> dict[str, Estimate]:
+    """Figures of the stated evaluation pairs by name; none unless both classes are stated.
+
+    stated_accuracy and stated_f1 at the scorer's threshold; with two lists, and a left item that has both a stated
+    positive and a stated negative, also question_map and, at the threshold, question_f1 and pair_f1. The positives are
+    those that gold states: closure adds none. Each figure is exact for these pairs; `labels` says how many they are.
+    """
+    left, right, label = dataset.evaluation_stated.T
+    positive = label == 1
+    if not positive.any() or positive.all():
+        return {}
+    scores = scorer.score(left, right)
+    threshold = scorer.layer.threshold if scorer.layer else None
+    values = {} if threshold is None else _of_pairs(scores >= threshold, positive)
+    if not dataset.symmetric and len(_mixed(left, positive)):
+        values |= _of_questions(left, scores, positive, threshold)
+    return {name: Estimate(value, value, value, "exact", len(label)) for name, value in values.items()}
+
+
+def _of_pairs(found: np.ndarray, positive: np.ndarray) -> dict[str, float]:
+    return {"stated_accuracy": float((found == positive).mean()), "stated_f1": pair_f1(found, positive)}
+
+
+def _of_questions(
+    questions: np.ndarray, scores: np.ndarray, positive: np.ndarray, threshold: float | None
+) -> dict[str, float]:
+    ranked = {"question_map": question_map(questions, scores, positive)}
+    if threshold is None:
+        return ranked
+    return {
+        **ranked,
+        "question_f1": question_f1(questions, scores, positive, threshold),
+        "pair_f1": pair_f1(scores >= threshold, positive),
+    }
+
+
+def pair_f1(found: np.ndarray, positive: np.ndarray) -> float:
+    """F1 over pairs, one reading of the paper's a-F1. Two (n,) boolean arrays; at least one pair is positive."""
+    true = float((found & positive).sum())
+    return Confusion(true, float(found.sum()) - true, float(positive.sum())).figures()["f1"]
+
+
+def question_f1(questions: np.ndarray, scores: np.ndarray, positive: np.ndarray, threshold: float) -> float:
+    """F1 of answering each question with its best candidate, if that reaches the threshold: the released code's a-F1.
+
+    A question with a positive is one to be answered. Arrays (n,), one entry a pair; at least one pair is positive.
+    """
+    order = np.lexsort((-scores, questions))
+    best = order[np.unique(questions[order], return_index=True)[1]]
+    found = scores[best] >= threshold
+    true = float((found & positive[best]).sum())
+    answerable = len(np.unique(questions[positive]))
+    return Confusion(true, float(found.sum()) - true, answerable).figures()["f1"]
+
+
+def question_map(questions: np.ndarray, scores: np.ndarray, positive: np.ndarray) -> float:
+    """The mean, over questions with both a positive and a negative, of each one's average precision (clean MAP).
+
+    Arrays (n,), one entry a pair; at least one question has both.
+    """
+    order = np.argsort(questions, kind="stable")
+    groups = np.split(order, np.unique(questions[order], return_index=True)[1][1:])
+    mixed = [group for group in groups if positive[group].any() and not positive[group].all()]
+    return float(np.mean([average_precision(curve_from_scores(scores[group], positive[group])) for group in mixed]))
+
+
+def _mixed(questions: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """The questions with both a positive and a negative."""
+    return np.intersect1d(questions[positive], questions[~positive])

@@ -1,0 +1,237 @@
+"""A model measured over all pairs of files: every pair scored, or a sample of the negatives, or from audit labels."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from db.corpus.corpus import Corpus
+from db.domain import DEFAULT_ENCODER, Estimate, InputError, Progress, Side, Split, no_progress
+from learner.backbones.reranker import is_reranker
+from learner.data.dataset import Dataset
+from learner.evaluation.audit.files_estimate import measure_labels
+from learner.evaluation.audit.label_files import read_audit
+from learner.evaluation.exact import AllPairs
+from learner.evaluation.importance_sampling import Stratum, estimate
+from learner.evaluation.sampling_designs import NEAR_RANDOM, STRATIFIED, Population, Score, near_random, stratified
+from learner.evaluation.stated_pairs import stated_figures
+from learner.loop.round import evaluate
+from learner.loop.simulate import dataset_of
+from learner.models.cosine_bert import Labelled
+from learner.models.encoder import load_encoder
+from learner.scorers.bertscore_scorer import is_token_scorer, load_token_scorer
+from learner.scorers.scorer import Scorer, VectorScorer, is_cross_encoder, load_cross_encoder, load_rerank_scorer
+from learner.scorers.two_feature_scorer import FeatureScorer, is_feature_scorer, load_feature_scorer
+from learner.scoring.matcher import Matcher, load_matcher
+from learner.scoring.score import blended
+from learner.search.exact import count_pairs, pairs_numbered
+from learner.search.inner_product import Space
+
+DESIGNS = {NEAR_RANDOM: near_random, STRATIFIED: stratified}
+METHODS = ("exact", *DESIGNS)
+GAINED = ("average_precision", "precision_at_recall_20")  # figures that compare two models, whatever their thresholds
+FEW = 200_000  # pairs that a scorer which reads each pair alone still reads all
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to measure: exactly, or from about `sample` scored negatives; `base`: the encoder of the cheap score.
+
+    Without a name: exact, but stratified for a model that would have to read more than 200,000 pairs one by one, and
+    near-random where multiplying all pairs would take hours.
+    """
+
+    name: str | None = None
+    sample: int = 200_000
+    base: str = DEFAULT_ENCODER
+    seed: int = 0
+
+
+def checked_method(name: str | None, sample: int, base: str, seed: int) -> Method:
+    """The method. Raises InputError for a name that is not known."""
+    if name is not None and name not in METHODS:
+        raise InputError(f"--method {name!r} is not known: use {', '.join(METHODS)}")
+    return Method(name, sample, base, seed)
+
+
+def evaluate_corpus(
+    model: str,
+    corpus: Corpus,
+    method: Method,
+    progress: Progress = no_progress,
+    against: str | None = None,
+    labelled: Labelled | None = None,
+) -> dict[str, Any]:
+    """The estimates by name, with `pairs`, `positives`, curve, histogram and strata, of a matcher or a cross-encoder.
+
+    against: a matcher or an encoder; its exact figures come as `against`, and what the model has more as `gain`.
+    labelled: the training pairs, by row, that weigh a model of two features, whose `weights` come too. A corpus without
+    splits is measured whole. Raises InputError without a gold positive, and where a cross-encoder or a re-ranker would
+    have to read too many pairs.
+    """
+    dataset = dataset_of(all_evaluation(corpus))
+    if not len(dataset.evaluation_positives):
+        raise InputError("the gold file names no positive pair of these items: there is nothing to measure")
+    if against is not None and reads_pairs(against):
+        raise InputError(f"{against} reads pairs one by one, and what is compared with must rank all: name a matcher")
+    scorer = load_scorer(model, dataset, progress, labelled)
+    measured = _measure(dataset, scorer, method, progress)
+    result = as_result(measured)
+    if isinstance(scorer, FeatureScorer):
+        result["weights"] = scorer.weights.as_dict()
+    if against is None:
+        return result
+    base = _measure(dataset, load_vectors(against, dataset, progress), Method("exact"), progress).estimates
+    return {
+        **result,
+        "against": {name: one.as_dict() for name, one in base.items()},
+        "gain": {name: one.as_dict() for name, one in gains(measured.estimates, base).items()},
+    }
+
+
+def gains(of: Mapping[str, Estimate], exact: Mapping[str, Estimate]) -> dict[str, Estimate]:
+    """What each figure is above the exact one of the same name: as sure as the figure is."""
+    return {
+        name: Estimate(one.value - other.value, one.low - other.value, one.high - other.value, one.method, one.labels)
+        for name, one in of.items()
+        if name in GAINED and (other := exact.get(name)) is not None
+    }
+
+
+def reads_pairs(model: str) -> bool:
+    """Whether the model reads both texts of a pair at once, so that it cannot rank all pairs."""
+    return is_cross_encoder(model) or is_reranker(model)
+
+
+def evaluate_audit(
+    model: str, corpus: Corpus, labels: Path, seed: int, progress: Progress = no_progress
+) -> dict[str, Any]:
+    """The same from audit labels of a file (see `read_audit`), for a matcher or an encoder; gold adds stated figures.
+
+    Raises InputError for a bad file, too few labels, a matcher that does not score by cosine, and a cross-encoder:
+    nobody knows how it ranks all pairs.
+    """
+    if reads_pairs(model) or is_token_scorer(model) or is_feature_scorer(model):
+        how = "reads pairs one by one" if reads_pairs(model) else "compares tokens"
+        raise InputError(f"{model} {how}, and --audit ranks all pairs: measure it with --gold")
+    dataset = dataset_of(all_evaluation(corpus))
+    found = read_audit(labels, corpus, dataset)
+    scorer = load_vectors(model, dataset, progress)
+    if scorer.space.distance != "cosine":
+        raise InputError(
+            f"{model} scores by {scorer.space.distance}, and --audit ranks by cosine: measure it with --gold"
+        )
+    measured = measure_labels(dataset, scorer, found, np.random.default_rng(seed), progress)
+    return as_result(replace(measured, estimates={**measured.estimates, **stated_figures(dataset, scorer)}))
+
+
+def load_scorer(
+    model: str, dataset: Dataset, progress: Progress = no_progress, labelled: Labelled | None = None
+) -> Scorer:
+    """The scorer of the dataset's evaluation items.
+
+    model: the folder of what reads pairs; a matcher, or an encoder; or one whose tokens are compared, `bertscore:NAME`,
+    alone or, weighed by the labelled pairs, beside the cosine.
+    """
+    if is_feature_scorer(model):
+        return load_feature_scorer(model, dataset.texts, _evaluated(dataset), labelled, progress)
+    if is_token_scorer(model):
+        return load_token_scorer(model, dataset.texts)
+    if is_reranker(model):
+        return load_rerank_scorer(model, dataset.texts)
+    return (
+        load_cross_encoder(model, dataset.texts) if is_cross_encoder(model) else load_vectors(model, dataset, progress)
+    )
+
+
+def load_vectors(model: str, dataset: Dataset, progress: Progress = no_progress) -> VectorScorer:
+    """The scorer of a matcher or encoder, with the vectors of the dataset's evaluation items."""
+    matcher = load_matcher(model)
+    distance = matcher.encoder.distance
+    vectors = blended(dataset, _encode(matcher, dataset, progress), matcher.blend, distance, progress)
+    return VectorScorer(vectors, matcher.layer, Space(distance, offset=True))
+
+
+def as_result(measured: AllPairs) -> dict[str, Any]:
+    """The form of the command's result: estimates by name; `positives` is a number where it is known."""
+    known = {} if measured.positives is None else {"positives": measured.positives}
+    return {
+        **{name: found.as_dict() for name, found in measured.estimates.items()},
+        "pairs": measured.pairs,
+        **known,
+        "strata": measured.strata,
+        "curve": measured.curve.thinned().as_dict(),
+        "histogram": measured.histogram,
+    }
+
+
+def _measure(dataset: Dataset, scorer: Scorer, method: Method, progress: Progress) -> AllPairs:
+    few = count_pairs(len(dataset.evaluation_left), len(dataset.evaluation_right), dataset.symmetric) <= FEW
+    name = method.name or ("exact" if few or isinstance(scorer, VectorScorer) else STRATIFIED)
+    if name == "exact" and isinstance(scorer, VectorScorer):
+        insists = method.name == "exact"
+        measured = evaluate(dataset, scorer.vectors, progress, scorer.layer, scorer.space, method.seed, insists)
+        assert measured is not None  # there is a positive
+        return measured
+    measured = _sampled(dataset, scorer, replace(method, name=name), progress)
+    return replace(measured, estimates={**measured.estimates, **stated_figures(dataset, scorer)})
+
+
+def _sampled(dataset: Dataset, scorer: Scorer, method: Method, progress: Progress) -> AllPairs:
+    left, right, positives = dataset.evaluation_left, dataset.evaluation_right, dataset.evaluation_positives
+
+    def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return scorer.score(left[rows], right[columns], progress)
+
+    rng = np.random.default_rng(method.seed)
+    if method.name == "exact":
+        strata = [_every_negative(dataset, score)]
+    else:
+        cheap = _encode(Matcher(load_encoder(method.base), None), dataset, progress)
+        population = Population(cheap[left], cheap[right], positives, dataset.symmetric)
+        strata = DESIGNS[str(method.name)](population, score, method.sample, rng, progress)
+    return estimate(score(*positives.T), strata, str(method.name), rng, scorer.layer)
+
+
+def _every_negative(dataset: Dataset, score: Score) -> Stratum:
+    """All negatives, each scored alone. Raises InputError where they are too many."""
+    sides = len(dataset.evaluation_left), len(dataset.evaluation_right)
+    pairs = count_pairs(*sides, dataset.symmetric)
+    if pairs > FEW:
+        what = f"--method exact would read {pairs:,} pairs one by one, and a cross-encoder reads at most {FEW:,} so"
+        raise InputError(f"{what}: use stratified or near-random")
+    rows, columns = pairs_numbered(np.arange(pairs), *sides, dataset.symmetric)
+    positive = dataset.evaluation_positives
+    negative = ~np.isin(rows * sides[1] + columns, positive[:, 0] * sides[1] + positive[:, 1])
+    return Stratum("negatives", int(negative.sum()), score(rows[negative], columns[negative]))
+
+
+def all_evaluation(corpus: Corpus) -> Corpus:
+    """The corpus, all its items kept for measuring where it has no split."""
+    if any(item.split is not None for item in corpus.items):
+        return corpus
+    return replace(corpus, items=[replace(item, split=Split.EVALUATION) for item in corpus.items])
+
+
+def _encode(matcher: Matcher, dataset: Dataset, progress: Progress) -> np.ndarray:
+    """Vectors (len(texts), d); of the evaluation items alone, unless those of others bear on their score."""
+    rows = _evaluated(dataset)
+    if matcher.blend.needs_all:
+        rows = np.union1d(rows, np.union1d(dataset.train_left, dataset.train_right))
+    vectors = np.zeros((len(dataset.texts), matcher.encoder.dimension), dtype=np.float32)
+    vectors[rows] = matcher.encoder.encode([dataset.texts[row] for row in rows], progress)
+    return vectors
+
+
+def _evaluated(dataset: Dataset) -> np.ndarray:
+    """The rows of all evaluation items."""
+    return np.union1d(dataset.evaluation_left, dataset.evaluation_right)
+
+
+def sides_of(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the left and of the right items (the same rows in a symmetric corpus)."""
+    left = np.array([row for row, item in enumerate(corpus.items) if item.side == Side.LEFT], dtype=np.int64)
+    right = np.array([row for row, item in enumerate(corpus.items) if item.side == Side.RIGHT], dtype=np.int64)
+    return left, right if len(right) else left

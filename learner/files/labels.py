@@ -1,0 +1,81 @@
+"""Labelled pairs in a file, as rows of a corpus: what a simulation, a label export or gold holds."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from db.corpus.cells import bad, counted, shown
+from db.corpus.corpus import Corpus
+from db.corpus.files import column_names, read_rows
+from db.corpus.gold import LABELS
+from db.domain import InputError, Kind, Purpose, Side, Split
+from learner.models.cosine_bert import Labelled
+
+NEEDED, OPTIONAL = ("id1", "id2", "label"), ("purpose",)
+
+
+def read_labels(path: Path, corpus: Corpus) -> Labelled:
+    """The labelled pairs of a file with the columns id1, id2 and label, each pair once, its last label.
+
+    Pairs without a label (unsure), of one text with itself, or that were drawn for measuring (an export's column
+    `purpose`) are left out. Raises InputError with row and column, and where no pair is left.
+    """
+    first = corpus.positions(Side.LEFT)
+    second = first if corpus.kind == Kind.SYMMETRIC else corpus.positions(Side.RIGHT)
+    columns = (*NEEDED, *(name for name in OPTIONAL if name in column_names(path)))
+    labels: dict[tuple[int, int], bool] = {}
+    for number, values in read_rows(path, columns):
+        one, other, label, *purpose = map(str.strip, values)
+        pair = _position(one, first, path, number, "id1"), _position(other, second, path, number, "id2")
+        if not label or pair[0] == pair[1] or purpose == [Purpose.AUDIT]:
+            continue
+        labels[(min(pair), max(pair)) if first is second else pair] = _label(label, path, number)
+    if not labels:
+        raise InputError(f"{path.name}: no pair in it has a label that may train: name a file of training labels")
+    rows = np.array(list(labels), dtype=np.int64)
+    return Labelled(rows[:, 0], rows[:, 1], np.array(list(labels.values()), dtype=np.int64))
+
+
+def training_pairs(labelled: Labelled, corpus: Corpus, split: Corpus) -> Labelled:
+    """The pairs of train items alone; corpus: whose rows the labels name; split: the same with splits, perhaps fewer.
+
+    Raises InputError where none is left.
+    """
+    trained = {
+        (item.side, name)
+        for item in split.items
+        if item.split in (Split.TRAIN, Split.BOTH)
+        for name in item.ids
+    }  # fmt: skip
+    allowed = np.array([(item.side, item.ids[0]) in trained for item in corpus.items])
+    kept = allowed[labelled.left] & allowed[labelled.right]
+    if not kept.any():
+        what = f"none of the {counted(len(labelled), 'labelled pair')} is of two train items"
+        raise InputError(f"{what}: name the split by which the labels were collected")
+    return Labelled(labelled.left[kept], labelled.right[kept], labelled.label[kept])
+
+
+def read_training(path: Path, corpus: Corpus, split: Corpus) -> Labelled:
+    """The file's labelled pairs of train items, as rows of the corpus with splits, which may have fewer items.
+
+    Raises InputError where none is left.
+    """
+    labelled = training_pairs(read_labels(path, corpus), corpus, split)
+    row = {(item.side, item.ids[0]): at for at, item in enumerate(split.items)}
+    there = np.array([row.get((item.side, item.ids[0]), -1) for item in corpus.items], dtype=np.int64)
+    return Labelled(there[labelled.left], there[labelled.right], labelled.label)
+
+
+def _position(name: str, known: Mapping[str, int], path: Path, row: int, column: str) -> int:
+    if name not in known:
+        what = f"the id {shown(name)} is not among the {counted(len(known), 'id')} of its list"
+        raise bad(f"{what}; correct it or remove the row", path, row, column)
+    return known[name]
+
+
+def _label(value: str, path: Path, row: int) -> bool:
+    label = LABELS.get(value.lower())
+    if label is None:
+        raise bad(f"the label is {shown(value)}; write 1, 0, or nothing for unsure", path, row, "label")
+    return label

@@ -1,0 +1,126 @@
+"""The matching pairs of a file, or of two."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from db.corpus.corpus import Corpus
+from db.corpus.formula import guarded
+from db.domain import InputError, Progress, no_progress
+from learner.data.dataset import Dataset
+from learner.files.evaluate import all_evaluation
+from learner.loop.simulate import dataset_of
+from learner.scoring.explanation import parts_of
+from learner.scoring.matcher import load_matcher, read_details
+from learner.scoring.score import Blend, blended
+from learner.search.exact import Pairs
+from learner.search.inner_product import Space, as_left, as_right, scores
+from learner.search.top_pairs import LOWEST, best_pairs
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Where the list of matches ends: exactly one of the three is given."""
+
+    top: int | None = None
+    threshold: float | None = None
+    precision: float | None = None
+
+
+def match_corpus(
+    model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress, why: bool = False
+) -> dict[str, Any]:
+    """How many pairs were written to `out`, and the lowest score among them. Raises InputError for a bad cut.
+
+    why: add a column that says what each part of a score adds.
+    """
+    _check_out(out)
+    threshold = _threshold(model, cut)
+    matcher = load_matcher(model)
+    dataset, distance = dataset_of(all_evaluation(corpus)), matcher.encoder.distance
+    encoded, space = matcher.encoder.encode(dataset.texts, progress), Space(distance, offset=True)
+    vectors = blended(dataset, encoded, matcher.blend, distance, progress)
+    left, right = dataset.evaluation_left, dataset.evaluation_right
+    found = best_pairs(
+        as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric,
+        top=cut.top, threshold=threshold, progress=progress,
+    )  # fmt: skip
+    found = Pairs(left[found.left], right[found.right], found.score)
+    table = _table(corpus, found)
+    if matcher.layer is not None:
+        table.insert(3, "p", matcher.layer.probability(found.score))
+    if why:
+        table["why"] = _reasons(dataset, matcher.blend, encoded, found, Space(distance))
+    _write(table, out)
+    return {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
+
+
+def _threshold(model: str, cut: Cut) -> float:
+    given = [name for name in ("top", "threshold", "precision") if getattr(cut, name) is not None]
+    if len(given) != 1:
+        raise InputError(f"give one of --top, --threshold and --precision (given: {', '.join(given) or 'none'})")
+    if cut.precision is not None:
+        if not 0 < cut.precision <= 1:
+            raise InputError(f"--precision is a share between 0 and 1, not {cut.precision:g}")
+        return _score_at_precision(Path(model), cut.precision)
+    return cut.threshold if cut.threshold is not None else LOWEST
+
+
+def _score_at_precision(folder: Path, precision: float) -> float:
+    """The lowest score at or above which the matcher's measured precision was reached."""
+    curve = read_details(folder).get("curve")
+    if not curve:
+        raise InputError(f"no precision has been measured for {folder}: use --top or --threshold")
+    scores, measured = np.array(curve["score"]), np.array(curve["precision"])
+    reached = measured >= precision
+    if not reached.any():
+        raise InputError(f"precision {precision:g} was not reached by {folder}; the highest was {measured.max():.3f}")
+    return float(scores[reached].min())
+
+
+def _table(corpus: Corpus, pairs: Pairs) -> pd.DataFrame:
+    left, right = [corpus.items[i] for i in pairs.left], [corpus.items[i] for i in pairs.right]
+    return pd.DataFrame(
+        {
+            "id1": [item.ids[0] for item in left],
+            "id2": [item.ids[0] for item in right],
+            "score": pairs.score,
+            "text1": [item.text for item in left],
+            "text2": [item.text for item in right],
+        }
+    )
+
+
+def _reasons(dataset: Dataset, blend: Blend, encoded: np.ndarray, pairs: Pairs, space: Space) -> list[str]:
+    """Of each pair, what each part adds to its score, the weightiest first."""
+    similarities = scores(encoded, pairs.left, pairs.right, space)
+    rows = zip(pairs.score.tolist(), similarities.tolist(), pairs.left.tolist(), pairs.right.tolist(), strict=True)
+    return [", ".join(map(str, parts_of(blend, dataset.lexicon, *row))) for row in rows]
+
+
+_WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {
+    ".csv": lambda table, path: table.map(guarded).to_csv(path, index=False),
+    ".jsonl": lambda table, path: table.to_json(path, orient="records", lines=True, force_ascii=False),
+    ".parquet": lambda table, path: table.to_parquet(path, index=False),
+}
+
+
+def _check_out(out: Path) -> None:
+    """Nothing; raises InputError where the file cannot be written, before anything expensive is done."""
+    if out.suffix not in _WRITERS:
+        raise InputError(f"{out}: the suffix is {out.suffix or 'missing'}; use {', '.join(_WRITERS)}")
+    if not out.parent.is_dir():
+        raise InputError(f"the folder {out.parent} does not exist: make it first")
+    if out.is_dir() or not os.access(out.parent, os.W_OK):
+        raise InputError(f"{out} cannot be written: name a file in a folder that you may write to")
+
+
+def _write(table: pd.DataFrame, out: Path) -> None:
+    aside = out.with_name(f".{out.name}.tmp")
+    _WRITERS[out.suffix](table, aside)
+    aside.replace(out)

@@ -1,0 +1,84 @@
+"""Audit designs: made from what a model sees, kept as a row and a folder with the decks."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
+
+from db.domain import DesignKind, Progress
+from db.labels.audits import newest_design
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Design, Matcher
+from learner.evaluation.audit.sampling_order import Deck, make_deck
+from learner.evaluation.audit.strata import Bands, rank_bands
+from learner.jobs.data.evaluation_snapshot import Seen, load_arrays, save_arrays, sides
+from learner.jobs.data.project_data import ProjectData
+
+FAR = "below the pool"
+FOLDER = "design"  # begins the name of a design's folder
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A design with its decks, of item ids instead of rows. vectors: (n, d) of the evaluation items under its model."""
+
+    id: int
+    number: int
+    bands: Bands
+    names: list[str]
+    deck: Deck
+    vectors: np.ndarray
+
+
+def read_designs(session: Session, project_id: int) -> list[Drawn]:
+    """The project's audit designs, the first one first."""
+    mine = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.AUDIT)
+    return [_read(design) for design in session.scalars(mine.order_by(Design.number))]
+
+
+def _read(design: Design) -> Drawn:
+    pool = [stratum for stratum in design.strata if stratum["name"] != FAR]
+    edges = np.array([stratum["low"] for stratum in pool])
+    sizes = np.array([stratum["size"] for stratum in pool], dtype=np.int64)
+    stored = load_arrays(artifacts() / design.folder / "decks.npz", "bring it back from a back-up")
+    deck = Deck(stored["left"], stored["right"], stored["stratum"], stored["score"])
+    vectors = stored["vectors"].astype(np.float32)
+    names = [stratum["name"] for stratum in design.strata]
+    return Drawn(design.id, design.number, Bands(edges, sizes, design.pairs), names, deck, vectors)
+
+
+def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen, progress: Progress) -> None:
+    """Nothing; the project has a design under this matcher, unless its newest one is that already."""
+    project_id = matcher.project_id
+    with reading(engine) as session:
+        last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
+    bands = rank_bands(seen.ranking)
+    both = sides(data, seen.vectors)
+    deck = make_deck(both, bands, project_id, progress)
+    folder = f"project-{project_id}/{FOLDER}-{last + 1}"
+    save_arrays(
+        artifacts() / folder / "decks.npz", left=both.left_ids[deck.left], right=both.right_ids[deck.right],
+        stratum=deck.stratum, score=deck.score, vectors=seen.vectors.astype(np.float16),
+    )  # fmt: skip
+    row = Design(
+        project_id=project_id, number=last + 1, kind=DesignKind.AUDIT, matcher_id=matcher.id, pairs=bands.pairs,
+        strata=_strata(bands, seen), folder=folder,
+    )  # fmt: skip
+    with writing(engine) as session:
+        newest = newest_design(session, project_id, DesignKind.AUDIT)
+        if newest is None or newest.matcher_id != matcher.id:
+            session.add(row)
+
+
+def _strata(bands: Bands, seen: Seen) -> list[dict[str, Any]]:
+    """Name, bounds by score and size of each stratum, the far one last where there is one."""
+    ends = np.cumsum(bands.sizes)
+    top = [float(seen.ranking.score(np.array([1]))[0]), *bands.edges.tolist()]
+    strata = [
+        {"name": f"pairs {end - size + 1:,} to {end:,}", "low": float(low), "high": high, "size": int(size)}
+        for end, size, low, high in zip(ends, bands.sizes, bands.edges, top, strict=False)
+    ]
+    far = {"name": FAR, "low": -1.0, "high": top[-1], "size": bands.far}
+    return [*strata, far] if bands.far else strata

@@ -1,0 +1,68 @@
+"""The next pairs to audit, from the decks of the newest design."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from learner.evaluation.audit.allocation import FIRST, allocate, importance
+from learner.evaluation.audit.measure import labels_needed
+from learner.evaluation.audit.sample import DRAWS, Sample
+from learner.evaluation.audit.stratum_rates import draw_rates
+from learner.jobs.audit.designs import Drawn, read_designs
+from learner.jobs.audit.labels import Labelled, read_labelled
+from learner.jobs.data.project_data import ProjectData
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A pair to audit: its items, stratum, score under the design's model, and the probability of its being drawn."""
+
+    left_id: int
+    right_id: int
+    stratum: int
+    score: float
+    inclusion: float
+
+
+def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) -> tuple[int, list[Candidate]]:
+    """The newest design's id, and the next pairs of its decks, stratum by stratum; fewer where they run out."""
+    designs = read_designs(session, project_id)
+    labelled = read_labelled(session, project_id, data, designs)
+    design, sample = designs[-1], labelled.sample
+    sizes = np.r_[sample.sizes, design.bands.far]
+    decks = _left_in_decks(design, labelled, len(sizes))
+    available = np.array([len(deck) for deck in decks])
+    available[-1] = min(available[-1], max(0, FIRST - labelled.far_labels))  # more could not find anything there
+    weight = np.r_[_weight(sample, np.random.default_rng([data.settings.seed, design.number])), 0.0]
+    counts = np.r_[sample.labels, labelled.far_labels]
+    wanted = allocate(counts, available, weight, draw)
+    inclusion = (counts + wanted) / np.maximum(sizes, 1)
+    chosen = [at for deck, n in zip(decks, wanted.tolist(), strict=True) for at in deck[:n].tolist()]
+    deck = design.deck
+    return design.id, [
+        Candidate(int(deck.left[at]), int(deck.right[at]), int(deck.stratum[at]), float(deck.score[at]),
+                  float(min(1.0, inclusion[deck.stratum[at]])))
+        for at in chosen
+    ]  # fmt: skip
+
+
+def _weight(sample: Sample, rng: np.random.Generator) -> np.ndarray:
+    """The importance of each stratum of the pool, (h,); nothing is known while labels are missing."""
+    if labels_needed(sample.labels, sample.sizes):
+        return np.zeros(len(sample.sizes))
+    return importance(draw_rates(*sample.effective(), sample.sizes, DRAWS, rng), sample.sizes)
+
+
+def _left_in_decks(design: Drawn, labelled: Labelled, strata: int) -> list[np.ndarray]:
+    """For each stratum the positions of its deck's pairs that nobody has answered, in its order."""
+    pairs = zip(design.deck.left.tolist(), design.deck.right.tolist(), strict=True)
+    open_ = np.array([pair not in labelled.answered for pair in pairs], dtype=bool)
+    return [np.nonzero(open_ & (design.deck.stratum == stratum))[0] for stratum in range(strata)]
+
+
+def columns_of(pairs: Sequence[Candidate], positions: Sequence[int]) -> list[dict[str, Any]]:
+    """The columns of the pairs' tasks that are their own, at these positions of their round."""
+    return [asdict(pair) | {"position": at, "p": None} for pair, at in zip(pairs, positions, strict=True)]

@@ -1,0 +1,78 @@
+"""The job `audit`: every model's figures from all audit labels, and where wanted the next pairs as a sitting."""
+
+import numpy as np
+from dbos import DBOS
+from sqlalchemy.orm import Session
+
+from db.domain import DesignKind, InputError
+from db.labels.audits import add_audit_tasks, design_by_id
+from db.labels.tasks import open_sitting
+from db.projects.matchers import newest_matcher
+from db.schema.engine import reading, writing
+from db.schema.tables import Round
+from learner.jobs.audit.draw_pairs import columns_of, draw_pairs
+from learner.jobs.audit.measure import is_audited, measure_models, renew_design
+from learner.jobs.data.mark_sentences import mark_passages
+from learner.jobs.data.project_data import ProjectData, read_project
+from learner.jobs.queue.job_state import database, job_state
+from learner.jobs.queue.progress import reporting
+from learner.jobs.queue.recovery import MOST_ATTEMPTS
+
+NAME = "audit"
+
+
+@DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
+def audit(project_id: int, draw: int) -> str:
+    """What was done, in words. draw: pairs of the sitting, 0 for the figures alone."""
+    job_id = str(DBOS.workflow_id)
+    with job_state(job_id):
+        update_figures(job_id, project_id, bool(draw))
+        if not draw:
+            return "the figures are up to date"
+        made = draw_sitting(project_id, draw)
+        mark_passages(job_id, project_id, sitting=True)
+        return made
+
+
+@DBOS.step()
+def update_figures(job_id: str, project_id: int, draws: bool) -> None:
+    """Nothing; every matcher has its figures, and before a draw the design suits the newest one."""
+    with database() as engine, reporting(engine, job_id, 0.0, 1.0) as progress:
+        with reading(engine) as session:
+            data = read_project(session, project_id)
+            _require_audit(session, project_id, data)
+        measure_models(engine, project_id, data, progress, {})
+        if draws:
+            renew_design(engine, project_id, data, progress)
+
+
+@DBOS.step()
+def draw_sitting(project_id: int, draw: int) -> str:
+    """What was done, in words; the sitting is stored, unless one is open."""
+    with database() as engine:
+        with reading(engine) as session:
+            data = read_project(session, project_id)
+            design_id, pairs = draw_pairs(session, project_id, data, draw)
+        order = np.random.default_rng([data.settings.seed, design_id, draw]).permutation(len(pairs))
+        with writing(engine) as session:
+            if open_sitting(session, project_id) is not None:
+                return "a sitting is open: label it first"
+            if not pairs:
+                raise InputError("every pair of the audit's decks is labelled: there is nothing left to draw")
+            sitting = Round(project_id=project_id, number=None, strategy=DesignKind.AUDIT, size=len(pairs))
+            session.add(sitting)
+            session.flush()
+            design = design_by_id(session, design_id)
+            assert design is not None
+            add_audit_tasks(session, sitting, design, columns_of([pairs[at] for at in order], range(len(pairs))))
+    return f"{len(pairs)} pairs to audit"
+
+
+def _require_audit(session: Session, project_id: int, data: ProjectData) -> None:
+    if newest_matcher(session, project_id) is None:
+        raise InputError("there is no model yet: the first batch comes with one")
+    if not is_audited(data):
+        raise InputError(
+            "audit labels measure a project that has evaluation items and no known positives among their pairs: "
+            "this one has no evaluation items, or its known positives measure it"
+        )

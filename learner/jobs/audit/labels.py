@@ -1,0 +1,98 @@
+"""The audit labels of a project as a sample of the newest design's strata."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from db.domain import AnswerKind, DesignKind
+from db.labels.audits import AuditLabel, audit_labels
+from learner.evaluation.audit.measure import labels_needed
+from learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
+from learner.jobs.audit.designs import Drawn
+from learner.jobs.data.evaluation_snapshot import scores_of
+from learner.jobs.data.project_data import ProjectData
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled pairs of the pool with their items' ids (n,), what was labelled below it, and all pairs with an answer.
+
+    unsure: pairs that nobody could decide; they are left out, as if they had not been drawn.
+    """
+
+    sample: Sample
+    left_ids: np.ndarray
+    right_ids: np.ndarray
+    far_labels: int
+    far_positives: int
+    unsure: int
+    answered: set[tuple[int, int]]
+
+    def placed(self) -> list[list[float]]:
+        """For each labelled pair of the pool its items, its stratum, and the probability of its having been drawn."""
+        columns = self.left_ids, self.right_ids, self.sample.stratum, 1 / self.sample.weight
+        return [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+
+
+def read_labelled(session: Session, project_id: int, data: ProjectData, designs: Sequence[Drawn]) -> Labelled:
+    """The labels so far, whichever design drew them, placed in the strata of the newest design."""
+    newest = designs[-1]
+    every = audit_labels(session, project_id, DesignKind.AUDIT)
+    decided = [label for label in every if label.answer != AnswerKind.UNSURE]
+    left, right = np.array([(one.left_id, one.right_id) for one in decided], dtype=np.int64).reshape(-1, 2).T
+    positive = np.array([one.answer == AnswerKind.POSITIVE for one in decided], dtype=bool)
+    strata = [_strata(design, decided, data, left, right) for design in designs]
+    inclusion = np.max([_inclusion(design, decided, at) for design, at in zip(designs, strata, strict=True)], axis=0)
+    stratum, far = strata[-1], len(newest.bands.edges)
+    pool = np.nonzero(stratum < far)[0]
+    below = np.array([one.design_id == newest.id for one in decided], dtype=bool) & (stratum == far)
+    return Labelled(
+        Sample(stratum[pool], positive[pool], 1 / inclusion[pool], newest.bands.sizes),
+        left[pool], right[pool], int(below.sum()), int(positive[below].sum()), len(every) - len(decided),
+        {(one.left_id, one.right_id) for one in every},
+    )  # fmt: skip
+
+
+def posterior_of(labelled: Labelled, ranks: np.ndarray, rng: np.random.Generator) -> Posterior | None:
+    """The draws, or nothing while labels are missing. ranks: (n, m) of the labelled pairs under each model."""
+    sample = labelled.sample
+    return None if labels_needed(sample.labels, sample.sizes) else draw_posterior(sample, rng, ranks=ranks)
+
+
+def _strata(
+    design: Drawn, labels: Sequence[AuditLabel], data: ProjectData, left: np.ndarray, right: np.ndarray
+) -> np.ndarray:
+    """The stratum of each labelled pair under a design: as drawn where it drew the pair, else by the score."""
+    if not labels:
+        return np.empty(0, dtype=np.int64)
+    placed = design.bands.place(scores_of(data, design.vectors, left, right))
+    return np.array(
+        [one.stratum if one.design_id == design.id else int(at) for one, at in zip(labels, placed, strict=True)],
+        dtype=np.int64,
+    )
+
+
+def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray) -> np.ndarray:
+    """The probability with which the design has drawn each labelled pair by now, (n,).
+
+    A design has drawn its decks down to the deepest pair that it drew of each: a pair's permanent random number is as
+    likely as any to lie among those. The probability under several designs is then the highest of theirs, since they
+    share the numbers.
+    """
+    sizes = np.r_[design.bands.sizes, max(design.bands.far, 1)]
+    depth = np.zeros(len(sizes))
+    places = deck_places(design)
+    for one in labels:
+        if one.design_id == design.id:
+            depth[one.stratum] = max(depth[one.stratum], places[one.left_id, one.right_id] + 1)
+    found: np.ndarray = (depth / sizes)[stratum]
+    return found
+
+
+def deck_places(design: Drawn) -> dict[tuple[int, int], int]:
+    """The place of each pair of items in its stratum's deck, from 0."""
+    deck = design.deck
+    place = np.arange(len(deck.stratum)) - np.searchsorted(deck.stratum, deck.stratum)
+    return dict(zip(zip(deck.left.tolist(), deck.right.tolist(), strict=True), place.tolist(), strict=True))

@@ -1,0 +1,179 @@
+"""The models of a project measured on its audit labels."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine
+
+from db.domain import DesignKind, Progress, Settings
+from db.labels.audits import newest_design
+from db.projects.evaluations import matchers_with_evaluations
+from db.schema.engine import reading, writing
+from db.schema.tables import Design, Evaluation, Matcher
+from learner.evaluation.audit.figures import found_by
+from learner.evaluation.audit.measure import (  # fmt: skip
+    View,
+    changes,
+    histogram,
+    labels_needed,
+    measure,
+    more_labels,
+    reached,
+    strata_table,
+    upper_bound,
+)
+from learner.evaluation.audit.reliability import by_tenth
+from learner.evaluation.audit.sample import Posterior, Sample
+from learner.jobs.audit.designs import Drawn, make_design, read_designs
+from learner.jobs.audit.labels import Labelled, posterior_of, read_labelled
+from learner.jobs.data.evaluation_snapshot import Seen, has_model, look, scores_of, sides
+from learner.jobs.data.project_data import ProjectData
+from learner.models.output_layer import OutputLayer
+from learner.search.exact import count_pairs
+from learner.search.top_pairs import best_pairs
+
+BEYOND, MOST_BEYOND = 0.1, 100_000  # share of a model's best pairs outside the pool that calls for a new design
+
+
+def is_audited(data: ProjectData) -> bool:
+    """Whether audit labels measure the project: it has evaluation pairs, and no known positive among them."""
+    dataset = data.dataset
+    pairs = count_pairs(len(dataset.evaluation_left), len(dataset.evaluation_right), dataset.symmetric)
+    return pairs > 0 and not len(dataset.evaluation_positives)
+
+
+def measure_models(
+    engine: Engine, project_id: int, data: ProjectData, progress: Progress, fresh: Mapping[int, np.ndarray]
+) -> None:
+    """Nothing; every matcher of the project has its figures from all audit labels; there is a design afterwards.
+
+    A matcher whose model did not come along with an archive keeps the figures that it has.
+
+    fresh: the evaluation items' vectors under matchers, by their ids, as far as they are at hand.
+    """
+    with reading(engine) as session:
+        matchers = [matcher for matcher, _ in matchers_with_evaluations(session, project_id) if has_model(matcher)]
+        has_design = newest_design(session, project_id, DesignKind.AUDIT) is not None
+    newest = matchers[-1]
+    if not has_design:
+        make_design(engine, data, newest, look(data, newest, fresh.get(newest.id), progress), progress)
+    with reading(engine) as session:
+        designs = read_designs(session, project_id)
+        labelled = read_labelled(session, project_id, data, designs)
+    # one model's vectors in memory at a time
+    views = [_view(data, one, look(data, one, fresh.get(one.id), progress), labelled) for one in matchers]
+    rng = np.random.default_rng([data.settings.seed, designs[-1].number])
+    posterior = posterior_of(labelled, np.column_stack([view.ranks for view in views]), rng)
+    halve = more_labels(labelled.sample, posterior) if posterior else None
+    audits = [_audit(data.settings, designs[-1], labelled, posterior, view) | {"halve": halve} for view in views]
+    if posterior is None:
+        rows = [_unmeasured(*each, labelled) for each in zip(matchers, views, audits, strict=True)]
+    else:
+        rank = _early_rank(labelled.sample, posterior, views[-1])
+        audits[-1]["beyond"] = _beyond(data, designs[-1], look(data, newest, None, progress), rank, progress)
+        rows = _measured(matchers, views, audits, labelled.sample, posterior, rng)
+    with writing(engine) as session:
+        for row in rows:
+            session.merge(row)
+        design = session.get_one(Design, designs[-1].id)
+        design.details = design.details | {"sample": labelled.placed()}
+
+
+def _unmeasured(matcher: Matcher, view: View, audit: dict[str, Any], labelled: Labelled) -> Evaluation:
+    """A row without figures: labels are missing."""
+    shown = histogram(view) if len(labelled.left_ids) else {}
+    return Evaluation(
+        matcher_id=matcher.id, pairs=view.ranking.pairs, positives=None, estimates={}, curve={}, histogram=shown,
+        audit=audit,
+    )  # fmt: skip
+
+
+def _measured(
+    matchers: list[Matcher], views: list[View], audits: list[dict[str, Any]], sample: Sample, posterior: Posterior,
+    rng: np.random.Generator,
+) -> list[Evaluation]:  # fmt: skip
+    """A row for each matcher, all of them from the same draws; from the second on with what has changed."""
+    rows = []
+    for at, (matcher, view, audit) in enumerate(zip(matchers, views, audits, strict=True)):
+        measured = measure(sample, posterior, view, rng)
+        audit["reliability"] = _reliability(matcher, view, sample, posterior, rng.spawn(1)[0])
+        if at:
+            since = {"since": matchers[at - 1].number}
+            found = changes(sample, posterior, views[at - 1], view, rng)
+            audit["changes"] = {name: estimate.as_dict() | since for name, estimate in found.items()}
+        rows.append(
+            Evaluation(matcher_id=matcher.id, pairs=measured.pairs, positives=None,
+                       estimates={name: estimate.as_dict() for name, estimate in measured.estimates.items()},
+                       curve=measured.curve.as_dict(), histogram=measured.histogram, audit=audit)
+        )  # fmt: skip
+    return rows
+
+
+def _reliability(
+    matcher: Matcher, view: View, sample: Sample, posterior: Posterior, rng: np.random.Generator
+) -> list[dict[str, Any]]:
+    """How far the matcher's probabilities can be believed; empty where it gives none."""
+    if matcher.w is None or matcher.b is None:
+        return []
+    found = found_by(posterior, sample.positive, view.ranks)
+    return by_tenth(found, view.ranking, OutputLayer(matcher.w, matcher.b), rng)
+
+
+def _view(data: ProjectData, matcher: Matcher, seen: Seen, labelled: Labelled) -> View:
+    scores = scores_of(data, seen.vectors, labelled.left_ids, labelled.right_ids)
+    threshold = -matcher.b / matcher.w if matcher.w and matcher.b is not None else None
+    return View(seen.ranking, scores, threshold)
+
+
+def _audit(
+    settings: Settings, design: Drawn, labelled: Labelled, posterior: Posterior | None, view: View
+) -> dict[str, Any]:
+    """What the page shows of the audit beside the figures (see `Evaluation.audit`)."""
+    sample, far = labelled.sample, design.bands.far
+    rows = strata_table(sample, posterior)
+    if far:
+        rows.append({"size": far, "sampled": labelled.far_labels, "positives": labelled.far_positives, "far": True})
+    places: list[dict[str, Any]] = [{"name": name} for name in design.names]
+    edges = design.bands.edges.tolist()
+    for at, place in enumerate(places):
+        place |= {"low": edges[at] if at < len(edges) else -1.0, "high": edges[at - 1] if at else 1.0}
+    return {
+        "design": design.number,
+        "labels": len(sample.positive) + labelled.far_labels,
+        "positives": int(sample.positive.sum()) + labelled.far_positives,
+        "unsure": labelled.unsure,
+        "needed": labels_needed(sample.labels, sample.sizes),
+        "strata": [place | row for place, row in zip(places, rows, strict=True)],
+        "pool": design.bands.pool,
+        "far": {
+            "size": far, "sampled": labelled.far_labels, "positives": labelled.far_positives,
+            "high": upper_bound(far, labelled.far_positives, labelled.far_labels),
+        },
+        "reached": reached(sample, view, settings.target_precision) if posterior else None,
+        "changes": {},
+        "beyond": 0.0,
+    }  # fmt: skip
+
+
+def _early_rank(sample: Sample, posterior: Posterior, view: View) -> int:
+    """About how far down a fifth of the positives is found."""
+    rank = np.median(found_by(posterior, sample.positive, view.ranks).rank_at(np.array([0.2])))
+    return int(np.clip(rank, 1, MOST_BEYOND))
+
+
+def _beyond(data: ProjectData, design: Drawn, seen: Seen, rank: int, progress: Progress) -> float:
+    """The share of a model's `rank` best pairs that lie outside the audited pool."""
+    both = sides(data, seen.vectors)
+    best = best_pairs(both.left, both.right, both.symmetric, top=rank, progress=progress)
+    under_design = scores_of(data, design.vectors, both.left_ids[best.left], both.right_ids[best.right])
+    return float((under_design < design.bands.edges[-1]).mean())
+
+
+def renew_design(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> None:
+    """Nothing; where the newest model ranks many pairs high that lie outside the pool, there is a design under it."""
+    with reading(engine) as session:
+        matcher, evaluation = matchers_with_evaluations(session, project_id)[-1]
+    if evaluation is not None and evaluation.audit.get("beyond", 0.0) > BEYOND:
+        make_design(engine, data, matcher, look(data, matcher, None, progress), progress)
+        measure_models(engine, project_id, data, progress, {})

@@ -1,0 +1,119 @@
+"""The evaluation items of a project as a model sees them, kept for measuring again when more labels have come."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from db.domain import Progress
+from db.files.artifacts import held, is_there, publishing
+from db.files.atomic import aside
+from db.files.checksums import DAMAGE, Damaged
+from db.schema.engine import artifacts
+from db.schema.tables import Matcher
+from learner.evaluation.audit.ranking import Ranking, rank_all
+from learner.evaluation.audit.sampling_order import Sides
+from learner.jobs.data.project_data import ProjectData
+from learner.models.encoder import Encoder, load_encoder
+from learner.scoring.score import Blend, blended
+from learner.search.inner_product import BLENDED, as_left, as_right, scores
+
+BASE = "base"  # begins the name of a folder of what is known about a pre-trained encoder
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The items under one model: blended vectors (n, d), in the order of `rows_of`; all pairs by score."""
+
+    vectors: np.ndarray
+    ranking: Ranking
+
+
+def rows_of(data: ProjectData) -> np.ndarray:
+    """The rows of all evaluation items, ascending."""
+    return np.union1d(data.dataset.evaluation_left, data.dataset.evaluation_right)
+
+
+def blend_of(matcher: Matcher) -> Blend:
+    """What the matcher's score is made of."""
+    return Blend.read(matcher.details)
+
+
+def has_model(matcher: Matcher) -> bool:
+    """Whether the matcher's folder is there; a pre-trained encoder has none of its own."""
+    return matcher.folder is None or is_there(artifacts() / matcher.folder)
+
+
+def encode_rows(data: ProjectData, encoder: Encoder, blend: Blend, progress: Progress) -> np.ndarray:
+    """The blended vectors of all evaluation items, (n, d), in the order of `rows_of`."""
+    dataset, rows = data.dataset, rows_of(data)
+    if blend.needs_all:  # the other items are neighbours, and texts, too
+        vectors = encoder.encode(dataset.texts, progress)
+    else:
+        vectors = np.zeros((len(dataset.texts), encoder.dimension), dtype=np.float32)
+        vectors[rows] = encoder.encode([dataset.texts[row] for row in rows], progress)
+    return blended(dataset, vectors, blend, progress=progress)[rows]
+
+
+def sides(data: ProjectData, vectors: np.ndarray) -> Sides:
+    """The two sides of all evaluation pairs. vectors: (n, d), blended, in the order of `rows_of`."""
+    rows, dataset = rows_of(data), data.dataset
+    left, right = (np.searchsorted(rows, side) for side in (dataset.evaluation_left, dataset.evaluation_right))
+    return Sides(
+        as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED),
+        data.item_ids[rows[left]], data.item_ids[rows[right]], dataset.symmetric,
+    )  # fmt: skip
+
+
+def scores_of(data: ProjectData, vectors: np.ndarray, left_ids: np.ndarray, right_ids: np.ndarray) -> np.ndarray:
+    """The score of each pair of items, (n,) float64. vectors: (k, d), blended, in the order of `rows_of`."""
+    ids = data.item_ids[rows_of(data)]
+    left, right = np.searchsorted(ids, left_ids), np.searchsorted(ids, right_ids)
+    return scores(vectors, left, right, BLENDED).astype(np.float64)
+
+
+def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:
+    """The items under this matcher: as stored, else from these `vectors` of theirs, else encoded; stored afterwards.
+
+    Vectors are stored in half precision, and whoever makes them gets what is stored: every figure of a matcher rests on
+    the same scores.
+    """
+    path = _path(matcher)
+    try:
+        stored = load_arrays(path, "")
+    except Damaged:
+        if vectors is None:
+            encoder = load_encoder(str(artifacts() / matcher.folder) if matcher.folder else matcher.encoder)
+            vectors = encode_rows(data, encoder, blend_of(matcher), progress)
+        half = vectors.astype(np.float16)
+        seen = sides(data, half.astype(np.float32))
+        ranking = rank_all(seen.left, seen.right, seen.symmetric, progress)
+        stored = {"vectors": half, "counts": ranking.counts}
+        save_arrays(path, **stored)
+    return Seen(stored["vectors"].astype(np.float32), Ranking(stored["counts"]))
+
+
+def _path(matcher: Matcher) -> Path:
+    """Beside the matcher's model, and gone with it."""
+    if matcher.folder:
+        return artifacts() / matcher.folder.removesuffix("/model") / "evaluation.npz"
+    model = f"{matcher.encoder} {blend_of(matcher).crowding}"  # another base encoder or weight is another model
+    name = sha256(model.encode()).hexdigest()[:8]
+    return artifacts() / f"project-{matcher.project_id}" / f"{BASE}-{name}" / "evaluation.npz"
+
+
+def save_arrays(path: Path, **arrays: np.ndarray) -> None:
+    """Nothing; the arrays lie in the file, whole or not at all."""
+    with publishing(path), aside(path) as part, part.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def load_arrays(path: Path, remedy: str) -> Mapping[str, np.ndarray]:
+    """The arrays of the file by name. Raises InputError with the remedy where it is gone or damaged."""
+    try:
+        with held(path), np.load(path) as stored:
+            return dict(stored)
+    except (FileNotFoundError, *DAMAGE):
+        raise Damaged(f"{path} is damaged or missing: {remedy}") from None

@@ -1,0 +1,54 @@
+"""The step that marks, in the passages to be labelled next, the sentence that is likely to answer."""
+
+from collections.abc import Sequence
+
+from dbos import DBOS
+from sqlalchemy.orm import Session
+
+from db.domain import Kind, Settings
+from db.labels.tasks import mark_likely, queue_of, unmarked_tasks
+from db.projects.items import item_texts
+from db.projects.matchers import newest_matcher
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Project
+from learner.jobs.queue.job_state import database
+from learner.jobs.queue.progress import reporting
+from learner.models.encoder import load_encoder
+from learner.models.likely_sentence import is_passage, likely_sentences
+
+
+@DBOS.step()
+def mark_passages(job_id: str, project_id: int, sitting: bool = False) -> None:
+    """Nothing; the tasks of the newest batch (or sitting) whose right text is a passage have their likely sentence.
+
+    Audit tasks as well as others: nobody can tell them by it. In a project of one list no text asks for another.
+    """
+    with database() as engine, reporting(engine, job_id, 0.99, 0.01) as progress:
+        with reading(engine) as session:
+            pairs = _passages(session, project_id, sitting)
+            encoder = _encoder(session, project_id) if pairs else ""
+        if not pairs:
+            return
+        tasks, asked, passages = zip(*pairs, strict=True)
+        spans = likely_sentences(load_encoder(encoder), asked, passages, progress)
+        with writing(engine) as session:
+            mark_likely(session, dict(zip(tasks, spans, strict=True)))
+
+
+def _passages(session: Session, project_id: int, sitting: bool) -> Sequence[tuple[int, str, str]]:
+    """Task, left and right text of the pairs that have a passage."""
+    batch = queue_of(session, project_id, sitting)
+    if batch is None or session.get_one(Project, project_id).kind != Kind.BIPARTITE:
+        return []
+    tasks = unmarked_tasks(session, batch.id)
+    texts = item_texts(session, [item for task in tasks for item in (task.left_id, task.right_id)])
+    pairs = [(task.id, texts[task.left_id], texts[task.right_id]) for task in tasks]
+    return [pair for pair in pairs if is_passage(pair[2])]
+
+
+def _encoder(session: Session, project_id: int) -> str:
+    """Name or folder of the newest matcher's encoder."""
+    matcher = newest_matcher(session, project_id)
+    if matcher is not None and matcher.folder:
+        return str(artifacts() / matcher.folder)
+    return Settings.model_validate(session.get_one(Project, project_id).settings).encoder

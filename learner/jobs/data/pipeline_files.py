@@ -1,0 +1,197 @@
+"""What a pipeline begins with, out of a project: files, and in words what they hold. One function for each pipeline."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from db.domain import AnswerKind, InputError, Kind, Side, Split
+from db.files.artifacts import is_there
+from db.labels.pipeline_seeds import known_pairs, labelled_pairs, labelled_positives, measuring_positives
+from db.projects.items import item_texts
+from db.projects.matchers import newest_matcher
+from db.projects.projects import project_named
+from db.schema.engine import artifacts
+from db.schema.tables import Gold, Item, Project
+from learner.catalog.from_project import FEWEST, FROM_PROJECT, SeedPairs, SourcePairs
+from learner.jobs.data.experiment_files import write_parquet
+from learner.scoring.matcher import FILE as MATCHER
+
+Pairs = list[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """The files by the names of the pipeline's inputs, and what they hold in words."""
+
+    files: dict[str, str | None]
+    words: str
+
+
+def write_data(session: Session, project_id: int, name: str, chosen: dict[str, Any], seed: int, folder: Path) -> Begun:
+    """What the pipeline begins with. chosen: as the catalog has it. Raises InputError where the project lacks it."""
+    if name not in WRITERS:
+        raise InputError(f"the pipeline {name} cannot run on a project: run it on files, `python -m learner pipeline`")
+    folder.mkdir(parents=True, exist_ok=True)
+    return WRITERS[name](session, project_id, FROM_PROJECT[name].model_validate(chosen), seed, folder)
+
+
+def _mining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
+    """Inputs of few-shot mining. Ids are the project's item ids; no pair of evaluation items is among seed or gold."""
+    seeds, words = _seeds(session, project_id, chosen, np.random.default_rng(seed))
+    known = [tuple(row) for row in session.execute(known_pairs(project_id))]
+    test = [(left, right) for left, right, _ in session.execute(measuring_positives(project_id))]
+    two_lists = session.get_one(Project, project_id).kind == Kind.BIPARTITE
+    corpora = {"corpus_x": _items(session, project_id, Side.LEFT)}
+    if two_lists:
+        corpora["corpus_y"] = _items(session, project_id, Side.RIGHT)
+    files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in corpora.items()}
+    files["seed_pairs"] = write_parquet(folder / "seed_pairs.parquet", ("x", "y"), _texts(session, seeds))
+    if known:
+        rows = [(str(left), str(right), int(positive)) for left, right, positive in known]
+        files["gold"] = write_parquet(folder / "gold.parquet", ("id1", "id2", "label"), rows)
+    if test:
+        files["test_pairs"] = write_parquet(folder / "test_pairs.parquet", ("x", "y"), _texts(session, test))
+    counts = " and ".join(f"{len(rows):,}" for rows in corpora.values())
+    measured = f"{len(known):,} known pairs measure what is mined, {len(test):,} retrieval."
+    return Begun({name: str(path) for name, path in files.items()}, f"{words} {counts} texts. {measured}")
+
+
+def _backtraining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
+    """Inputs of back-training: questions on the left, passages on the right; ids are the project's item ids.
+
+    Raises InputError for a project of one list, here or as the source.
+    """
+    source_id = _source(session, project_id, chosen)
+    seeds, words = _seeds(session, source_id, chosen, np.random.default_rng(seed))
+    lists = {"questions": Side.LEFT, "passages": Side.RIGHT}
+    found = {name: _items(session, project_id, side) for name, side in lists.items()}
+    files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in found.items()}
+    pairs = {"source_pairs": seeds, "dev_pairs": _own(session, project_id) if source_id != project_id else []}
+    pairs["test_pairs"] = [(left, right) for left, right, _ in session.execute(measuring_positives(project_id))]
+    for name, some in pairs.items():
+        if some:
+            files[name] = write_parquet(folder / f"{name}.parquet", ("x", "y"), _texts(session, some))
+    if source_id != project_id:
+        words = f"From the project {chosen.project!r}: {words}"
+    dev = f"{len(pairs['dev_pairs']):,} pairs" if pairs["dev_pairs"] else "A fifth of them"
+    counts = f"{len(found['questions']):,} questions, {len(found['passages']):,} passages."
+    chosen_by = f"{dev} set thresholds and choose models; {len(pairs['test_pairs']):,} measure."
+    return Begun({name: str(path) for name, path in files.items()}, f"{words} {counts} {chosen_by}")
+
+
+def _source(session: Session, project_id: int, chosen: SourcePairs) -> int:
+    """The project that the source pairs are of."""
+    project = session.get_one(Project, project_id)
+    source = project_named(session, chosen.project.strip()) if chosen.project.strip() else project
+    for one in (project, source):
+        if one.kind != Kind.BIPARTITE:
+            raise InputError(f"{one.name!r} has one list, and back-training needs questions and passages: two lists")
+    return source.id
+
+
+def _own(session: Session, project_id: int) -> Pairs:
+    """The pairs of the project's own training items that are known or labelled positive, each once."""
+    known = session.execute(known_pairs(project_id).where(Gold.positive))
+    labelled = session.execute(labelled_positives(project_id))
+    return sorted({(row[0], row[1]) for row in (*known, *labelled)})
+
+
+def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
+    """Inputs of multi-view re-ranking. Ids are the project's item ids; evaluation items alone are the test."""
+    judged: dict[tuple[int, int], bool] = {}
+    if chosen.source != "labels":
+        judged |= {(left, right): bool(positive) for left, right, positive in session.execute(known_pairs(project_id))}
+    if chosen.source != "known pairs":
+        labels = session.execute(labelled_pairs(project_id))
+        judged |= {(left, right): answer == AnswerKind.POSITIVE for left, right, answer in labels}
+    _enough([pair for pair, positive in judged.items() if positive], "positive labels or known pairs")
+    test = {(left, right): True for left, right, _ in session.execute(measuring_positives(project_id))}
+    two_lists = session.get_one(Project, project_id).kind == Kind.BIPARTITE
+    other = Side.RIGHT if two_lists else Side.LEFT
+    tables = {"queries": _items(session, project_id, Side.LEFT), "passages": _items(session, project_id, other)}
+    if test:
+        tables["test_queries"] = _items(session, project_id, Side.LEFT, but=Split.TRAIN)
+        tables["test_passages"] = _items(session, project_id, other, but=Split.TRAIN)
+    files = {name: write_parquet(folder / f"{name}.parquet", ("id", "text"), rows) for name, rows in tables.items()}
+    for name, pairs in {"qrels": judged, "test_qrels": test}.items():
+        rows = [(str(one), str(two), int(positive)) for (left, right), positive in pairs.items()
+                for one, two in ((left, right), *([] if two_lists else [(right, left)]))]  # fmt: skip
+        if rows:
+            files[name] = write_parquet(folder / f"{name}.parquet", ("id1", "id2", "label"), rows)
+    files |= _matcher(session, project_id)
+    right = sum(judged.values())
+    measured = f"{len(test):,} known pairs of other texts measure" if test else "A share of their queries measures"
+    words = (
+        f"{right:,} right and {len(judged) - right:,} wrong pairs to learn from, {len(tables['passages']):,} passages."
+    )
+    return Begun({name: str(path) for name, path in files.items()}, f"{words} {measured}.")
+
+
+def _matcher(session: Session, project_id: int) -> dict[str, Path]:
+    """The file of the project's newest matcher; none while no round has trained one."""
+    newest = newest_matcher(session, project_id)
+    if newest is None or not newest.folder:
+        return {}
+    path = artifacts() / newest.folder / MATCHER
+    return {"matcher": path.resolve()} if is_there(path) else {}
+
+
+def _seeds(session: Session, project_id: int, chosen: SeedPairs, rng: np.random.Generator) -> tuple[Pairs, str]:
+    """The seed pairs, and which they are. Raises InputError for fewer than two."""
+    labelled: Pairs = [(left, right) for left, right in session.execute(labelled_positives(project_id))]
+    if chosen.source == "labels" or (chosen.source == "labels first" and len(labelled) >= FEWEST):
+        return _enough(labelled, "positive labels"), f"{len(labelled):,} positive labels are the seed."
+    positives = known_pairs(project_id).where(Gold.positive)
+    known: Pairs = [(left, right) for left, right, _ in session.execute(positives)]
+    drawn = rng.permutation(len(known))[: chosen.known]
+    words = f"{len(drawn):,} of {len(known):,} known pairs, drawn at random, are the seed."
+    return _enough([known[at] for at in sorted(drawn)], "known positive pairs"), words
+
+
+def _enough(pairs: Pairs, what: str) -> Pairs:
+    if len(pairs) < FEWEST:
+        raise InputError(
+            f"{len(pairs)} {what} of training items, and at least {FEWEST} are needed: label more pairs, or begin with "
+            "others"
+        )
+    return pairs
+
+
+def _items(session: Session, project_id: int, side: Side, but: Split = Split.EVALUATION) -> list[tuple[str, str]]:
+    """Id and text of the items of one side: those that train, or all but those of another part."""
+    mine = (Item.project_id == project_id, Item.side == side, Item.split != but)
+    rows = session.execute(select(Item.id, Item.text).where(*mine).order_by(Item.id))
+    return [(str(id_), text) for id_, text in rows]
+
+
+def _texts(session: Session, pairs: Sequence[tuple[int, int]]) -> list[tuple[str, str]]:
+    texts = item_texts(session, {item for pair in pairs for item in pair})
+    return [(texts[left], texts[right]) for left, right in pairs]
+
+
+def _passages(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
+    """Inputs of QuIP: training texts; where questions come from, and what measures, is the person's choice."""
+    sides = {"first list": [Side.LEFT], "second list": [Side.RIGHT], "both": list(Side)}[chosen.texts]
+    texts = [row for side in sides for row in _items(session, project_id, side)]
+    if not texts:
+        raise InputError(f"the project has no training texts in its {chosen.texts}: choose other texts")
+    passages = str(write_parquet(folder / "passages.parquet", ("id", "text"), texts))
+    files: dict[str, str | None] = {"passages": passages, **chosen.measured_with}
+    words = "questions are their sentences, made noisy."
+    if chosen.questions is not None:
+        files["questions"] = chosen.questions
+        words = f"questions are learned from {Path(chosen.questions).name}."
+    return Begun(files, f"{len(texts):,} texts; {words}")
+
+
+WRITERS: dict[str, Callable[[Session, int, Any, int, Path], Begun]] = {
+    "few-shot-mining": _mining,
+    "back-training": _backtraining,
+    "multi-view-reranking": _reranking,
+    "quip": _passages,
+}

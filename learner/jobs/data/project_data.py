@@ -1,0 +1,117 @@
+"""Rows of the database as arrays for the learner, and back."""
+
+from array import array
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Result, select
+from sqlalchemy.orm import Session
+
+from db.corpus.implied import implied
+from db.domain import AnswerKind, Kind, Purpose, Settings, Side, Split
+from db.labels.answers import current_labels
+from db.schema.tables import Gold, Item, Project, Task
+from learner.data.dataset import Dataset, make_dataset
+from learner.loop.round import Batch
+from learner.models.cosine_bert import Labelled
+
+ROWS = 10_000  # of a table that are read at once
+Alike = list[tuple[int, int, float]]  # left_id, right_id, how alike
+
+
+@dataclass(frozen=True)
+class ProjectData:
+    """A project as arrays: row i of the dataset is the item `item_ids[i]` (ascending int64)."""
+
+    settings: Settings
+    dataset: Dataset
+    item_ids: np.ndarray
+
+    def rows(self, item_ids: np.ndarray) -> np.ndarray:
+        """The rows of these items."""
+        return np.searchsorted(self.item_ids, item_ids)
+
+
+def read_project(session: Session, project_id: int) -> ProjectData:
+    """The project's settings, texts, gold positives and the pairs that gold itself states."""
+    project = session.get_one(Project, project_id)
+    columns = select(Item.id, Item.side, Item.split, Item.text).where(Item.project_id == project_id).order_by(Item.id)
+    item_ids, sides, splits, texts = _columns(session.execute(columns, execution_options={"yield_per": ROWS}))
+    known = select(Gold.left_id, Gold.right_id, Gold.positive, Gold.closure).where(Gold.project_id == project_id)
+    gold = np.array([tuple(pair) for pair in session.execute(known)], dtype=np.int64).reshape(-1, 4)
+    gold[:, :2] = np.searchsorted(item_ids, gold[:, :2])
+    positives, stated = gold[gold[:, 2] == 1, :2], gold[gold[:, 3] == 0, :3]
+    dataset = make_dataset(texts, sides, splits, project.kind == Kind.SYMMETRIC, positives, stated)
+    return ProjectData(Settings.model_validate(project.settings), dataset, item_ids)
+
+
+def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], list[str]]:
+    """Ids, sides, splits and texts, with as little beside the texts as can be: there may be many millions."""
+    ids, words = array("q"), {one.value: one for one in (*Side, *Split)}  # one object for each, not one a row
+    sides: list[Side] = []
+    splits: list[Split] = []
+    texts: list[str] = []
+    for part in rows.partitions():
+        of_part = list(zip(*part, strict=True))
+        ids.extend(of_part[0])
+        sides.extend(words[one] for one in of_part[1])
+        splits.extend(words[one] for one in of_part[2])
+        texts.extend(of_part[3])
+    return np.array(ids, dtype=np.int64), sides, splits, texts
+
+
+def read_labels(session: Session, project_id: int, data: ProjectData, cutoff: int) -> Labelled:
+    """The labels that may train, as they stood at answer `cutoff`: no unsure, no audit, no evaluation item."""
+    audits = set(session.scalars(select(Task.id).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT)))
+    labels = [
+        (label.left_id, label.right_id, label.answer == AnswerKind.POSITIVE)
+        for label in current_labels(session, project_id, cutoff)
+        if label.answer != AnswerKind.UNSURE and label.task_id not in audits
+    ]
+    left, right, answers = np.array(labels, dtype=np.int64).reshape(-1, 3).T
+    left, right = data.rows(left), data.rows(right)
+    trains = np.isin(left, data.dataset.train_left) & np.isin(right, data.dataset.train_right)
+    return Labelled(left[trains], right[trains], answers[trains])
+
+
+def with_implied(labelled: Labelled, data: ProjectData) -> Labelled:
+    """The labels and what follows from them by transitivity, where the project is one list and its settings say so.
+
+    Raises InputError where too many pairs follow.
+    """
+    if not (data.settings.implied and data.dataset.symmetric and len(labelled)):
+        return labelled
+    found = implied(np.column_stack([labelled.left, labelled.right]), labelled.label == 1)
+    left, right = found.pairs.T
+    label = found.positive.astype(labelled.label.dtype)
+    return Labelled(np.r_[labelled.left, left], np.r_[labelled.right, right], np.r_[labelled.label, label])
+
+
+def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarray:
+    """Keys of all pairs that carry any answer, unsure too: no batch holds them again."""
+    pairs = [(label.left_id, label.right_id) for label in current_labels(session, project_id)]
+    left, right = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return data.dataset.keys(data.rows(left), data.rows(right))
+
+
+def tasks_of(
+    batch: Batch, data: ProjectData, p: np.ndarray | None, alike: list[Alike], project_id: int, round_id: int
+) -> list[dict[str, Any]]:
+    """The columns of the batch's tasks, in its order; alike: of each the labelled pairs most like it."""
+    left, right = data.item_ids[batch.pairs.left].tolist(), data.item_ids[batch.pairs.right].tolist()
+    return [
+        {
+            "project_id": project_id,
+            "round_id": round_id,
+            "left_id": left[at],
+            "right_id": right[at],
+            "position": at,
+            "strategy": batch.strategy,
+            "score": float(batch.pairs.score[at]),
+            "p": None if p is None else float(p[at]),
+            "rerank": float(batch.rerank[at]) if at < len(batch.rerank) else None,
+            "alike": alike[at],
+        }
+        for at in range(len(left))
+    ]

@@ -1,0 +1,97 @@
+"""The vectors of a project's items: those that the last round left, else encoded once and kept."""
+
+import shutil
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from db.domain import InputError, Progress, Settings
+from db.files.artifacts import held, publishing
+from db.files.atomic import aside
+from db.files.checksums import FILE as CHECKSUMS
+from db.files.checksums import Damaged, is_whole, seal
+from db.schema.engine import artifacts
+from db.schema.tables import Matcher
+from learner.jobs.data.evaluation_snapshot import BASE, blend_of
+from learner.jobs.data.project_data import ProjectData
+from learner.jobs.data.resumable_encoding import encoded
+from learner.models.encoder import Encoder, load_encoder
+from learner.scoring.score import Blend, blended
+
+FILE = "vectors.npy"
+MAKING = ".encoding"  # a folder beside the file, while it is made
+
+
+def save_vectors(path: Path, vectors: np.ndarray) -> None:
+    """Nothing; the vectors lie in the file, whole or not at all, and its folder has their checksum."""
+    with publishing(path), publishing(path.parent / CHECKSUMS):
+        with aside(path) as part, part.open("wb") as file:
+            np.save(file, vectors)
+        seal(path.parent, [path])
+
+
+def load_vectors(path: Path) -> np.ndarray:
+    """(items, d), as they were stored, read when they are wanted. Raises InputError where they are gone or damaged."""
+    stored = _stored(path, "r")
+    if stored is None:
+        raise InputError(f"{path} is damaged or missing: try the job again, which makes it anew")
+    return stored
+
+
+def _stored(path: Path, mapped: Literal["r"] | None = None) -> np.ndarray | None:
+    """(items, d), as they were stored; nothing where they are gone or damaged.
+
+    mapped: they stay in their file, which nobody may remove meanwhile: only a job's own.
+    """
+    try:
+        with held(path.parent / CHECKSUMS), held(path):
+            return np.load(path, mmap_mode=mapped) if is_whole(path) else None
+    except Damaged:
+        return None
+
+
+def vectors_of(
+    project_id: int, matcher: Matcher | None, data: ProjectData, settings: Settings, progress: Progress
+) -> np.ndarray:
+    """(items, d) of the matcher, blended; where there is none, the pre-trained encoder's.
+
+    Those of the last trained round lie there already; those of an older one are made, and kept until the next round.
+    """
+    if matcher is None:
+        return pretrained_vectors(project_id, data, settings, progress)
+    if matcher.folder:
+        folder = artifacts() / matcher.folder
+        blend = blend_of(matcher)
+        return _stored_or_encoded(folder.parent / FILE, lambda: load_encoder(str(folder)), data, blend, progress)
+    measured = data.settings.model_copy(update={"encoder": matcher.encoder, "crowding": blend_of(matcher).crowding})
+    return pretrained_vectors(project_id, data, measured, progress)
+
+
+def pretrained_vectors(project_id: int, data: ProjectData, settings: Settings, progress: Progress) -> np.ndarray:
+    """(items, d), blended, under the pre-trained encoder of these settings, which need not be the project's."""
+    name = sha256(f"{settings.encoder} {settings.crowding}".encode()).hexdigest()[:8]
+    path = artifacts() / f"project-{project_id}" / f"{BASE}-{name}" / FILE
+    return _stored_or_encoded(path, lambda: load_encoder(settings.encoder), data, Blend(settings.crowding), progress)
+
+
+def _stored_or_encoded(
+    path: Path, load: Callable[[], Encoder], data: ProjectData, blend: Blend, progress: Progress
+) -> np.ndarray:
+    """(items, d) as stored; where they are gone or damaged, made again and stored."""
+    stored = _stored(path)
+    if stored is not None:
+        return stored
+    progress("load", 0.0)
+    return encode_and_save(path, load(), data, blend, progress)
+
+
+def encode_and_save(path: Path, encoder: Encoder, data: ProjectData, blend: Blend, progress: Progress) -> np.ndarray:
+    """(items, d) of the encoder, blended, which the file has from now on. After a kill the next try goes on."""
+    making = path.parent / MAKING
+    vectors = blended(data.dataset, encoded(encoder, data.dataset.texts, making, progress), blend, progress=progress)
+    save_vectors(path, vectors)
+    shutil.rmtree(making, ignore_errors=True)
+    return vectors

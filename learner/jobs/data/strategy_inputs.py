@@ -1,0 +1,23 @@
+"""What some strategies ask for beside the newest model, for a live project."""
+
+from sqlalchemy import Engine, func, select
+
+from db.domain import Progress, Settings
+from db.schema.engine import reading
+from db.schema.tables import Answer
+from learner.catalog import STRATEGIES
+from learner.jobs.data.project_data import ProjectData, read_labels
+from learner.jobs.data.stored_vectors import pretrained_vectors
+from learner.strategies.pool import Background
+
+
+def background_of(
+    engine: Engine, project_id: int, data: ProjectData, settings: Settings, progress: Progress
+) -> Background:
+    """The labels so far and, where the strategy of these settings is a static one, the pre-trained vectors."""
+    with reading(engine) as session:
+        newest = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
+        labelled = read_labels(session, project_id, data, newest)
+    static = STRATEGIES[settings.strategy].static
+    pretrained = pretrained_vectors(project_id, data, settings, progress) if static else None
+    return Background(labelled, pretrained)

@@ -1,0 +1,70 @@
+"""A batch as rows: training tasks, with audit tasks mixed in where no known positives measure the project."""
+
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from db.labels.audits import audit_rows, design_by_id
+from db.labels.tasks import add_tasks
+from db.projects.matchers import SCORES
+from db.schema.tables import Round
+from learner.jobs.audit.draw_pairs import Candidate, columns_of
+from learner.jobs.data.evaluation_snapshot import save_arrays
+from learner.jobs.data.project_data import Alike, ProjectData, tasks_of
+from learner.loop.round import Batch
+from learner.models.cosine_bert import Labelled
+from learner.scoring.similar_labels import most_alike
+from learner.search.inner_product import BLENDED, scores
+
+Audit = tuple[int, list[Candidate]]  # the design's id, and pairs of its decks
+
+
+def audits_in(size: int, every: int) -> int:
+    """How many audit tasks a batch of `size` training tasks gets, so that one task in `every` is one (0: none)."""
+    return size // max(every - 1, 1) if every else 0
+
+
+def alike_of(batch: Batch, data: ProjectData, vectors: np.ndarray, labelled: Labelled) -> list[Alike]:
+    """Of each pair of the batch the labelled pairs most like it under these blended vectors (items, d)."""
+    pairs, seen = (np.column_stack([each.left, each.right]) for each in (batch.pairs, labelled))
+    places, alike = most_alike(vectors[:, :-1], pairs, seen, data.dataset.symmetric)
+    ids = data.item_ids[seen]
+    return [
+        [(int(ids[place, 0]), int(ids[place, 1]), round(float(how), 3)) for place, how in zip(*row, strict=True)]
+        for row in zip(places, alike, strict=True)
+    ]
+
+
+def keep_scores(folder: Path, data: ProjectData, vectors: np.ndarray, known: np.ndarray) -> None:
+    """Nothing; the scores of the pairs with these keys, under these blended vectors (items, d), lie in the folder."""
+    left, right = np.divmod(np.sort(known), len(data.item_ids))
+    score = scores(vectors, left, right, BLENDED)
+    save_arrays(folder / SCORES, left=data.item_ids[left], right=data.item_ids[right], score=score)
+
+
+def add_batch(
+    session: Session, row: Round, batch: Batch, p: np.ndarray | None, alike: list[Alike], data: ProjectData,
+    audit: Audit | None, rng: np.random.Generator,
+) -> None:  # fmt: skip
+    """Nothing; the round and its tasks are stored. `row.size` training tasks are the batch, the others its reserve.
+
+    Audit tasks lie at random places of the batch, so that nobody can tell them by theirs.
+    """
+    session.add(row)
+    session.flush()
+    tasks = tasks_of(batch, data, p, alike, row.project_id, row.id)
+    if audit is not None:
+        design = design_by_id(session, audit[0])
+        assert design is not None
+        row.size += len(audit[1])
+        places = np.sort(rng.choice(row.size, size=len(audit[1]), replace=False))
+        free = np.setdiff1d(np.arange(len(tasks) + len(places)), places)
+        tasks = [task | {"position": int(place)} for task, place in zip(tasks, free, strict=True)]
+        shuffled = [audit[1][at] for at in rng.permutation(len(places))]
+        tasks += audit_rows(row, design, columns_of(shuffled, places.tolist()))
+    several = rng.random(len(tasks)) < data.settings.overlap  # in the batch, audit tasks too: votes tell nothing of it
+    add_tasks(session, [
+        task | {"votes": data.settings.votes if twice and task["position"] < row.size else 1}
+        for task, twice in zip(tasks, several, strict=True)
+    ])  # fmt: skip

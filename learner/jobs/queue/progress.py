@@ -1,0 +1,63 @@
+"""How far a job is: written to its row for the pages, read back for a cancel."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import DBAPIError
+
+from db.domain import Cancelled, Progress
+from db.schema.engine import writing
+from db.schema.tables import Job, now
+from learner.runtime.progress_output import progress_bar
+
+log = logging.getLogger(__name__)
+
+EVERY = 0.5  # seconds between two looks at the row
+
+
+@contextmanager
+def reporting(engine: Engine, job_id: str, before: float, share: float) -> Iterator[Progress]:
+    """A `Reporter` that draws a bar on the worker's terminal too."""
+    reporter = Reporter(engine, job_id, before, share)
+    with progress_bar() as bar:
+
+        def report(stage: str, done: float) -> None:
+            reporter(stage, done)
+            bar(stage, done)
+
+        yield report
+
+
+class Reporter:
+    """A progress function for one stage of a job; raises Cancelled soon after a person cancels.
+
+    before, share: the parts of the whole job, by expected cost, that lie before this stage and in it.
+    """
+
+    def __init__(self, engine: Engine, job_id: str, before: float, share: float) -> None:
+        self.engine, self.job_id, self.before, self.share = engine, job_id, before, share
+        self.started = time.monotonic()
+        self.looked = 0.0
+
+    def __call__(self, stage: str, done: float) -> None:
+        elapsed = time.monotonic() - self.started
+        if time.monotonic() - self.looked < EVERY:
+            return
+        self.looked = time.monotonic()
+        fraction = self.before + self.share * done
+        left = elapsed / (self.share * done) * (1 - fraction) if done > 0 and self.share > 0 else None
+        try:
+            self._write(stage, fraction, left)
+        except DBAPIError as error:  # the database is being restarted, or its disk is full: the work goes on
+            log.warning("how far job %s is could not be stored: %s", self.job_id, error.orig)
+
+    def _write(self, stage: str, fraction: float, left: float | None) -> None:
+        with writing(self.engine) as session:
+            job = session.get_one(Job, self.job_id)
+            if job.cancel:
+                raise Cancelled(self.job_id)
+            job.state, job.stage, job.fraction, job.seconds_left = "running", stage, fraction, left
+            job.updated_at = now()

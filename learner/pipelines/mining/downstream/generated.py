@@ -1,0 +1,28 @@
+"""Self-training: texts that a generator, which learned from the seed alone, writes for what was mined.
+
+Source: paper 000, section 6 (Gen): summaries of the documents, questions to the passages, that the full method chose.
+"""
+
+import numpy as np
+
+from db.domain import Progress
+from learner.backbones.generator import generate, load_generator, train_generator
+from learner.catalog.mining import MiningConfig
+from learner.pipelines.mining.downstream.added import GENERATED, Added
+from learner.pipelines.mining.inputs import SUMMARIES, Texts
+
+TRAIN = 0.3  # of the work
+
+
+def write_texts(config: MiningConfig, texts: Texts, rows: np.ndarray, seed: int, progress: Progress) -> Added:
+    """The pairs (n, 2) with one text of each written anew; pairs for which nothing is written are left out."""
+    side = "y" if config.task == SUMMARIES else "x"
+    given = (texts.x if side == "y" else texts.y).take(rows[:, 0 if side == "y" else 1])
+    pairs = texts.seeds.pairs if side == "y" else [(y, x) for x, y in texts.seeds.pairs]
+    settings = config.generator.model_copy(update={"seed": seed})
+    generator = load_generator(settings.backbone, settings.decoder_layers, seed)
+    read, wanted = zip(*pairs, strict=True)
+    train_generator(generator, read, wanted, settings, lambda stage, done: progress(stage, TRAIN * done))
+    found = generate(generator, given, settings, lambda stage, done: progress(stage, TRAIN + (1 - TRAIN) * done), seed)
+    some = [at for at, text in enumerate(found) if text]
+    return Added(GENERATED, texts, rows[some], (side, [found[at] for at in some]))

@@ -1,0 +1,43 @@
+"""Retrieval as the use of mined pairs: a bi-encoder that learned from them finds the test pairs' second texts."""
+
+import numpy as np
+
+from db.corpus.corpus import identity
+from db.domain import Progress
+from learner.catalog.mining import MiningConfig
+from learner.metrics.retrieval import mean_reciprocal_rank, ranks_of_gold, recall_at
+from learner.models.bi_encoder_training import Retriever, lesson_of, new_retriever, train_retriever
+from learner.pipelines.mining.downstream.added import Added
+from learner.pipelines.mining.inputs import Texts
+from learner.pipelines.mining.propose import RANDOM_TEXTS, sample
+
+AT = (1, 10)  # ranks at which recall is measured
+
+
+class Retrieval:
+    """Finds each test pair's second text among all second texts of the list and of the test pairs, each once."""
+
+    def __init__(self, config: MiningConfig, texts: Texts) -> None:
+        self.texts = texts
+        self.settings = config.biencoder.model_copy(update={"steps": config.downstream.steps})
+        distinct: dict[str, str] = {}
+        for text in (*texts.y.all(), *(y for _, y in texts.test)):
+            distinct.setdefault(identity(text), text)
+        row = {key: at for at, key in enumerate(distinct)}
+        self.passages = list(distinct.values())
+        self.gold = np.array([row[identity(y)] for _, y in texts.test], dtype=np.int64)
+
+    def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
+        """Recall at 1 and 10 and the mean reciprocal rank, after the seed pairs and these."""
+        retriever = self._trained(added, seed, lambda stage, done: progress(stage, done / 2))
+        passages = retriever.passage.encode(self.passages, lambda stage, done: progress(stage, 0.5 + done / 2))
+        ranks = ranks_of_gold(retriever.query.encode([x for x, _ in self.texts.test]), passages, self.gold)
+        return {f"recall_at_{k}": recall_at(ranks, k) for k in AT} | {"mrr": mean_reciprocal_rank(ranks)}
+
+    def _trained(self, added: Added, seed: int, progress: Progress) -> Retriever:
+        texts = self.texts
+        pairs = [*texts.seeds.pairs, *zip(added.x, added.y, strict=True)]
+        others = sample(texts.y, RANDOM_TEXTS, np.random.default_rng([seed, 3]))
+        retriever = new_retriever(self.settings)
+        train_retriever(retriever, lesson_of(texts.directed(pairs), others), self.settings, seed, progress)
+        return retriever

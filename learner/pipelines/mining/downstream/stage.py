@@ -1,0 +1,113 @@
+"""The stage that asks what mined pairs are good for: a model that learned from them too, at equal counts.
+
+Source: paper 000, section 5 and 6. `seed only` learns from the seed pairs; `bi-encoder` adds the best pairs by margin,
+`full` those by the cross-encoder, `generated` as many with one text written anew, `gold` as many known pairs.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from db.domain import Progress
+from learner.catalog.mining import MiningConfig
+from learner.pipelines.mining.downstream.added import BIENCODER, FULL, GENERATED, GOLD, SEED_ONLY, Added
+from learner.pipelines.mining.downstream.generated import write_texts
+from learner.pipelines.mining.downstream.reading import Reading
+from learner.pipelines.mining.downstream.retrieval import Retrieval
+from learner.pipelines.mining.downstream.summaries import Summaries
+from learner.pipelines.mining.inputs import READING, SUMMARIES, Texts, texts_of
+from learner.pipelines.mining.margin import Candidates
+from learner.pipelines.mining.propose import PAIRS
+from learner.pipelines.pipeline import Run, finish
+
+FIGURES, ROWS, WRITTEN = "figures.jsonl", "rows", "written"
+
+
+class Task(Protocol):
+    """Trains a model and measures it on the test pairs."""
+
+    def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
+        """Measures by name, of a model that learned from the seed pairs and these."""
+        ...
+
+
+def measure_downstream(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds one row for each method, amount and seed, if any are asked for.
+
+    Each row is a file of its own until all are there: a run that was stopped goes on with the next one.
+    """
+    texts, seeds = texts_of(run), run.config.downstream.seeds
+    if texts.test and run.config.downstream.amounts:
+        task = _task(run, texts)
+        for seed in range(seeds):
+
+            def part(stage: str, done: float, seed: int = seed) -> None:
+                progress(f"seed {seed + 1} of {seeds}, {stage}", (seed + done) / seeds)
+
+            _measure(run, texts, task, seed, folder / ROWS / str(seed), part)
+    rows = [path.read_text() for seed in range(seeds) for path in sorted((folder / ROWS / str(seed)).glob("*.json"))]
+    (folder / FIGURES).write_text("".join(f"{row}\n" for row in rows))
+
+
+def _task(run: Run, texts: Texts) -> Task:
+    kinds: dict[str, Callable[[MiningConfig, Texts], Task]] = {READING: Reading, SUMMARIES: Summaries}
+    return kinds.get(run.config.task, Retrieval)(run.config, texts)
+
+
+def _measure(run: Run, texts: Texts, task: Task, seed: int, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder holds the figures of every method and amount with this seed.
+
+    An amount that a method does not have is left out.
+    """
+    sources = _sources(run, texts, seed)
+    wanted = sorted({amount for amount in run.config.downstream.amounts if amount > 0})
+    steps = 2 + len(wanted) * (1 + len(sources))
+
+    def part(at: int, words: str) -> Progress:
+        return lambda stage, done: progress(f"{words}, {stage}", min(1.0, (at + done) / steps))
+
+    best = sources.get(FULL, sources[BIENCODER]).rows
+    if run.config.downstream.generated and wanted and len(best):
+        sources[GENERATED] = _generated(run, texts, best[: wanted[-1]], seed, folder / WRITTEN, part(0, "writing"))
+    lessons = [Added(SEED_ONLY, texts, np.empty((0, 2), dtype=np.int64))]
+    lessons += [added.first(n) for n in wanted for added in sources.values() if n <= len(added)]
+    for at, added in enumerate(lessons, 1):
+
+        def write(path: Path, at: int = at, added: Added = added) -> None:
+            figures = task.figures(added, seed, part(at, f"{added.method} + {len(added):,}"))
+            path.write_text(json.dumps({"method": added.method, "amount": len(added), "seed": seed, **figures}))
+
+        finish(folder / f"{at:04d}.json", write)
+
+
+def _generated(run: Run, texts: Texts, rows: np.ndarray, seed: int, path: Path, progress: Progress) -> Added:
+    """The pairs with one text of each written anew; written once, and kept in the file."""
+
+    def write(aside: Path) -> None:
+        added = write_texts(run.config, texts, rows, seed, progress)
+        aside.write_text(json.dumps([added.rows.tolist(), added.written], ensure_ascii=False))
+
+    kept, written = json.loads(finish(path, write).read_text())
+    return Added(GENERATED, texts, np.array(kept, dtype=np.int64).reshape(-1, 2), tuple(written))
+
+
+def _sources(run: Run, texts: Texts, seed: int) -> dict[str, Added]:
+    """What each method may add, the best first."""
+    kept = Candidates.load(run.of("kept") / PAIRS)
+    with np.load(run.of("mined") / "order.npz") as stored:
+        order, scored = stored["order"], len(stored["score"]) > 0
+    pairs = np.column_stack([kept.x, kept.y])
+    rows = {BIENCODER: pairs} | ({FULL: pairs[order]} if scored else {}) | {GOLD: _gold(texts, seed)}
+    return {method: Added(method, texts, some) for method, some in rows.items()}
+
+
+def _gold(texts: Texts, seed: int) -> np.ndarray:
+    """The known pairs (n, 2) that are no seed pairs, in a random order."""
+    if texts.gold is None:
+        return np.empty((0, 2), dtype=np.int64)
+    rows = texts.gold[np.random.default_rng([seed, 2]).permutation(len(texts.gold))]
+    pairs = zip(texts.x.take(rows[:, 0]), texts.y.take(rows[:, 1]), strict=True)
+    return rows[[pair not in texts.seeds for pair in pairs]]

@@ -1,0 +1,64 @@
+"""What mined pairs are good for, as table and curves (paper 000, Tables 1 and 2, Figures 3 and 4)."""
+
+import json
+from typing import Any
+
+from learner.experiment.results import mean_of
+from learner.experiment.writing import grid, mean_cells, number, written
+from learner.metrics.text import METRICS, ROUGES
+from learner.pipelines.mining.downstream.stage import FIGURES
+from learner.pipelines.mining.paper import DOWNSTREAM, NOTES
+from learner.pipelines.pipeline import Run
+from learner.pipelines.report import Report, curve
+
+TITLE = "A model that learned from the pairs"
+TITLES = {
+    "recall_at_1": "Recall at 1", "recall_at_10": "Recall at 10", "mrr": "MRR",
+    **{name: METRICS[name] for name in ("exact_match", "token_f1")},
+    **{name: f"{name} {METRICS['rouge']}" for name in ROUGES},
+}  # fmt: skip
+WORDS = "Means over seeds, ± half of Student's 95% interval (none for one seed), on the test pairs."
+
+
+def report_downstream(report: Report, run: Run) -> None:
+    """Nothing; the report has table and curves, where anything was measured."""
+    found = [json.loads(line) for line in (run.of("downstream") / FIGURES).read_text().splitlines()]
+    if not found:
+        return
+    printed = DOWNSTREAM.get(run.config.task, {})
+    measures = [name for name in found[0] if name in TITLES]
+    rows, body = [], []
+    for method, amount in dict.fromkeys((row["method"], row["amount"]) for row in found):
+        mine = [row for row in found if (row["method"], row["amount"]) == (method, amount)]
+        row: dict[str, Any] = {"method": method, "added": amount, "seeds": len(mine)}
+        cells = [method, f"{amount:,}"]
+        for name in measures:
+            mean = mean_of([one[name] for one in mine])
+            row |= mean_cells(name, mean)
+            cells.append(written(mean, False))
+            if printed:
+                row[f"{name}_paper"] = printed.get((method, amount), {}).get(name)
+                cells.append(number(row[f"{name}_paper"], False))
+        rows.append(row)
+        body.append(cells)
+    header = ["", "pairs added"]
+    for name in measures:
+        header += [TITLES[name], "paper"] if printed else [TITLES[name]]
+    report.text(" ".join([WORDS, NOTES.get(run.config.task, "")]).strip())
+    report.table("downstream", TITLE, rows, grid(header, body))
+    _curves(report, rows, measures[-1])
+
+
+def _curves(report: Report, rows: list[dict[str, Any]], measure: str) -> None:
+    """Nothing; the measure by the number of pairs added. Every method's curve begins with the seed alone."""
+    words = "; ".join(f"{row['method']} + {row['added']:,}: {row[measure]:.3f}" for row in rows)
+    names = {measure: "value", f"{measure}_low": "low", f"{measure}_high": "high"}
+    points = [{key: row[key] for key in ("method", "added")} | {new: row[old] for old, new in names.items()}
+              for row in rows]  # fmt: skip
+    methods = dict.fromkeys(row["method"] for row in rows if row["added"])
+    alone = [point for point in points if not point["added"]]
+    points = [point for method in methods
+              for point in [*({**one, "method": method} for one in alone),
+                            *(one for one in points if one["method"] == method)]] or alone  # fmt: skip
+    chart = curve(points, "added", "value", "method", TITLES[measure])
+    report.figure("downstream", TITLE, points, [(f"{TITLES[measure]} by pairs added. {words}.", chart)])

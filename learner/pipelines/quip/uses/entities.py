@@ -1,0 +1,62 @@
+"""Entities after few sentences, with a last layer that is drawn, or begins with questions (paper 003, Table 4)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from db.domain import InputError, Progress
+from learner.backbones.span_biencoder import load_biencoder
+from learner.backbones.token_encoder import load_token_encoder
+from learner.catalog.quip import Entities
+from learner.pipelines.pipeline import Run
+from learner.pipelines.quip.student import Model
+from learner.pipelines.quip.tagging import OUTSIDE, Sentences, few_sentences, few_shot_f1, question_rows, tags_of
+from learner.pipelines.quip.uses.rows import Rows, by_dataset, some
+
+STANDARD, QUESTIONS = "standard", "question"  # what the last layer begins with
+
+
+def measure_entities(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
+    """The F1 of each data set, split and beginning; every time with the encoder loaded anew."""
+    settings = run.config.entities
+    parts = sentences_of(rows, settings, run.config.seed)
+    begins = (STANDARD, QUESTIONS) if model.kind == "bi-encoder" else (STANDARD,)
+    todo = [(name, seed, begin) for name in parts for seed in settings.seeds for begin in begins]
+    for at, (name, seed, begin) in enumerate(todo):
+
+        def part(words: str, done: float, at: int = at, name: str = name) -> None:
+            progress(f"{name}, {words}", (at + done) / len(todo))
+
+        train, tested = parts[name]
+        few, tags = train.take(few_sentences(train, settings.shots, seed)), tags_of(train)
+        first = None
+        if begin == QUESTIONS:
+            first = question_rows(load_biencoder(model.source), tags, settings.prompts)
+        encoder = load_token_encoder(model.source)
+        f1 = few_shot_f1(encoder, few, tested, settings, seed, first, tags, part)
+        yield {"dataset": name, "use": begin, "seed": seed, "f1": f1, "sentences": len(few)}
+
+
+def sentences_of(rows: Rows, settings: Entities, seed: int) -> dict[str, tuple[Sentences, Sentences]]:
+    """The sentences of each data set that train and that measure. Raises InputError where a part or a tag is wrong."""
+    found = {}
+    for name, mine in by_dataset(rows).items():
+        train, test = ([row for row in mine if row["split"] == split] for split in ("train", "test"))
+        found[name] = _sentences(train, name), _sentences(some(test, settings.most, seed), name)
+    return found
+
+
+def _sentences(rows: Rows, name: str) -> Sentences:
+    """The rows' sentences. Raises InputError where there are none, or the tags of one are not IOB2's for its words."""
+    if not rows:
+        raise InputError(f"inputs.entities: {name} lacks a part: it needs rows whose split is train, and test")
+    words, tags = [row["tokens"].split() for row in rows], [row["tags"].split() for row in rows]
+    for one, other in zip(words, tags, strict=True):
+        if len(one) != len(other):
+            raise InputError(
+                f"inputs.entities: {name}: {len(one)} words and {len(other)} tags ({' '.join(one)[:60]!r}): give each "
+                "word one tag"
+            )
+        strange = next((tag for tag in other if tag != OUTSIDE and tag[:2] not in ("B-", "I-")), None)
+        if strange is not None:
+            raise InputError(f"inputs.entities: {name}: the tag {strange!r} is none of O, B-KIND, I-KIND: rename it")
+    return Sentences(words, tags)

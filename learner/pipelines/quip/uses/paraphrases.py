@@ -1,0 +1,92 @@
+"""Paraphrases: ranked without any label, classified after few (paper 003, sections 4.4 and 4.5, Tables 2 and 3)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from db.domain import InputError, Progress
+from learner.backbones.token_encoder import TokenEncoder, load_token_encoder
+from learner.catalog.quip import Paraphrases
+from learner.pipelines.pipeline import Run
+from learner.pipelines.quip.paraphrases import Pairs, auroc, best_layer, few_of_each, frozen_f1, layer_scores, tuned_f1
+from learner.pipelines.quip.student import Model
+from learner.pipelines.quip.uses.rows import Rows, by_dataset, some
+
+DRAWS, TAILS = 500, (0.025, 0.975)
+FROZEN, TUNED = "frozen", "fine-tuned"
+
+
+def measure_paraphrases(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
+    """Of each data set a row for ranking, and one for each way to classify and split."""
+    settings, encoder = run.config.paraphrases, load_token_encoder(model.source)
+    split = pairs_of(rows, settings, run.config.seed)
+    layer = settings.layer or _layer(encoder, split, settings, run.config.seed)
+    for at, (name, (train, test)) in enumerate(split.items()):
+
+        def part(words: str, done: float, at: int = at, name: str = name) -> None:
+            progress(f"{name}, {words}", (at + done) / len(split))
+
+        scores, pooled = layer_scores(encoder, test, lambda words, done, part=part: part(words, 0.3 * done))  # type: ignore[misc]
+        yield {"dataset": name, "use": "ranking", "layer": layer, **_ranking(scores, pooled, test.labels, layer)}
+        yield from _classified(model, encoder, settings, name, train, test, scores, part)
+
+
+def pairs_of(rows: Rows, settings: Paraphrases, seed: int) -> dict[str, tuple[Pairs, Pairs]]:
+    """The pairs of each data set that train and that measure. Raises InputError where one part lacks a label."""
+    return {name: _split(name, mine, settings, seed) for name, mine in by_dataset(rows).items()}
+
+
+def _split(name: str, rows: Rows, settings: Paraphrases, seed: int) -> tuple[Pairs, Pairs]:
+    train = [row for row in rows if row["split"] == "train"]
+    test = some([row for row in rows if row["split"] == "test"], settings.most, seed)
+    for part, mine in (("train", train), ("test", test)):
+        if {row["label"] for row in mine} != {0, 1}:
+            raise InputError(f"inputs.paraphrases: {name} has no pairs of both labels in its part {part}: add some")
+    return _pairs(train), _pairs(test)
+
+
+def _pairs(rows: Rows) -> Pairs:
+    labels = np.array([row["label"] for row in rows], dtype=np.int64)
+    return Pairs([row["x"] for row in rows], [row["y"] for row in rows], labels)
+
+
+def _layer(encoder: TokenEncoder, split: dict[str, tuple[Pairs, Pairs]], settings: Paraphrases, seed: int) -> int:
+    """The layer that agrees best with labels of training pairs, of all data sets in equal parts."""
+    each = max(1, settings.judged // (2 * len(split)))
+    judged = [train.take(few_of_each(train.labels, each, seed)) for train, _ in split.values()]
+    scores = np.concatenate([layer_scores(encoder, pairs)[0] for pairs in judged])
+    return best_layer(scores, np.concatenate([pairs.labels for pairs in judged]))
+
+
+def _ranking(scores: np.ndarray, pooled: np.ndarray, labels: np.ndarray, layer: int) -> dict[str, Any]:
+    """AUROC of the chosen layer with its bootstrap interval, of every layer, and of the mean vectors' cosine."""
+    chosen, rng = scores[:, layer - 1], np.random.default_rng(0)
+    drawn = [rng.integers(len(labels), size=len(labels)) for _ in range(DRAWS)]
+    again = [auroc(labels[rows], chosen[rows]) for rows in drawn if len(np.unique(labels[rows])) == 2]
+    low, high = np.quantile(again, TAILS) if again else (None, None)
+    return {
+        "pairs": len(labels), "auroc": auroc(labels, chosen), "low": low, "high": high,
+        "by_layer": [auroc(labels, column) for column in scores.T],
+        "pooled": auroc(labels, pooled),
+    }  # fmt: skip
+
+
+def _classified(
+    model: Model, encoder: TokenEncoder, settings: Paraphrases, name: str, train: Pairs, test: Pairs,
+    scores: np.ndarray, progress: Progress,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """The F1 of every split: of scores as they are, and of an encoder that learned too, loaded anew each time."""
+    for at, seed in enumerate(settings.seeds):
+        few = train.take(few_of_each(train.labels, settings.shots, seed))
+        mine, _ = layer_scores(encoder, few)
+        last = slice(-settings.layers, None)
+        f1 = frozen_f1(mine[:, last], np.arange(len(few)), few.labels, scores[:, last], test.labels)
+        yield {"dataset": name, "use": FROZEN, "seed": seed, "f1": f1}
+        if settings.fine_tune:
+
+            def part(words: str, done: float, at: int = at) -> None:
+                progress(f"split {at + 1}, {words}", 0.3 + 0.7 * (at + done) / len(settings.seeds))
+
+            f1 = tuned_f1(model.source, few, test, settings, seed, part)
+            yield {"dataset": name, "use": TUNED, "seed": seed, "f1": f1}

@@ -1,0 +1,65 @@
+"""Reading: the place in a passage that answers a question (paper 003, section 4.3, Table 1)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+from db.domain import Progress
+from learner.backbones.span_biencoder import answer_apart, load_biencoder
+from learner.backbones.span_reader import answer, load_reader
+from learner.metrics.text import exact_match, token_f1
+from learner.pipelines.pipeline import Run
+from learner.pipelines.quip.asked import Asked
+from learner.pipelines.quip.inputs import Texts
+from learner.pipelines.quip.student import Model
+from learner.pipelines.quip.uses.rows import Rows
+
+DRAWS, TAILS = 500, (0.025, 0.975)  # of the bootstrap
+
+
+def measure_reading(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
+    """Exact match and F1 with their intervals over questions; nothing of an encoder that does not answer.
+
+    Questions without an answer are left out: no model here may say that there is none.
+    """
+    known = Texts(run).tested
+    tested = [one for one in known if one.answered]
+    if model.kind == "bare":
+        return
+    read = _apart if model.kind == "bi-encoder" else _together
+    texts = read(run, model, tested, progress)
+    found = [(text, one.answers) for text, one in zip(texts, tested, strict=True)]
+    exact = np.array([exact_match(*one) for one in found])
+    f1 = np.array([token_f1(*one) for one in found])
+    sure = binomtest(int(exact.sum()), len(exact)).proportion_ci(method="wilson")
+    draws = np.random.default_rng(0).integers(len(f1), size=(DRAWS, len(f1)))
+    low, high = np.quantile(f1[draws].mean(axis=1), TAILS)
+    yield {
+        "questions": len(tested), "left_out": len(known) - len(tested),
+        "exact_match": exact.mean(), "exact_match_low": sure.low, "exact_match_high": sure.high,
+        "token_f1": f1.mean(), "token_f1_low": low, "token_f1_high": high,
+    }  # fmt: skip
+
+
+def _together(run: Run, model: Model, tested: list[Asked], progress: Progress) -> list[str]:
+    questions, passages = [one.question for one in tested], [one.passage for one in tested]
+    return [
+        found.text for found in answer(load_reader(model.source), questions, passages, run.config.teacher, progress)
+    ]
+
+
+def _apart(run: Run, model: Model, tested: list[Asked], progress: Progress) -> list[str]:
+    """Each passage is encoded once, whatever is asked of it."""
+    biencoder, asked = load_biencoder(model.source), dict[str, list[int]]()
+    for at, one in enumerate(tested):
+        asked.setdefault(one.passage, []).append(at)
+    texts, done = [""] * len(tested), 0
+    for passage, mine in asked.items():
+        found = answer_apart(biencoder, [tested[i].question for i in mine], passage, run.config.student)
+        for i, best in zip(mine, found, strict=True):
+            texts[i] = best.text
+        done += len(mine)
+        progress("read", done / len(tested))
+    return texts

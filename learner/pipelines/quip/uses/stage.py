@@ -1,0 +1,46 @@
+"""The stage that tries what was trained: reading, paraphrases, entities, sentiment (paper 003, section 4)."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from db.domain import Progress
+from learner.pipelines.pipeline import Run, finish
+from learner.pipelines.quip.student import Model, models_of, slug
+from learner.pipelines.quip.uses.entities import measure_entities
+from learner.pipelines.quip.uses.paraphrases import measure_paraphrases
+from learner.pipelines.quip.uses.reading import measure_reading
+from learner.pipelines.quip.uses.rows import TABLES, Rows, read_table
+from learner.pipelines.quip.uses.sentiment import measure_sentiment
+
+USES: dict[str, Callable[[Run, Model, Rows, Progress], Iterator[dict[str, Any]]]] = {
+    "reading": measure_reading,
+    "paraphrases": measure_paraphrases,
+    "entities": measure_entities,
+    "sentiment": measure_sentiment,
+}
+
+
+def measure_uses(run: Run, folder: Path, progress: Progress) -> None:
+    """Nothing; the folder has a file of figures for each use and model. One that is there is not measured again."""
+    models = models_of(run)
+    wanted = [(use, model) for use in USES if getattr(run.inputs, use) is not None for model in models]
+    for at, (use, model) in enumerate(wanted):
+
+        def part(words: str, done: float, at: int = at, use: str = use, model: Model = model) -> None:
+            progress(f"{use}, {model.name}, {words}", (at + done) / len(wanted))
+
+        def measure(aside: Path, use: str = use, model: Model = model, hear: Progress = part) -> None:
+            hear("begin", 0.0)
+            rows = read_table(Path(getattr(run.inputs, use)), use) if use in TABLES else []
+            found = [{"model": model.name, **row} for row in USES[use](run, model, rows, hear)]
+            aside.write_text("".join(f"{json.dumps(row)}\n" for row in found))
+
+        finish(folder / f"{use}-{slug(model.name)}.jsonl", measure)
+
+
+def figures_of(run: Run, use: str) -> Rows:
+    """The figures of every model, in the models' order."""
+    paths = [run.of("uses") / f"{use}-{slug(model.name)}.jsonl" for model in models_of(run)]
+    return [json.loads(line) for path in paths if path.exists() for line in path.read_text().splitlines()]

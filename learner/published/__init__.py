@@ -1,0 +1,15 @@
+"""Published data sets, as released or as Parquet, made into the product's own files."""
+
+from learner.published.qqp import read_qqp
+from learner.published.released import Options, Reader, Titles
+from learner.published.simple_files import read_amazon_google, read_mlquestions
+from learner.published.wikiqa import read_wikiqa
+
+ADAPTERS: dict[str, Reader] = {
+    "qqp": read_qqp,
+    "wikiqa": read_wikiqa,
+    "mlquestions": read_mlquestions,
+    "amazon_google": read_amazon_google,
+}
+
+__all__ = ["ADAPTERS", "Options", "Titles"]

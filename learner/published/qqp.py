@@ -1,0 +1,103 @@
+"""Quora question pairs: closure of the duplicates, and a split that no stated pair crosses.
+
+Source: paper 004, section 3.1 and table 1. Positive means joined by duplicates, everything else is negative; the parts
+are drawn by components of duplicates and stated negatives together.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from db.corpus.cells import bad, counted
+from db.corpus.files import read_rows
+from db.domain import InputError
+from learner.published.quora import COLUMNS, QuestionPair, read_quora
+from learner.published.released import Options, Released, Stated, Text, draw_parts, without_conflicts
+
+RELEASED_NAMES = ("quora_duplicate_questions.tsv", "quora_duplicate_questions.tsv.gz")
+RELEASED_DUPLICATES = 149_263  # before closure
+
+
+def read_qqp(path: Path, options: Options) -> Released:
+    """The data set of `quora_duplicate_questions.tsv`, or of questions.parquet and duplicates.parquet in a folder.
+
+    Raises InputError.
+    """
+    if (path / "questions.parquet").is_file():
+        return _parquet(path)
+    if path.is_dir():
+        found = [path / name for name in RELEASED_NAMES if (path / name).is_file()]
+        if not found:
+            raise InputError(f"{path}: neither {RELEASED_NAMES[0]} nor questions.parquet is in this folder")
+        path = found[0]
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file or folder; check the path")
+    rows, broken = _csv(path) if ".csv" in path.suffixes else read_quora(path)
+    return _drawn(path, rows, broken, np.random.default_rng(options.seed))
+
+
+def _parquet(folder: Path) -> Released:
+    """Questions and duplicates with their published parts; no negative is stated."""
+    left, parts = [], {}
+    for _, (name, text, part) in read_rows(folder / "questions.parquet", ("id", "text", "split")):
+        left.append(Text(name, text))
+        parts[name] = part
+    rows = read_rows(folder / "duplicates.parquet", ("id1", "id2"))
+    gold = [Stated(one, other, 1) for _, (one, other) in rows]
+    lone = len(parts) - len({name for pair in gold for name in (pair.id1, pair.id2)})
+    what = (
+        f"The files state {len(gold):,} duplicates and no negatives, and {lone:,} of their questions have no duplicate"
+    )
+    note = f"{what}; the released file states {RELEASED_DUPLICATES:,}: true duplicates are unmarked here."
+    return Released("qqp", left, None, gold, parts, notes=[note])
+
+
+def _csv(path: Path) -> tuple[list[QuestionPair], int]:
+    """The same rows separated by commas (the form of the later competition)."""
+    return [QuestionPair(*values) for _, values in read_rows(path, COLUMNS[1:])], 0
+
+
+def _drawn(path: Path, rows: list[QuestionPair], broken: int, rng: np.random.Generator) -> Released:
+    positions: dict[str, int] = {}
+    texts: list[str] = []
+    pairs: dict[tuple[int, int], int] = {}
+    empty = 0
+    for number, row in enumerate(rows, 2):
+        if not (row.question1.strip() and row.question2.strip()):
+            empty += 1
+            continue
+        ends = []
+        for name, text in ((row.qid1, row.question1), (row.qid2, row.question2)):
+            if positions.setdefault(name, len(texts)) == len(texts):
+                texts.append(text)
+            ends.append(positions[name])
+        pair = min(ends), max(ends)
+        pairs[pair] = max(pairs.get(pair, 0), _label(row.label, path, number))
+    parts = draw_parts(texts, pairs, rng)
+    kept, conflicts = without_conflicts(texts, pairs)
+    names = list(positions)
+    return Released(
+        "qqp",
+        [Text(name, text) for name, text in zip(names, texts, strict=True)],
+        None,
+        [Stated(names[i], names[j], label) for (i, j), label in kept.items()],
+        dict(zip(names, parts, strict=True)),
+        conflicts,
+        _odd(broken, empty, conflicts),
+    )
+
+
+def _label(value: str, path: Path, row: int) -> int:
+    if value not in ("0", "1"):
+        raise bad(f"the label is {value!r}, not 0 or 1; fetch the file again", path, row, "is_duplicate")
+    return int(value)
+
+
+def _odd(broken: int, empty: int, conflicts: int) -> list[str]:
+    """Notes on what was left out."""
+    texts = (
+        (broken, "line", "without six cells"),
+        (empty, "pair", "with an empty question"),
+        (conflicts, "stated negative", "between questions that duplicates join (closure wins)"),
+    )
+    return [f"Left out: {counted(n, what)} {why}." for n, what, why in texts if n]

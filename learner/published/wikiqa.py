@@ -1,0 +1,82 @@
+"""WikiQA: the published split of the questions, each against all sentences of all parts.
+
+Source: paper 004, section 3.1 and table 1. A pair that nobody labelled is negative.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from db.corpus.corpus import BETWEEN_TEXTS
+from db.corpus.files import read_rows
+from db.domain import InputError
+from learner.published.released import PARTS, Options, Released, Stated, Text, Titles
+
+PARQUET = ("split", "question_id", "question", "title", "sentence", "label")
+RELEASED = ("QuestionID", "Question", "DocumentTitle", "Sentence", "Label")
+
+
+class Row(NamedTuple):
+    """A labelled sentence of a question; the title is empty where there is none."""
+
+    part: str
+    question_id: str
+    question: str
+    title: str
+    sentence: str
+    label: str
+
+
+def read_wikiqa(path: Path, options: Options) -> Released:
+    """The data set of WikiQA-train.tsv, -dev.tsv and -test.tsv in a folder, or of wikiqa.parquet.
+
+    Sentences are numbered s0, s1, … as they first come. Raises InputError.
+    """
+    rows = list(_rows(path))
+    titled, notes = _titled(rows, options.titles)
+    questions: dict[str, str] = {}
+    parts: dict[str, str] = {}
+    sentences: dict[str, str] = {}  # text -> id
+    labels: dict[tuple[str, str], int] = {}
+    conflicts = 0
+    for row in rows:
+        questions[row.question_id], parts[row.question_id] = row.question, row.part
+        text = f"{row.title}{BETWEEN_TEXTS}{row.sentence}" if titled and row.title else row.sentence
+        pair = row.question_id, sentences.setdefault(text, f"s{len(sentences)}")
+        label = int(row.label == "1")
+        conflicts += labels.get(pair, label) != label
+        labels[pair] = max(labels.get(pair, 0), label)
+    what = f"The {len(rows):,} rows have {len(sentences):,} distinct sentences, each one text of the right list"
+    notes.append(f"{what}; {len(rows) - len(labels):,} rows repeat a sentence of their question, which counts once.")
+    return Released(
+        "wikiqa",
+        [Text(name, text) for name, text in questions.items()],
+        [Text(name, text) for text, name in sentences.items()],
+        [Stated(*pair, label) for pair, label in labels.items()],
+        parts,
+        conflicts,
+        notes,
+    )
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    parquet = path / "wikiqa.parquet" if path.is_dir() else path
+    if parquet.is_file():
+        yield from (Row(*values) for _, values in read_rows(parquet, PARQUET))
+        return
+    for part in PARTS:
+        file = path / f"WikiQA-{part}.tsv"
+        if not file.is_file():
+            raise InputError(f"{path}: neither {file.name} nor wikiqa.parquet is in this folder")
+        yield from (Row(part, *values) for _, values in read_rows(file, RELEASED))
+
+
+def _titled(rows: list[Row], titles: Titles) -> tuple[bool, list[str]]:
+    """Whether titles stand before the sentences, and a note where they could not."""
+    missing = sum(not row.title for row in rows)
+    if titles == Titles.NEVER or not missing:
+        return titles != Titles.NEVER, []
+    if titles == Titles.ALWAYS:
+        return True, [f"{missing:,} of {len(rows):,} rows have no title: their sentences stand alone."]
+    note = f"{missing:,} of {len(rows):,} rows have no title: titles are left out of all (--titles always mixes)."
+    return False, [note]

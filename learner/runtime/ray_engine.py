@@ -1,0 +1,176 @@
+"""Parts of a stage as tasks of a Ray cluster. Ray schedules, moves and repeats them; we only name them."""
+
+import logging
+import os
+import socket
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import ray
+from ray.exceptions import (
+    ObjectStoreFullError,
+    OutOfDiskError,
+    OutOfMemoryError,
+    RayError,
+    RayTaskError,
+)
+from ray.remote_function import RemoteFunction
+
+from db.domain import InputError, Progress, no_progress
+from learner.runtime.engine import ADDRESS, ENGINE, LOCAL, Part, Result, Work, slices
+
+AHEAD = 2  # parts for each process that are under way or wait to be fetched: the store never holds more results
+ROUNDS = 3  # parts for each process where their size is free: the last ones keep nobody waiting for long
+RETRIES = 10  # of a part whose process or machine is lost
+CONNECT = 5.0  # seconds until an address counts as wrong
+LOOK = 1.0  # seconds between two looks at whether the stage was cancelled
+# Of the environment: tasks find code and models as we do.
+CARRIED = ("HF_HUB_OFFLINE", "PYTHONPATH", "ALLPAIRS_HOME", "ALLPAIRS_ARTIFACTS")
+
+
+class OnRay:
+    """The cluster at an address; without one a cluster of this machine alone, which ends with the process.
+
+    It is connected when there are parts for it, once for each process.
+    """
+
+    def __init__(self, address: str | None = None) -> None:
+        self.address = address
+
+    def map(
+        self,
+        make: Callable[..., Work[Part, Result]],
+        given: Sequence[Any],
+        parts: Sequence[Part],
+        stage: str,
+        progress: Progress = no_progress,
+        on_device: bool = True,
+    ) -> Iterator[Result]:
+        """As `Engine.map`. One part alone is worked at here: nothing needs to be moved.
+
+        A part whose process, machine or memory is lost is worked at again. Raises InputError where no cluster answers,
+        and where it has no room for what is given.
+        """
+        if len(parts) < 2:
+            yield from LOCAL.map(make, given, parts, stage, progress)
+            return
+        _connect(self.address)
+        waiting: deque[ray.ObjectRef] = deque()
+        left = deque(parts)
+        try:
+            shared = {id(one): ray.put(one) for one in given}  # what is given twice is moved once
+            task, most = self._task(on_device), AHEAD * self._processes(on_device)
+            for done in range(len(parts)):
+                while left and len(waiting) < most:
+                    waiting.append(task.remote(make, left.popleft(), *(shared[id(one)] for one in given)))
+                yield _first(waiting, stage, progress, done / len(parts))
+            progress(stage, 1.0)
+        except (ObjectStoreFullError, OutOfDiskError, OutOfMemoryError) as error:  # here, or in a part of its result
+            raise InputError(
+                f"the Ray cluster has no room to {stage}: give its nodes more memory or disk (object_store_memory), or "
+                f"add nodes; {ENGINE}=local works in this process alone"
+            ) from error
+        except RayTaskError as error:
+            raise error.cause from error
+        except RayError as error:
+            first_line = str(error).strip().splitlines()[0]
+            raise InputError(f"the Ray cluster could not {stage}: {first_line}; see its logs") from error
+        finally:
+            for reference in waiting:
+                ray.cancel(reference, force=True)
+
+    def parts(self, n: int, least: int, most: int) -> list[slice]:
+        """As `Engine.parts`: some for each process. Raises InputError where no cluster answers."""
+        if n <= least:
+            return slices(n, least)
+        _connect(self.address)
+        return slices(n, min(most, max(least, -(-n // (ROUNDS * self._processes(True))))))
+
+    def _task(self, on_device: bool) -> RemoteFunction:
+        gpus = 1 if on_device and _gpus() else 0
+        return _work_at.options(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)
+
+    def _processes(self, on_device: bool) -> int:
+        """Parts that are worked at at once: one for each GPU where it is wanted and there is any, else each core."""
+        return max(1, int((on_device and _gpus()) or _total("CPU", ray.nodes())))
+
+
+def _connect(address: str | None) -> None:
+    """Nothing; Ray is connected. Raises InputError where nothing answers at the address."""
+    if ray.is_initialized():
+        return
+    _require_answer(address)
+    _hand_on_remarks()
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of ours reports nothing to Ray's makers
+    carried = {name: os.environ[name] for name in CARRIED if name in os.environ}
+    try:
+        ray.init(
+            address=address or "local",
+            runtime_env={"env_vars": {**carried, ENGINE: "local"}},  # a part is worked at where it arrives
+            log_to_driver=False,
+            configure_logging=False,
+            include_dashboard=None if address else False,
+        )
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise InputError(_unanswered(address, str(error).splitlines()[0])) from error
+    # Ray shares an array's memory between the processes of a machine, but copies subclasses of arrays into each.
+    ray.util.register_serializer(np.memmap, serializer=np.asarray, deserializer=np.asarray)
+
+
+def _hand_on_remarks() -> None:
+    """Nothing; what Ray says in this process goes where everything that is logged goes, and is errors alone."""
+    logger = logging.getLogger("ray")
+    logger.handlers.clear()
+    logger.propagate = True
+    logger.setLevel(logging.ERROR)
+
+
+def _require_answer(address: str | None) -> None:
+    """Nothing. Raises InputError where nothing listens: Ray itself would try for minutes."""
+    host, _, port = (address or "").rpartition(":")
+    if not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.removeprefix("ray://"), int(port)), CONNECT).close()
+    except OSError as error:
+        raise InputError(_unanswered(address, error.strerror or str(error))) from error
+
+
+def _unanswered(address: str | None, why: str) -> str:
+    return f"no Ray cluster answers at {address}: {why}; check {ADDRESS}"
+
+
+def _gpus() -> float:
+    """GPUs that lie beside a core: that of a worker's machine, which lends no core, works at no part."""
+    return _total("GPU", [node for node in ray.nodes() if node["Resources"].get("CPU", 0.0) >= 1])
+
+
+def _total(name: str, nodes: Sequence[dict[str, Any]]) -> float:
+    return sum(float(node["Resources"].get(name, 0.0)) for node in nodes if node["Alive"])
+
+
+def _first(waiting: "deque[ray.ObjectRef]", stage: str, progress: Progress, done: float) -> Any:
+    """What the first of those that wait returns, which waits no more; meanwhile the progress is told, and may raise."""
+    while True:
+        progress(stage, done)
+        # Not `get` with a time limit: it would begin to fetch anew each time, and a large result would never arrive.
+        if ray.wait([waiting[0]], timeout=LOOK, fetch_local=False)[0]:
+            found = ray.get(waiting[0])
+            waiting.popleft()
+            return found
+
+
+@ray.remote  # type: ignore[untyped-decorator]  # Ray has no types
+def _work_at(make: Callable[..., Work[Any, Any]], part: Any, *given: Any) -> Any:
+    return _on_processor(make(*given)(part, no_progress))
+
+
+def _on_processor(result: Any) -> Any:
+    """The result with its tensors in ordinary memory, where every process can read them."""
+    if getattr(result, "is_cuda", False):
+        return result.cpu()
+    if isinstance(result, tuple) and not hasattr(result, "_fields"):
+        return tuple(map(_on_processor, result))
+    return result

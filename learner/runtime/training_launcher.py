@@ -1,0 +1,89 @@
+"""Trainings by several processes of this machine: started, listened to, and ended, however the training ends."""
+
+import pickle
+import signal
+from collections.abc import Callable, Sequence
+from multiprocessing import Pipe, connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from torch import nn
+from torch.multiprocessing.spawn import ProcessContext, ProcessException, start_processes
+
+from db.domain import InputError, Progress
+from learner.runtime.training_group import ALONE, PROCESSES, process_count
+
+# What lies in the folder that the processes of a training share.
+GIVEN, WEIGHTS, FAILED = "given.pt", "weights.pt", "failed"
+METHOD = "spawn"  # a fork would share this process's threads and its GPU
+LOOK = 0.2  # seconds between two looks at what the processes say, and at whether the training was cancelled
+
+
+def train_together(
+    work: Callable[..., list[nn.Module]], given: Sequence[Any], networks: list[nn.Module], progress: Progress
+) -> None:
+    """Nothing; the networks are trained in place, by as many processes as the environment says.
+
+    work: a function of a module; work(*given, progress, group) trains the networks that are in `given`, and returns
+    them in the order of `networks`. Every process has a copy of `given`, on a device of its own.
+    Raises InputError where a process is killed, and what work raises.
+    """
+    processes = process_count()
+    if processes == 1:
+        work(*given, progress, ALONE)
+        return
+    with TemporaryDirectory(prefix="allpairs-training-") as name:
+        folder = Path(name)
+        torch.save((work, given), folder / GIVEN)  # not as arguments: their tensors would be memory that all share
+        _run(folder, processes, progress)
+        trained = torch.load(folder / WEIGHTS, map_location="cpu", weights_only=True)
+    for network, weights in zip(networks, trained, strict=True):
+        network.load_state_dict(weights)
+
+
+def _run(folder: Path, processes: int, progress: Progress) -> None:
+    """Nothing; the folder's work is done, and no process is left, in whatever way this ends."""
+    from learner.runtime.training_member import member  # of an optional requirement
+
+    threads = max(1, torch.get_num_threads() // processes)
+    receiving, sending = Pipe(duplex=False)
+    with receiving, sending:
+        arguments = (processes, folder, threads, sending)
+        started = start_processes(  # type: ignore[no-untyped-call]
+            member, arguments, processes, join=False, start_method=METHOD
+        )
+        try:
+            _listen(started, receiving, progress)
+        except ProcessException as error:
+            raise _cause(folder, started.processes, error) from error
+        finally:
+            for process in started.processes:
+                process.kill()
+                process.join()
+
+
+def _listen(started: ProcessContext, receiving: "connection.Connection[Any, Any]", progress: Progress) -> None:
+    """Nothing; every process has ended well. Meanwhile the progress is told, and may raise."""
+    heard = ("train", 0.0)
+    while not started.join(timeout=LOOK):
+        while receiving.poll():
+            heard = receiving.recv()
+        progress(*heard)
+
+
+def _cause(folder: Path, processes: Sequence[BaseProcess], error: ProcessException) -> Exception:
+    """Why the training ended: a process was killed, or had an error; others then fail for want of that process."""
+    told = sorted(folder.glob(f"{FAILED}-*"))
+    signals = {-(process.exitcode or 0) for process in processes} - {signal.SIGTERM, signal.SIGABRT}  # how others end
+    killed = [signal.Signals(number).name for number in signals if number > 0]
+    if told and not killed:
+        return pickle.loads(told[0].read_bytes())
+    return InputError(
+        f"a training process ended by {killed[0]}, perhaps for want of memory: set {PROCESSES} lower, or use a smaller "
+        "batch size, and train again"
+        if killed
+        else f"a training process ended early ({error.msg}): see the worker's log, or set {PROCESSES} to 1"
+    )

@@ -1,0 +1,106 @@
+"""One of the processes that train together, by Hugging Face's accelerate."""
+
+import os
+import pickle
+import socket
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from multiprocessing import connection
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+from db.domain import Progress, no_progress
+from db.files.logs import configure
+from learner.runtime.device import default_device
+from learner.runtime.lifetime import end_with_parent
+from learner.runtime.training_group import Row
+from learner.runtime.training_launcher import FAILED, GIVEN, WEIGHTS
+
+EVERY = 0.2  # seconds between two messages
+
+
+class Member:
+    """As `Group`."""
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self.accelerator = accelerator
+
+    def whole(self, make: Callable[[list[Row]], Tensor], rows: list[Row]) -> Tensor:
+        """As `Group.whole`; a process makes a row at least: the same parameters then have a gradient in all of them."""
+        rank, size = self.accelerator.process_index, self.accelerator.num_processes
+        start, end = (len(rows) * at // size for at in (rank, rank + 1))
+        own = make(rows[start:end] or rows[:1])
+        # The mean over the processes is then the sum of the shares.
+        own.register_hook(lambda gradient: size * gradient)  # type: ignore[no-untyped-call]
+        found = own.new_zeros((len(rows), own.shape[1]))
+        found[start:end] = own[: end - start].detach()
+        found = self.accelerator.reduce(found, "sum")
+        return torch.cat([found[:start], own[: end - start], found[end:]])
+
+    def average(self, parameters: Iterable[nn.Parameter]) -> None:
+        """As `Group.average`, in one message."""
+        gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
+        means = self.accelerator.reduce(torch.cat([gradient.flatten() for gradient in gradients]), "mean")
+        parts = means.split([gradient.numel() for gradient in gradients])
+        for gradient, part in zip(gradients, parts, strict=True):
+            gradient.copy_(part.view_as(gradient))
+
+
+def member(rank: int, size: int, folder: Path, threads: int, says: "connection.Connection[Any, Any]") -> None:
+    """Nothing; the folder's work is done as the process of this rank. The first one leaves its weights there."""
+    end_with_parent()
+    try:
+        configure()
+        accelerator = _joined(rank, size, folder, threads)
+        place = {"cuda:0": f"cuda:{rank}"}
+        work, given = torch.load(folder / GIVEN, map_location=place, weights_only=False)
+        networks = work(*given, _telling(says) if rank == 0 else no_progress, Member(accelerator))
+        if rank == 0:
+            torch.save([network.state_dict() for network in networks], folder / WEIGHTS)
+        accelerator.end_training()
+    except Exception as error:  # whatever it is, the parent raises it
+        (folder / f"{FAILED}-{time.time_ns()}").write_bytes(_pickled(error))
+        raise
+
+
+def _joined(rank: int, size: int, folder: Path, threads: int) -> Accelerator:
+    """The accelerator, when all processes have met; on the GPU of this process's number where there are GPUs."""
+    own = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
+    os.environ |= {
+        "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size),
+        "OMP_NUM_THREADS": str(threads), "GLOO_SOCKET_IFNAME": own, "NCCL_SOCKET_IFNAME": own,
+    }  # fmt: skip
+    torch.set_num_threads(threads)
+    # They meet in a file, not at a port: a free one could be taken meanwhile, and others could reach it.
+    backend = "nccl" if default_device() == "cuda" else "gloo"
+    torch.distributed.init_process_group(backend, f"file://{folder / 'meeting'}", rank=rank, world_size=size)
+    return Accelerator(cpu=default_device() == "cpu")
+
+
+def _telling(says: "connection.Connection[Any, Any]") -> Progress:
+    """A progress function that speaks to the parent, now and then."""
+    spoken = 0.0
+
+    def tell(stage: str, done: float) -> None:
+        nonlocal spoken
+        if time.monotonic() - spoken >= EVERY:
+            spoken = time.monotonic()
+            says.send((stage, done))
+
+    return tell
+
+
+def _pickled(error: Exception) -> bytes:
+    """The error as the parent can raise it, with the place where it happened."""
+    error.add_note(f"In a training process:\n{traceback.format_exc()}")
+    try:
+        content = pickle.dumps(error)
+        pickle.loads(content)
+    except Exception:  # an error of a library that cannot travel
+        return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
+    return content

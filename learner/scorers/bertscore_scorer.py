@@ -1,0 +1,90 @@
+"""A scorer that compares texts token by token: BERTScore F of one of an encoder's layers (paper 003, section 3.1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from db.domain import InputError, Progress, no_progress
+from learner.backbones.token_encoder import TokenEncoder, load_token_encoder
+from learner.metrics.bertscore import bertscore
+from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
+
+PREFIX, AT = "bertscore:", "@"
+CHUNK = 512  # pairs compared between two reports of progress
+
+
+@dataclass(frozen=True)
+class TokenScorer:
+    """BERTScore F of any pair of the texts, by the vectors of layer `depth`, counted from 1. It is no probability."""
+
+    encoder: TokenEncoder
+    texts: Sequence[str]
+    depth: int
+
+    @property
+    def layer(self) -> None:
+        """There is none."""
+        return
+
+    def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        """The score of each pair of rows, (n,) float32; each text of 512 pairs is read once."""
+        parts = [np.empty(0, dtype=np.float32)]
+        for start in range(0, len(left), CHUNK):
+            here = slice(start, start + CHUNK)
+            rows, places = np.unique(np.r_[left[here], right[here]], return_inverse=True)
+            parts.append(self._compared(self._vectors(rows), *places.reshape(2, -1)))
+            progress("score", min(1.0, (start + CHUNK) / len(left)))
+        return np.concatenate(parts)
+
+    def _vectors(self, rows: np.ndarray) -> list[Tensor]:
+        """The vectors (t, d) of each of these texts."""
+        ids = self.encoder.tokens([self.texts[row] for row in rows])
+        found: list[Tensor] = [torch.empty(0)] * len(ids)
+        with torch.inference_mode():
+            for block in self.encoder.blocks(ids):
+                padded, mask = self.encoder.padded([ids[i] for i in block])
+                vectors = self.encoder.layer_vectors(padded, mask)[self.depth]
+                for i, one in zip(block, vectors, strict=True):
+                    found[i] = one[: len(ids[i])]
+        return found
+
+    def _compared(self, vectors: Sequence[Tensor], left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        scores = np.empty(len(left), dtype=np.float32)
+        lengths = np.array([len(vectors[a]) + len(vectors[b]) for a, b in zip(left, right, strict=True)])
+        with torch.inference_mode():
+            for block in blocks(lengths, BUDGETS.get(self.encoder.device.type, SMALL_BUDGET)):
+                x, x_mask = _padded([vectors[i] for i in left[block]])
+                y, y_mask = _padded([vectors[i] for i in right[block]])
+                scores[block] = bertscore(x, y, x_mask, y_mask).cpu().numpy()
+        return scores
+
+
+def is_token_scorer(name: str) -> bool:
+    """Whether the name is one of `load_token_scorer`."""
+    return name.startswith(PREFIX)
+
+
+def load_token_scorer(name: str, texts: Sequence[str], device: str | None = None) -> TokenScorer:
+    """The scorer of these texts: `bertscore:ENCODER`, by its last layer, or `bertscore:ENCODER@LAYER`.
+
+    The prefix may be missing. Raises InputError where the encoder cannot be had, or lacks the layer.
+    """
+    source, _, depth = name.removeprefix(PREFIX).partition(AT)
+    encoder = load_token_encoder(source, device)
+    wanted = depth or str(encoder.layers)
+    if not wanted.isdecimal() or not 1 <= int(wanted) <= encoder.layers:
+        raise InputError(
+            f"{name}: {source} has layers 1 to {encoder.layers}: write {PREFIX}{source}{AT}{encoder.layers}"
+        )
+    return TokenScorer(encoder, texts, int(wanted))
+
+
+def _padded(vectors: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """The vectors (n, t, d) and a mask (n, t) that is false for padding."""
+    padded = pad_sequence(list(vectors), batch_first=True)
+    lengths = torch.tensor([len(one) for one in vectors], device=padded.device)
+    return padded, torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]

@@ -1,0 +1,110 @@
+"""ConcatBERT: a cross-encoder, trained to tell from both texts of a pair, read as one, whether they match.
+
+Source: paper 004, section 3.2; learning rate, batch and length are those of its released code. It ranks well among
+pairs like those it was trained on, but scores every pair alone: it is measured by sampling (`learner.files.evaluate`).
+"""
+
+import itertools
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from pydantic import BaseModel, ConfigDict, Field
+from sentence_transformers import CrossEncoder
+from torch import nn
+
+from db.domain import InputError, Progress, no_progress
+from learner.backbones.loading import loading
+from learner.backbones.training_loop import batches_by_length
+from learner.models.cosine_bert import Labelled
+from learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
+from learner.models.encoder import NO_CODE, SAFETENSORS
+from learner.models.optimizer import adamw
+from learner.runtime.device import default_device, fast_training, seeded
+from learner.scorers.scorer import TextScorer
+
+PAPER_BACKBONES = ("bert-base-uncased", "xlnet-base-cased", "roberta-base", "albert-base-v2")
+FILE = "concat.json"
+
+
+class ConcatSettings(BaseModel):
+    """How a ConcatBERT is trained; the defaults are the paper's for QQP (WikiQA: 3 epochs)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epochs: int = Field(2, ge=1, le=100, description="Passes over the labels.")
+    learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate.")
+    batch_size: int = Field(32, ge=1, le=4096, description="Pairs in one training step.")
+    max_length: int = Field(128, ge=8, le=8192, description="Tokens of a pair, both texts together.")
+    dropout: bool = Field(True, description="Train with the dropout that the backbone's configuration states.")
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of the output layer, of the order and of dropout.")
+
+
+def train_concat(
+    backbone: str,
+    texts: Sequence[str],
+    labelled: Labelled,
+    settings: ConcatSettings,
+    progress: Progress = no_progress,
+    device: str | None = None,
+) -> TextScorer:
+    """The trained scorer of pairs of these texts, by row; backbone: a name of the hub, or a folder.
+
+    Raises InputError where the labels are of one class only, and where the backbone cannot be had.
+    """
+    if not labelled.has_both_classes:
+        kind = "positive" if labelled.positives else "negative"
+        raise InputError(f"all {len(labelled):,} labels are {kind}, and a model needs both kinds: collect more")
+    target = torch.device(device or default_device())
+    with seeded(settings.seed, target):
+        model = load_backbone(backbone, settings.max_length, str(target))
+        _descend(model, texts, labelled, settings, progress)
+    return TextScorer(model.eval(), texts)
+
+
+def load_backbone(name: str, max_length: int, device: str | None = None) -> CrossEncoder:
+    """The encoder of that name or folder with a new output layer of one logit. Raises InputError.
+
+    The new layer is drawn from torch's generator.
+    """
+    with loading(name) as source:
+        return CrossEncoder(
+            source, num_labels=1, max_length=max_length, device=device, **NO_CODE, model_kwargs={**SAFETENSORS}
+        )
+
+
+def save_concat(scorer: TextScorer, folder: Path, **details: Any) -> None:
+    """Nothing; the folder holds the cross-encoder, which `learner evaluate --model` reads, and the details."""
+    scorer.model.save_pretrained(str(folder), create_model_card=False)
+    (folder / FILE).write_text(json.dumps(details, indent=2))
+
+
+def _descend(
+    model: CrossEncoder, texts: Sequence[str], labelled: Labelled, settings: ConcatSettings, progress: Progress
+) -> None:
+    tokens = read_pairs(model, texts, labelled.left, labelled.right)
+    steps = settings.epochs * -(-len(labelled) // settings.batch_size)
+    order = batches_by_length(tokens.lengths, settings.batch_size, np.random.default_rng(settings.seed))
+    optimizer, schedule = adamw(model.parameters(), settings.learning_rate, steps)
+    model.train(settings.dropout)
+    for step, batch in enumerate(itertools.islice(order, steps)):
+        _step(model, tokens, batch, labelled.label[batch], optimizer)
+        schedule.step()
+        progress("train", (step + 1) / steps)
+
+
+def _step(
+    model: CrossEncoder, tokens: PairTokens, batch: np.ndarray, label: np.ndarray, optimizer: torch.optim.Optimizer
+) -> None:
+    device = torch.device(model.device)
+    wanted = torch.from_numpy(label.astype(np.float32)).to(device)
+    with fast_training(device):
+        logits = pair_logits(model, tokens, batch).float()
+    loss = nn.functional.binary_cross_entropy_with_logits(logits, wanted)
+    optimizer.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()

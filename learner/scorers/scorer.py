@@ -1,0 +1,115 @@
+"""What gives a score to a pair of texts: an encoder's cosine, or a model that reads both texts at once."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from safetensors import SafetensorError
+from sentence_transformers import CrossEncoder
+
+from db.domain import InputError, Progress, no_progress
+from db.files.checksums import require_whole
+from learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
+from learner.models.cross_encoder_input import score_pairs
+from learner.models.encoder import NO_CODE, SAFETENSORS, require_folder
+from learner.models.output_layer import OutputLayer
+from learner.search.inner_product import COSINE, Space, scores
+
+CHUNK = 512  # pairs read between two reports of progress
+ARCHITECTURE = "ForSequenceClassification"
+
+
+class Scorer(Protocol):
+    """Scores any pair of rows of a dataset; its layer, where there is one, makes a probability of a score."""
+
+    @property
+    def layer(self) -> OutputLayer | None:
+        """p = sigmoid(w·score + b)."""
+
+    def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        """The score of each pair of rows, (n,)."""
+
+
+@dataclass(frozen=True)
+class VectorScorer:
+    """The score of an encoder's vectors (rows of the dataset, d): the cosine of unit vectors, or another space's."""
+
+    vectors: np.ndarray
+    layer: OutputLayer | None
+    space: Space = COSINE
+
+    def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        """The score of each pair of rows, (n,) float32."""
+        return scores(self.vectors, left, right, self.space)
+
+
+@dataclass(frozen=True)
+class TextScorer:
+    """The logit of a cross-encoder for each pair of texts (ConcatBERT): p = sigmoid(score), the threshold is 0."""
+
+    model: CrossEncoder
+    texts: Sequence[str]
+
+    @property
+    def layer(self) -> OutputLayer:
+        """The logit as it is."""
+        return OutputLayer(1.0, 0.0)
+
+    def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        """The logit of each pair of rows, (n,) float32: every pair is read alone."""
+        parts = [np.empty(0, dtype=np.float32)]
+        for start in range(0, len(left), CHUNK):
+            here = slice(start, start + CHUNK)
+            parts.append(score_pairs(self.model, self.texts, left[here], right[here]))
+            progress("score", min(1.0, (start + CHUNK) / len(left)))
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class RerankScorer:
+    """The score of a re-ranker (paper 002): true's logit less false's; p = sigmoid(score), the threshold is 0."""
+
+    model: Reranker
+    texts: Sequence[str]
+
+    @property
+    def layer(self) -> OutputLayer:
+        """The score as it is."""
+        return OutputLayer(1.0, 0.0)
+
+    def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        """The score of each pair of rows, (n,) float32: the left text is the query, every pair is read alone."""
+        pairs = np.column_stack([left, right])
+        return scores_of(truth_logits(self.model, self.texts, self.texts, pairs, progress)).astype(np.float32)
+
+
+def load_rerank_scorer(name: str, texts: Sequence[str], device: str | None = None) -> RerankScorer:
+    """The scorer of a re-ranker's folder, for these texts. Raises InputError where it cannot be one."""
+    return RerankScorer(load_reranker(name, device), texts)
+
+
+def is_cross_encoder(name: str) -> bool:
+    """Whether the name is a folder with a model that classifies a sequence."""
+    try:
+        config: dict[str, Any] = json.loads((Path(name).expanduser() / "config.json").read_text())
+    except (OSError, ValueError):
+        return False
+    return any(str(kind).endswith(ARCHITECTURE) for kind in config.get("architectures") or [])
+
+
+def load_cross_encoder(name: str, texts: Sequence[str], device: str | None = None) -> TextScorer:
+    """The scorer of a cross-encoder's folder, for these texts. Raises InputError where it cannot be one."""
+    require_folder(name)
+    require_whole(Path(name).expanduser())
+    try:
+        model = CrossEncoder(str(Path(name).expanduser()), device=device, **NO_CODE, model_kwargs={**SAFETENSORS})
+    except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
+        what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"{name} cannot be loaded as a cross-encoder ({what}): save it again") from error
+    if model.num_labels not in (1, 2):
+        what = f"the model has {model.num_labels} outputs, and a pair needs one, or two (no, yes)"
+        raise InputError(f"{name}: {what}: use another model")
+    return TextScorer(model, texts)

@@ -1,0 +1,110 @@
+"""A scorer of two features: the cosine of an encoder's vectors, and BERTScore F of its tokens (paper 003, section 3.2).
+
+The paper weighs the BERTScore of several layers by a logistic regression; here the cosine stands in place of the other
+layers, so that the part of each can be told.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+
+from db.domain import InputError, Progress, no_progress
+from learner.models.cosine_bert import Labelled
+from learner.models.encoder import load_encoder
+from learner.models.output_layer import OutputLayer
+from learner.scorers.bertscore_scorer import AT, TokenScorer, load_token_scorer
+from learner.scorers.scorer import VectorScorer
+
+PREFIX = "cosine+bertscore:"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """logit = cosine·its weight + bertscore·its weight + intercept.
+
+    cosine_spread, bertscore_spread: the features' standard deviations over the pairs that they were fitted on; a weight
+    times its spread says what the feature counts.
+    """
+
+    cosine: float
+    bertscore: float
+    intercept: float
+    cosine_spread: float
+    bertscore_spread: float
+    labels: int
+    positives: int
+
+    def logit(self, cosines: np.ndarray, bertscores: np.ndarray) -> np.ndarray:
+        """The logits (n,) float32 of pairs with these features, (n,) each."""
+        return (self.cosine * cosines + self.bertscore * bertscores + self.intercept).astype(np.float32)
+
+    def as_dict(self) -> dict[str, float]:
+        """The form of a command's result."""
+        return asdict(self)
+
+
+def fit_weights(cosines: np.ndarray, bertscores: np.ndarray, labels: np.ndarray) -> Weights:
+    """The weights of a logistic regression (C = 1) on both features, standardised; all (n,), labels 0 or 1.
+
+    Raises InputError where the labels are of one class.
+    """
+    if len(np.unique(labels)) < 2:
+        kind = "positive" if labels.any() else "negative"
+        raise InputError(f"all {len(labels):,} labels are {kind}, and weighing needs both kinds: name more labels")
+    features = np.column_stack([cosines, bertscores]).astype(np.float64)
+    centre, spread = features.mean(axis=0), features.std(axis=0)
+    spread[spread == 0] = 1.0
+    model = LogisticRegression(C=1.0).fit((features - centre) / spread, labels)
+    weights = model.coef_[0] / spread
+    return Weights(
+        cosine=float(weights[0]), bertscore=float(weights[1]), intercept=float(model.intercept_[0] - weights @ centre),
+        cosine_spread=float(spread[0]), bertscore_spread=float(spread[1]), labels=len(labels),
+        positives=int(labels.sum()),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class FeatureScorer:
+    """The logit of both features of any pair of the texts: p = sigmoid(score), the threshold is 0."""
+
+    cosine: VectorScorer
+    tokens: TokenScorer
+    weights: Weights
+
+    @property
+    def layer(self) -> OutputLayer:
+        """The logit as it is."""
+        return OutputLayer(1.0, 0.0)
+
+    def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        """The logit of each pair of rows, (n,) float32."""
+        return self.weights.logit(self.cosine.score(left, right), self.tokens.score(left, right, progress))
+
+
+def is_feature_scorer(name: str) -> bool:
+    """Whether the name is one of `load_feature_scorer`."""
+    return name.startswith(PREFIX)
+
+
+def load_feature_scorer(
+    name: str, texts: Sequence[str], rows: np.ndarray, labelled: Labelled | None, progress: Progress = no_progress
+) -> FeatureScorer:
+    """The scorer of pairs of these rows, `cosine+bertscore:ENCODER` or `cosine+bertscore:ENCODER@LAYER`.
+
+    labelled: the pairs, also of other rows, that weigh the features. Raises InputError without them, and where the
+    encoder cannot be had or lacks the layer.
+    """
+    if labelled is None:
+        raise InputError(f"{name} weighs two features by labelled training pairs: give --labels, and a --split")
+    source = name.removeprefix(PREFIX)
+    tokens = load_token_scorer(source, texts)
+    encoder = load_encoder(source.partition(AT)[0])
+    needed = np.unique(np.concatenate([rows, labelled.left, labelled.right]))
+    vectors = np.zeros((len(texts), encoder.dimension), dtype=np.float32)
+    vectors[needed] = encoder.encode([texts[row] for row in needed], progress)
+    cosine = VectorScorer(vectors, None)
+    pairs = labelled.left, labelled.right
+    bertscores = tokens.score(*pairs, progress)
+    return FeatureScorer(cosine, tokens, fit_weights(cosine.score(*pairs), bertscores, labelled.label))

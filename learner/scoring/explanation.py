@@ -1,0 +1,52 @@
+"""Why a pair has its score: what each part adds, with the words that it rests on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from learner.data.lexical_features import KINDS, Lexicon
+from learner.scoring.lexical_weights import total
+from learner.scoring.score import Blend
+
+NAMED = 4  # words named by one part
+TITLES = {"ngrams": "letters", "words": "words", "numbers": "numbers", "length": "length"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one part adds to a score; words: those that both texts share, or numbers of either, the rarest first."""
+
+    title: str
+    amount: float
+    words: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """For example `words +0.18 (xj-900, acme)`."""
+        return f"{self.title} {self.amount:+.2f}" + (f" ({', '.join(self.words)})" if self.words else "")
+
+
+def parts_of(blend: Blend, lexicon: Lexicon, score: float, cosine: float, left: int, right: int) -> list[Part]:
+    """The parts of the score of two rows with this cosine, the weightiest first; they add up to the score.
+
+    What is left when meaning and spelling are taken away is the crowd's; it holds the error of hashing, too.
+    """
+    whole = total(blend.lexical)
+    values = lexicon.values(np.array([left]), np.array([right]))[0] / whole
+    parts = [Part("meaning", cosine / whole)]
+    for kind, value in zip(KINDS, values.tolist(), strict=True):
+        if weight := blend.lexical.get(kind, 0.0):
+            parts.append(Part(TITLES[kind], weight * value, _words(lexicon, kind, left, right)))
+    if blend.crowding:
+        parts.append(Part("crowd", score - sum(part.amount for part in parts)))
+    return sorted(parts, key=lambda part: -abs(part.amount))
+
+
+def _words(lexicon: Lexicon, kind: str, left: int, right: int) -> tuple[str, ...]:
+    """The words that a part rests on: shared ones, and numbers that either text has."""
+    if kind not in ("words", "numbers"):
+        return ()
+    one, other = lexicon.words[left].indices, lexicon.words[right].indices
+    either = np.intersect1d(np.union1d(one, other), lexicon.numbered)
+    found = np.intersect1d(one, other) if kind == "words" else either
+    rarest = found[np.argsort(-lexicon.rarity[found], kind="stable")[:NAMED]]
+    return tuple(lexicon.vocabulary[rarest].tolist())

@@ -1,0 +1,39 @@
+"""How crowded a text's neighbourhood is: a text that resembles many others is a poor match for each of them.
+
+A score is lowered by the mean score of each text's three nearest texts of the other list, times a weight. With weight ½
+it is the similarity of Conneau et al., Word Translation without Parallel Data (2018), section 2.3. The weight is a
+setting: one fitted to labels is too small, since these are chosen among the most similar pairs. The texts of the
+shorter of two lists get twice the weight: their neighbours are the many, and tell more. docs/log.md has both.
+"""
+
+import numpy as np
+
+from db.domain import Distance, Progress, no_progress
+from learner.data.dataset import Dataset
+from learner.search.inner_product import Space, factors
+from learner.search.nearest import near_scores
+
+NEIGHBOURS = 3
+
+
+def crowd_of(
+    dataset: Dataset,
+    vectors: np.ndarray,
+    weight: float,
+    distance: Distance = "cosine",
+    progress: Progress = no_progress,
+) -> np.ndarray:
+    """What is taken off each text's scores, (texts,) float32; 0 for a text without a split or without others.
+
+    vectors: (texts, d) with their offset. The neighbours are all texts of the other list that have a split.
+    """
+    offset, space = np.zeros(len(vectors), dtype=np.float32), Space(distance, offset=True)
+    left = np.union1d(dataset.train_left, dataset.evaluation_left)
+    right = np.union1d(dataset.train_right, dataset.evaluation_right)
+    directions = [(left, right)] if dataset.symmetric else [(left, right), (right, left)]
+    for rows, others in directions:
+        sides = factors(vectors, rows, others, space)
+        scores = near_scores(*sides, NEIGHBOURS, dataset.symmetric, progress)
+        if scores.shape[1]:
+            offset[rows] = weight * (2 if len(rows) < len(others) else 1) * scores.mean(1)
+    return offset

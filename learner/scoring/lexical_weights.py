@@ -1,0 +1,57 @@
+"""How much spelling counts beside the encoder's cosine: a logistic regression on the labels, with a prior.
+
+The cosine is that of the pre-trained encoder, which has not seen the labels: one trained on them would seem to leave
+nothing to add. What is found holds beside the trained one as well. The crowd is in the regression because labelled
+pairs were chosen by a score with the crowd taken off: without it, spelling is credited with what the crowd explains.
+Both are measured in docs/log.md.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy.optimize import minimize
+
+from learner.data.dataset import Dataset
+from learner.data.lexical_features import KINDS
+from learner.models.cosine_bert import Labelled
+from learner.models.output_layer import sigmoid
+from learner.search.inner_product import COSINE, scores
+
+# Before there are labels: weights of cosine, crowd, KINDS and bias, and how far they may be off (deviations).
+MEAN = np.array([10.0, -10.0, 0.0, 0.0, 0.0, 0.0, -5.0])
+DEVIATION = np.array([4.0, 5.0, 2.0, 2.0, 2.0, 1.0, 4.0])
+# What two texts have in common never counts against them, nor a crowd for them.
+BOUNDS = [(1.0, None), (None, 0.0), *[(0.0, None)] * len(KINDS), (None, None)]
+LEAST = 0.02  # a smaller share changes no ranking that anyone would notice, and costs 512 columns
+
+
+def fit_lexical(dataset: Dataset, labelled: Labelled, pretrained: np.ndarray) -> dict[str, float]:
+    """The weight of each kind where the cosine's is 1; empty where the cosine alone does as well.
+
+    pretrained: (texts, d + 1) under the pre-trained encoder, the last column what the crowd takes off.
+    """
+    left, right = labelled.left, labelled.right
+    cosines, crowds = scores(pretrained[:, :-1], left, right, COSINE), pretrained[left, -1] + pretrained[right, -1]
+    return fit_weights(cosines, crowds, dataset.lexicon.values(left, right), labelled.label)
+
+
+def fit_weights(cosines: np.ndarray, crowds: np.ndarray, values: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    """The same from the labelled pairs: (n,) each, values (n, 4); labels 0 or 1, of both classes, one or none."""
+    x = np.column_stack([cosines, crowds, values, np.ones(len(labels))]).astype(np.float64)
+    y, precision = labels.astype(np.float64), DEVIATION**-2
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        logits, away = x @ weights, weights - MEAN
+        value = np.sum(np.logaddexp(0, logits) - y * logits) + 0.5 * np.sum(precision * away**2)
+        return float(value), x.T @ (sigmoid(logits) - y) + precision * away
+
+    best = minimize(loss, MEAN, jac=True, method="L-BFGS-B", bounds=BOUNDS).x
+    relative = best[2:-1] / best[0]
+    if relative.sum() < LEAST:
+        return {}
+    return {kind: round(float(weight), 4) for kind, weight in zip(KINDS, relative, strict=True) if weight > LEAST / 4}
+
+
+def total(weights: Mapping[str, float]) -> float:
+    """The sum of all weights, the cosine's among them."""
+    return 1.0 + sum(weights.values())

@@ -1,0 +1,81 @@
+"""A matcher on disk: a folder that SentenceTransformer loads, with the output layer in matcher.json."""
+
+import json
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from db.domain import InputError
+from db.files.artifacts import held
+from db.files.atomic import path_aside
+from db.files.checksums import seal
+from learner.models.encoder import Encoder, load_encoder
+from learner.models.output_layer import OutputLayer
+from learner.scoring.score import Blend
+
+FILE = "matcher.json"
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """An encoder and, once trained, its output layer; blend: what its score is made of."""
+
+    encoder: Encoder
+    layer: OutputLayer | None
+    blend: Blend = field(default_factory=Blend)
+
+
+def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
+    """Nothing; the folder holds the matcher, whole or (killed halfway) not at all. Replaces what stood there.
+
+    Its checksums leave out the matcher's own file, to which details are added later.
+    """
+    aside = path_aside(folder)
+    matcher.encoder.save(aside)
+    seal(aside)
+    layer = matcher.layer
+    known: dict[str, Any] = {}
+    if layer:
+        known = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
+    known |= {"encoder": matcher.encoder.name, **matcher.blend.as_dict(), **details}
+    (aside / FILE).write_text(json.dumps(known, indent=2))
+    shutil.rmtree(folder, ignore_errors=True)
+    aside.replace(folder)
+
+
+def load_matcher(name: str, device: str | None = None) -> Matcher:
+    """The matcher in a folder, or a bare encoder by name or folder: its cosine ranks alike, without w and b.
+
+    A matcher scores by the distance it was trained with; a bare encoder by its cosine, whatever its folder says.
+    """
+    with held(Path(name)) as folder:
+        known = read_details(folder)
+        try:
+            layer = OutputLayer(float(known["w"]), float(known["b"])) if "w" in known else None
+            blend = Blend.read(known)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _broken(folder, error) from error
+        encoder = load_encoder(name, device)
+    return Matcher(encoder.variant(distance=encoder.saved_distance) if known else encoder, layer, blend)
+
+
+def read_details(folder: Path) -> dict[str, Any]:
+    """What the matcher's file holds; nothing for a bare encoder. Raises InputError where the file is broken."""
+    file = folder / FILE
+    try:
+        return dict(json.loads(file.read_text())) if file.is_file() else {}
+    except (ValueError, TypeError) as error:
+        raise _broken(folder, error) from error
+
+
+def _broken(folder: Path, error: Exception) -> InputError:
+    return InputError(f"{folder / FILE} is not a matcher's file ({error!r}): train the model again")
+
+
+def add_details(folder: Path, **details: Any) -> None:
+    """Nothing; the matcher's file holds these too."""
+    known = read_details(folder)
+    aside = folder / f"{FILE}.tmp"
+    aside.write_text(json.dumps({**known, **details}, indent=2))
+    aside.replace(folder / FILE)

@@ -1,0 +1,73 @@
+"""BM25: texts ranked by the words that they share with a query, rare words before common ones."""
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import bm25s
+import numpy as np
+
+from db.domain import Progress, no_progress
+from learner.runtime.engine import Engine, Work, default_engine, slices
+from learner.search.exact import Neighbours
+
+K1, B = 0.82, 0.68  # tuned on MS MARCO passages (paper 002, section 3)
+QUERIES = 512  # searched for at once
+WORD = r"(?u)\b\w+\b"
+
+
+class Bm25:
+    """An index of texts. Words are lower-cased runs of letters and digits; no stop words, no stemming."""
+
+    def __init__(self, texts: Sequence[str], k1: float = K1, b: float = B) -> None:
+        """Raises ValueError where no text has a word."""
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it tells of every index at the level of debugging
+        words = _words(texts)
+        if not any(words):
+            raise ValueError("no text has a word to be found by")
+        self.index: Any = bm25s.BM25(method="lucene", k1=k1, b=b)
+        self.size = len(texts)
+        self.index.index(words, show_progress=False)
+
+    def search(
+        self, queries: Sequence[str], k: int, progress: Progress = no_progress, engine: Engine | None = None
+    ) -> Neighbours:
+        """The k best texts of each query; ids (n, k) int64, scores (n, k) float32; k is at most the number of texts."""
+        engine = engine or default_engine()
+        parts = [queries[part] for part in slices(len(queries), QUERIES)]
+        found = list(engine.map(_searching, (self, k), parts, "search", progress, on_device=False))
+        return Neighbours(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
+
+    def save(self, folder: Path) -> None:
+        """Nothing; `load_bm25(folder)` has the index."""
+        self.index.save(folder)
+
+
+def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
+    """Work on some of the queries: `Bm25.search` for them."""
+    most = min(k, index.size)
+
+    def work(queries: Sequence[str], progress: Progress) -> Neighbours:
+        if not len(queries):
+            return Neighbours(np.empty((0, most), dtype=np.int64), np.empty((0, most), dtype=np.float32))
+        found, scores = index.index.retrieve(_words(queries), k=most, show_progress=False)
+        progress("search", 1.0)
+        return Neighbours(found.astype(np.int64), scores.astype(np.float32))
+
+    return work
+
+
+def load_bm25(folder: Path) -> Bm25:
+    """The index that was saved in the folder."""
+    found = Bm25.__new__(Bm25)
+    found.index = bm25s.BM25.load(folder)
+    found.size = int(found.index.scores["num_docs"])
+    return found
+
+
+def _words(texts: Sequence[str]) -> list[list[str]]:
+    tokens: list[list[str]] = bm25s.tokenize(
+        list(texts), token_pattern=WORD, stopwords=None, return_ids=False, show_progress=False
+    )
+    return tokens

@@ -1,0 +1,266 @@
+"""Exact nearest neighbours by blocked matrix products: never an array over all pairs."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from db.domain import Progress, no_progress
+from learner.runtime.device import default_device
+from learner.runtime.engine import Engine, Work, default_engine, slices
+
+ROWS, COLUMNS = 1024, 8192
+WIDE = 32_768  # columns of a block in which the best of each row are looked for: fewer blocks, fewer merges
+PARTS = 16  # blocks of rows in each part of a search or an evaluation
+GPU_ROWS, GPU_WIDE = 2048, 131_072  # 2,048 × 8,192 is 2²⁴ pairs: float32 still counts a block's pairs exactly
+EVERY = slice(None)
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of rows with their cosine: three arrays of one length (int64, int64, float32)."""
+
+    left: np.ndarray
+    right: np.ndarray
+    score: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def take(self, chosen: np.ndarray) -> "Pairs":
+        """The pairs at those positions (or where a mask is true), in that order."""
+        return Pairs(self.left[chosen], self.right[chosen], self.score[chosen])
+
+    def keys(self, rows: int) -> np.ndarray:
+        """One int64 for each pair, equal for equal pairs; `rows` is above every row number."""
+        return self.left * rows + self.right
+
+
+def no_pairs() -> Pairs:
+    """Pairs, of which there are none."""
+    none = np.empty(0, dtype=np.int64)
+    return Pairs(none, none, np.empty(0, dtype=np.float32))
+
+
+class Neighbours(NamedTuple):
+    """Rows near each row of a list, the nearest first: their numbers (n, k) int64 and scores (n, k) float32."""
+
+    ids: np.ndarray
+    scores: np.ndarray
+
+
+@dataclass(frozen=True)
+class Block:
+    """Scores of the pairs rows × columns; pairs that do not exist (self, mirrored) are minus infinity."""
+
+    row: int
+    column: int
+    scores: Tensor
+
+    @property
+    def end(self) -> int:
+        """The row after its last one."""
+        return self.row + len(self.scores)
+
+
+def parts_of(n: int) -> list[slice]:
+    """Slices of n rows, each some blocks high: the parts of what is computed over all pairs."""
+    return slices(n, PARTS * ROWS)
+
+
+def blocks(left: Tensor, right: Tensor, symmetric: bool, part: slice = EVERY) -> Iterator[Block]:
+    """All scores of these rows, block by block; in a symmetric corpus (left is right) only pairs with row < column."""
+    rows = _rows(left)
+    start, end, _ = part.indices(len(left))
+    for row in range(start, end, rows):
+        first = row if symmetric else 0
+        for column in range(first, len(right), COLUMNS):
+            scores = left[row : min(row + rows, end)] @ right[column : column + COLUMNS].T
+            if symmetric and column < row + rows:
+                # keep strictly above the diagonal of the whole matrix
+                mirrored = torch.ones_like(scores, dtype=torch.bool).tril_(row - column)
+                scores.masked_fill_(mirrored, -torch.inf)
+            yield Block(row, column, scores)
+
+
+def _rows(vectors: Tensor) -> int:
+    """Rows of a block on the vectors' device."""
+    return GPU_ROWS if vectors.is_cuda else ROWS
+
+
+def without(all_blocks: Iterable[Block], pairs: np.ndarray) -> Iterator[Block]:
+    """The blocks with the scores of these pairs (k, 2), each once, at minus infinity."""
+    rows, columns = pairs[np.argsort(pairs[:, 0], kind="stable")].T
+    for block in all_blocks:
+        near = slice(*np.searchsorted(rows, [block.row, block.end]))
+        here = (columns[near] >= block.column) & (columns[near] < block.column + block.scores.shape[1])
+        block.scores[rows[near][here] - block.row, columns[near][here] - block.column] = -torch.inf
+        yield block
+
+
+def pairs_numbered(numbers: np.ndarray, rows: int, columns: int, symmetric: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns (k,) of the pairs with these numbers, from 0: row by row; symmetric: columns after the row."""
+    if not symmetric:
+        left, right = np.divmod(numbers, columns)
+        return left, right
+    starts = np.r_[0, np.cumsum(np.arange(rows - 1, 0, -1))]  # the number of each row's first pair
+    left = np.searchsorted(starts, numbers, side="right") - 1
+    return left, numbers - starts[left] + left + 1
+
+
+def count_pairs(left: int, right: int, symmetric: bool) -> int:
+    """The number of pairs: n(n-1)/2 in a symmetric corpus, left × right otherwise."""
+    return left * (left - 1) // 2 if symmetric else left * right
+
+
+def as_tensor(vectors: np.ndarray, device: str | torch.device | None = None) -> Tensor:
+    """The vectors as a float32 tensor on that device, on the default one where none is given."""
+    return torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float32)).to(device or default_device())
+
+
+def nearest(
+    left: np.ndarray,
+    right: np.ndarray,
+    k: int,
+    symmetric: bool,
+    device: str | torch.device | None = None,
+    progress: Progress = no_progress,
+    engine: Engine | None = None,
+) -> Pairs:
+    """Each left row with its k nearest right rows, itself left out; in a symmetric corpus each pair once, left < right.
+
+    left: (n, d) and right: (m, d) unit vectors; in a symmetric corpus both are the same array.
+    """
+    return _pairs_of(*_nearest(left, right, k + symmetric, device, progress, engine), symmetric)
+
+
+def neighbours(
+    left: np.ndarray,
+    right: np.ndarray,
+    k: int,
+    symmetric: bool,
+    device: str | torch.device | None = None,
+    progress: Progress = no_progress,
+    engine: Engine | None = None,
+) -> Neighbours:
+    """The k right rows nearest to each left row, itself left out where symmetric; ties in the order of the rows.
+
+    Fewer columns where there are fewer right rows.
+    """
+    ids, scores = _nearest(left, right, k + symmetric, device, progress, engine)
+    if symmetric:
+        own = ids == torch.arange(len(ids), device=ids.device)[:, None]
+        scores = scores.masked_fill(own, -torch.inf)
+    ids, order = ids.sort(dim=1)
+    scores, best = scores.gather(1, order).sort(dim=1, descending=True, stable=True)
+    kept = max(0, min(k, len(right) - symmetric))
+    return Neighbours(ids.gather(1, best)[:, :kept].cpu().numpy(), scores[:, :kept].cpu().numpy())
+
+
+def nearest_scores(
+    left: np.ndarray,
+    right: np.ndarray,
+    k: int,
+    symmetric: bool,
+    device: str | torch.device | None = None,
+    progress: Progress = no_progress,
+) -> np.ndarray:
+    """The scores of `neighbours` alone, (n, k) float32."""
+    return neighbours(left, right, k, symmetric, device, progress).scores
+
+
+def _nearest(
+    left: np.ndarray,
+    right: np.ndarray,
+    k: int,
+    device: str | torch.device | None,
+    progress: Progress,
+    engine: Engine | None,
+) -> tuple[Tensor, Tensor]:
+    """Row numbers and scores, each (n, k), of the k right rows nearest to each left row."""
+    wanted, parts = min(k, len(right)), parts_of(len(left))
+    scores = torch.empty((len(left), wanted), device=device or default_device())
+    ids = torch.empty_like(scores, dtype=torch.long)
+    found = (engine or default_engine()).map(_searching, (left, right, wanted, device), parts, "search", progress)
+    for part, (near, score) in zip(parts, found, strict=True):
+        ids[part], scores[part] = near, score
+    return ids, scores
+
+
+def _searching(
+    left: np.ndarray, right: np.ndarray, k: int, device: str | torch.device | None
+) -> Work[slice, tuple[Tensor, Tensor]]:
+    """Work on a part of the left rows: `_nearest` of them."""
+    queries, corpus = as_tensor(left, device), as_tensor(right, device)
+    rows = _rows(queries)
+
+    def work(part: slice, progress: Progress) -> tuple[Tensor, Tensor]:
+        here = queries[part]
+        scores = here.new_empty((len(here), k))
+        ids = torch.empty_like(scores, dtype=torch.long)
+        for row in range(0, len(here), rows):
+            scores[row : row + rows], ids[row : row + rows] = _best_of_rows(here[row : row + rows], corpus, k)
+            progress("search", min(1.0, (row + rows) / len(here)))
+        return ids, scores
+
+    return work
+
+
+def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
+    """The neighbours (n, k) of each row as pairs; in a symmetric corpus each once, without self pairs.
+
+    An id of -1 means that no neighbour was found (FAISS says so when they run out), and is dropped.
+    """
+    return _pairs_of(torch.from_numpy(ids), torch.from_numpy(scores), symmetric)
+
+
+def _pairs_of(ids: Tensor, scores: Tensor, symmetric: bool) -> Pairs:
+    """`as_pairs` on the device of its tensors."""
+    rows = torch.arange(len(ids), device=ids.device).repeat_interleave(ids.shape[1])
+    columns = ids.flatten()
+    found = columns >= 0
+    if symmetric:
+        found &= rows != columns
+    left, right, score = rows[found], columns[found], scores.flatten()[found]
+    return as_arrays(*(_each_once(left, right, score, len(ids)) if symmetric else (left, right, score)))
+
+
+def _best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
+    """Scores and column numbers, each (rows, k), of the k best columns: a running top-k over column blocks."""
+    best: tuple[Tensor, Tensor] | None = None
+    wide = GPU_WIDE if corpus.is_cuda else WIDE
+    for column in range(0, len(corpus), wide):
+        scores = queries @ corpus[column : column + wide].T
+        values, indices = scores.topk(min(k, scores.shape[1]), dim=1, sorted=False)
+        indices = indices + column
+        if best is not None:
+            values, indices = torch.cat([best[0], values], 1), torch.cat([best[1], indices], 1)
+            values, order = values.topk(min(k, values.shape[1]), dim=1, sorted=False)
+            indices = indices.gather(1, order)
+        best = values, indices
+    assert best is not None
+    return best
+
+
+def best_of_each(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of candidates (n, m) the k with the highest scores in each row, in no order: their ids and scores (n, k)."""
+    k = min(k, scores.shape[1])
+    chosen = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+    return np.take_along_axis(ids, chosen, 1), np.take_along_axis(scores, chosen, 1)
+
+
+def _each_once(left: Tensor, right: Tensor, score: Tensor, rows: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Every unordered pair once, as left < right, in the order of the rows."""
+    keys, order = torch.sort(torch.minimum(left, right) * rows + torch.maximum(left, right), stable=True)
+    first = torch.ones_like(keys, dtype=torch.bool)
+    first[1:] = keys[1:] != keys[:-1]
+    keys, score = keys[first], score[order[first]]
+    return keys // rows, keys % rows, score
+
+
+def as_arrays(left: Tensor, right: Tensor, score: Tensor) -> Pairs:
+    """The pairs of three tensors on any device."""
+    return Pairs(left.cpu().numpy(), right.cpu().numpy(), score.cpu().numpy())

@@ -1,0 +1,129 @@
+"""The score of two vectors, and vectors lifted so that their inner product is that score.
+
+Everything that searches or measures multiplies blocks of left and right vectors. -‖a-b‖² is such a product too: of
+[2a, -‖a‖², -1] and [b, 1, ‖b‖²]; and so is a score with something taken off for each of the two texts.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import DTypeLike
+from torch import Tensor
+
+from db.domain import Distance
+
+CHUNK = 4_096  # pairs scored at once: their vectors fit in a processor's cache
+Vectors = TypeVar("Vectors", np.ndarray, Tensor)
+
+
+@dataclass(frozen=True)
+class Space:
+    """How two vectors make a score: by a distance and, where there is an offset, less the last column of each."""
+
+    distance: Distance = "cosine"
+    offset: bool = False
+
+
+COSINE = Space()
+BLENDED = Space(offset=True)  # what `learner.scoring.score` makes of unit vectors
+
+
+def as_left(vectors: np.ndarray, space: Space) -> np.ndarray:
+    """The vectors (n, d) as the left factor of a score, with more columns where they are lifted."""
+    if space == COSINE:
+        return vectors
+    bare, offset = _parted(vectors, space)
+    if space.distance == "l2":
+        bare, offset = 2 * bare, offset + _squares(bare)
+    return np.hstack([bare, -offset, -np.ones_like(offset)])
+
+
+def as_right(vectors: np.ndarray, space: Space) -> np.ndarray:
+    """The vectors (n, d) as the right factor of a score, with more columns where they are lifted."""
+    if space == COSINE:
+        return vectors
+    bare, offset = _parted(vectors, space)
+    if space.distance == "l2":
+        offset = offset + _squares(bare)
+    return np.hstack([bare, np.ones_like(offset), offset])
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Vectors of some rows as a factor of a score: an array (n, d) that is made, a part at a time, when it is read."""
+
+    vectors: np.ndarray
+    rows: np.ndarray
+    space: Space
+    as_factor: Callable[[np.ndarray, Space], np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, some: np.ndarray | slice) -> np.ndarray:
+        return self.as_factor(self.vectors[self.rows[some]], self.space)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
+        return np.asarray(self[:], dtype=dtype)
+
+
+Readable = np.ndarray | Factor
+
+
+def factors(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Space) -> tuple[Factor, Factor]:
+    """The factors of the scores of these left and right rows; one and the same where nothing tells them apart."""
+    one = Factor(vectors, left, space, as_left)
+    same = space == COSINE and np.array_equal(left, right)
+    return one, one if same else Factor(vectors, right, space, as_right)
+
+
+View = tuple[np.ndarray, Space, Callable[[np.ndarray, Space], np.ndarray]] | None  # what a factor is beside its vectors
+
+
+def taken_apart(side: Readable) -> tuple[np.ndarray, View]:
+    """The vectors of a side and what it makes of them: two factors of the same vectors then travel with one copy."""
+    return (side.vectors, (side.rows, side.space, side.as_factor)) if isinstance(side, Factor) else (side, None)
+
+
+def put_together(vectors: np.ndarray, view: View) -> Readable:
+    """What was taken apart."""
+    return vectors if view is None else Factor(vectors, *view)
+
+
+def score(left: Vectors, right: Vectors, distance: Distance) -> Vectors:
+    """The score of each pair of vectors, (n,), from two arrays or two tensors (n, d). Cosine: of unit vectors."""
+    if distance == "l2":
+        return -((left - right) ** 2).sum(1)
+    return (left * right).sum(1)
+
+
+def scores(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Space = COSINE) -> np.ndarray:
+    """The score of each pair of rows of `vectors`, (n,) float32, a part at a time."""
+    bare, offset = _parted(vectors, space)
+    parts = [np.empty(0, dtype=np.float32)]
+    for at in range(0, len(left), CHUNK):
+        rows, columns = left[at : at + CHUNK], right[at : at + CHUNK]
+        ours, theirs = (bare[some].astype(np.float32, copy=False) for some in (rows, columns))
+        parts.append(score(ours, theirs, space.distance) - offset[rows, 0] - offset[columns, 0])
+    return np.concatenate(parts)
+
+
+def magnitude(left: np.ndarray, right: np.ndarray, space: Space) -> float:
+    """How large the terms of a score may be, 1 for unit vectors: rounding errors are in proportion to it."""
+    if space.distance == "cosine":
+        return 1.0
+    most = [float(np.sqrt(_squares(_parted(side, space)[0]).max())) for side in (left, right)]
+    return max(1.0, (most[0] + most[1]) ** 2 if space.distance == "l2" else most[0] * most[1])
+
+
+def _parted(vectors: np.ndarray, space: Space) -> tuple[np.ndarray, np.ndarray]:
+    """The vectors themselves, and what is taken off each text's scores, (n, 1)."""
+    if space.offset:
+        return vectors[:, :-1], vectors[:, -1:]
+    return vectors, np.zeros((len(vectors), 1), dtype=vectors.dtype)
+
+
+def _squares(vectors: np.ndarray) -> np.ndarray:
+    return np.einsum("nd,nd->n", vectors, vectors)[:, None]

@@ -1,0 +1,154 @@
+"""Approximate nearest neighbours of very many vectors: an inverted file whose lists are searched a list at a time.
+
+FAISS finds the lists (`Kmeans`) and says which list a vector belongs to. It would search them a query at a time, each
+of which reads its lists from memory anew. Here very many queries are known at once: all of them that look into a list
+are one matrix product with it.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import faiss
+import numpy as np
+import torch
+from torch import Tensor
+
+from db.domain import Progress, no_progress, part_of
+from learner.runtime.device import default_device
+from learner.runtime.engine import Engine, Work, default_engine, slices
+from learner.search.exact import ROWS, Neighbours, Pairs, as_pairs
+from learner.search.inner_product import Readable, View, put_together, taken_apart
+
+LISTS = 2.0  # lists for each square root of the number of vectors
+PROBES = 32  # lists that a query looks into: its cost is in proportion, and what it misses falls with it
+PER_LIST = 64  # vectors from which each list's centre is learned, on average
+ROUNDS = 10  # of k-means
+CHUNK = 65_536  # vectors that are assigned to their lists at once
+QUERIES = 65_536  # of one part of the search, in the order of their own lists: they look into much the same ones
+
+
+class Lists(NamedTuple):
+    """Rows in the order of their lists: (n,) int64, and where each list begins, (lists + 1,) int64."""
+
+    rows: np.ndarray
+    begins: np.ndarray
+
+    def take(self, number: int) -> np.ndarray:
+        """The rows of a list."""
+        return self.rows[self.begins[number] : self.begins[number + 1]]
+
+
+@dataclass(frozen=True)
+class Index:
+    """The right vectors' lists, and their centres (lists, d) float32."""
+
+    lists: Lists
+    centres: np.ndarray
+
+
+def nearest_by_lists(
+    left: Readable,
+    right: Readable,
+    k: int,
+    symmetric: bool,
+    rng: np.random.Generator,
+    progress: Progress = no_progress,
+    engine: Engine | None = None,
+) -> Pairs:
+    """Each left row with about its k nearest right rows, as `learner.search.exact.nearest` returns them."""
+    return as_pairs(*neighbours_by_lists(left, right, k + symmetric, rng, progress, engine), symmetric)
+
+
+def neighbours_by_lists(
+    left: Readable,
+    right: Readable,
+    k: int,
+    rng: np.random.Generator,
+    progress: Progress = no_progress,
+    engine: Engine | None = None,
+) -> Neighbours:
+    """About the k right rows nearest to each left row, in no order; -1 where fewer were found.
+
+    left (n, d) and right (m, d) may be float16, lie on disk, or be made when they are read: of them the vectors of some
+    lists are in memory at a time.
+    """
+    index = make_index(right, rng, part_of(progress, 0.0, 0.2))
+    own = index.lists if left is right else _lists(left, index.centres, part_of(progress, 0.2, 0.25))
+    k, parts = min(k, len(right)), [own.rows[some] for some in slices(len(left), QUERIES)]
+    found = Neighbours(np.full((len(left), k), -1, np.int64), np.full((len(left), k), -np.inf, np.float32))
+    given = (*taken_apart(left), *taken_apart(right), index, k)
+    search = (engine or default_engine()).map(_searching, given, parts, "search", part_of(progress, 0.25, 1.0))
+    for rows, near in zip(parts, search, strict=True):
+        found.ids[rows], found.scores[rows] = near
+    return found
+
+
+def make_index(vectors: Readable, rng: np.random.Generator, progress: Progress = no_progress) -> Index:
+    """The vectors (n, d) in lists around centres that are learned from a sample of them."""
+    wanted = max(1, min(round(LISTS * len(vectors) ** 0.5), len(vectors) // PER_LIST))
+    rows = rng.choice(len(vectors), min(len(vectors), PER_LIST * wanted), replace=False)
+    sample = _read(vectors, np.sort(rows))
+    learned = faiss.Kmeans(
+        sample.shape[1], wanted, niter=ROUNDS, seed=int(rng.integers(2**31)), spherical=True,
+        min_points_per_centroid=1, max_points_per_centroid=len(sample),
+    )  # fmt: skip
+    progress("lists", 0.0)
+    learned.train(sample)
+    centres = np.asarray(learned.centroids)
+    return Index(_lists(vectors, centres, part_of(progress, 0.5, 1.0)), centres)
+
+
+def _lists(vectors: Readable, centres: np.ndarray, progress: Progress) -> Lists:
+    """The vectors' rows by the centre with the highest product."""
+    nearest = faiss.IndexFlatIP(centres.shape[1])
+    nearest.add(centres)
+    number = np.empty(len(vectors), dtype=np.int64)
+    for part in slices(len(vectors), CHUNK):
+        number[part] = nearest.search(_read(vectors, part), 1)[1][:, 0]
+        progress("lists", part.stop / max(1, len(vectors)))
+    return Lists(np.argsort(number, kind="stable"), np.r_[0, np.cumsum(np.bincount(number, minlength=len(centres)))])
+
+
+def _searching(
+    left_vectors: np.ndarray, left_view: View, right_vectors: np.ndarray, right_view: View, index: Index, k: int
+) -> Work[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Work on some left rows: row numbers and scores of their neighbours."""
+    device = default_device()
+    left, right = put_together(left_vectors, left_view), put_together(right_vectors, right_view)
+
+    def work(rows: np.ndarray, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
+        queries = torch.from_numpy(_read(left, rows)).to(device)
+        ids = torch.full((len(rows), k), -1, device=device)
+        scores = torch.full((len(rows), k), -torch.inf, device=device)
+        asking = _asking(queries, torch.from_numpy(index.centres).to(device))
+        for number, some in enumerate(asking):
+            within = index.lists.take(number)
+            if len(some) and len(within):
+                vectors = torch.from_numpy(_read(right, within)).to(device)
+                _look_into(queries, some, vectors, torch.from_numpy(within).to(device), ids, scores)
+            progress("search", (number + 1) / len(asking))
+        return ids.cpu().numpy(), scores.cpu().numpy()
+
+    return work
+
+
+def _asking(queries: Tensor, centres: Tensor) -> tuple[Tensor, ...]:
+    """For each list the queries (their positions) that look into it: those with its centre among their nearest."""
+    probes = min(PROBES, len(centres))
+    wanted = [(some @ centres.T).topk(probes, dim=1, sorted=False).indices for some in torch.split(queries, ROWS)]
+    order = torch.cat(wanted).flatten().sort(stable=True)
+    sizes = torch.bincount(order.values, minlength=len(centres)).tolist()
+    return torch.split(order.indices // probes, sizes)
+
+
+def _look_into(queries: Tensor, some: Tensor, vectors: Tensor, rows: Tensor, ids: Tensor, scores: Tensor) -> None:
+    """Nothing; ids and scores (n, k) hold the best so far of these queries, after they have looked into a list."""
+    for few in torch.split(some, ROWS):
+        both = torch.cat([scores[few], queries[few] @ vectors.T], 1)
+        scores[few], at = both.topk(scores.shape[1], dim=1, sorted=False)
+        ids[few] = torch.cat([ids[few], rows.expand(len(few), -1)], 1).gather(1, at)
+
+
+def _read(vectors: Readable, rows: np.ndarray | slice) -> np.ndarray:
+    """These rows in memory, float32."""
+    return np.ascontiguousarray(vectors[rows], dtype=np.float32)

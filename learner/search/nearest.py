@@ -1,0 +1,155 @@
+"""Near pairs by the search that fits their number and the device, with what an approximate one finds of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest
+
+from db.domain import Estimate, Progress, Search, no_progress, part_of
+from learner.runtime.device import default_device
+from learner.runtime.engine import LOCAL, slices
+from learner.search.exact import Pairs, best_of_each, count_pairs, nearest, nearest_scores, neighbours, no_pairs
+from learner.search.faiss import nearest_by_faiss
+from learner.search.inner_product import Readable
+from learner.search.inverted_file import nearest_by_lists, neighbours_by_lists
+
+EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # texts of each list; some minutes of exact search (docs/scale.md)
+SHARD = 262_144  # vectors among which a sample is searched at once
+MOST = 100_000_000  # neighbours of all texts together: their pairs take about 5 GB while each is made to appear once
+SAMPLED = 1_000  # left texts whose true neighbours are searched, to measure an approximate search
+
+
+@dataclass(frozen=True)
+class Near:
+    """Each left row with its nearest right rows as pairs, each once, and how they were searched.
+
+    recall: the share of a text's true neighbours that the search found, where it is approximate.
+    """
+
+    pairs: Pairs
+    method: Search
+    neighbours: int
+    recall: Estimate | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """`{method, neighbours, recall}`: the form of the files."""
+        recall = None if self.recall is None else self.recall.as_dict()
+        return {"method": self.method, "neighbours": self.neighbours, "recall": recall}
+
+    def words(self, wanted: int) -> str:
+        """What a person should know of the search; nothing where it found all of the neighbours wanted."""
+        said = []
+        if self.neighbours < wanted:
+            said.append(f"So many texts have room for {self.neighbours:,} neighbours each instead of {wanted:,}.")
+        if self.recall is not None:
+            value, low, high = (f"{100 * each:.1f}" for each in (self.recall.value, self.recall.low, self.recall.high))
+            said.append(
+                f"Neighbours were searched approximately ({self.method}): {value}% ({low}–{high}%) of the true ones "
+                f"were found, by a sample of {self.recall.labels:,} texts."
+            )
+        return " ".join(said)
+
+
+def near_pairs(
+    left: Readable,
+    right: Readable,
+    k: int,
+    symmetric: bool,
+    rng: np.random.Generator,
+    search: Search = "auto",
+    progress: Progress = no_progress,
+) -> Near:
+    """Each left row with its k nearest right rows, in a symmetric corpus each pair once, left < right.
+
+    left (n, d), right (m, d): vectors whose inner product is the score, of the same items where symmetric; a search of
+    lists leaves those on their disk that lie on one. `auto` is exact up to a number of pairs, which the device of this
+    process decides, and searches lists above. k is lowered where so many neighbours would not fit in memory. The
+    generator is not drawn from: approximate searches have generators of their own, from its seed.
+    """
+    method = _fitting(len(left) * len(right)) if search == "auto" else search
+    k = max(1, min(k, MOST // max(1, len(left))))
+    if not count_pairs(len(left), len(right), symmetric):
+        return Near(no_pairs(), method, k)
+    if method == "exact":
+        return Near(nearest(*_arrays(left, right), k, symmetric, progress=progress), method, k)
+    first, last = part_of(progress, 0.0, 0.95), part_of(progress, 0.95, 1.0)
+    if method == "faiss-ivf":
+        pairs = nearest_by_lists(left, right, k, symmetric, rng.spawn(1)[0], first)
+    else:
+        pairs = nearest_by_faiss(*_arrays(left, right), k, symmetric, method, first)
+    if method == "faiss-flat":
+        return Near(pairs, method, k)
+    return Near(pairs, method, k, _recall(left, right, pairs, k, symmetric, rng.spawn(1)[0], last))
+
+
+def near_scores(
+    left: Readable, right: Readable, k: int, symmetric: bool, progress: Progress = no_progress
+) -> np.ndarray:
+    """The scores of the k right rows nearest to each left row, itself left out, (n, k) float32.
+
+    Searched as `near_pairs` searches; fewer columns where there are fewer right rows.
+    """
+    if not count_pairs(len(left), len(right), symmetric):
+        return np.empty((len(left), 0), dtype=np.float32)
+    if _fitting(len(left) * len(right)) == "exact":
+        return nearest_scores(*_arrays(left, right), k, symmetric, progress=progress)
+    near = neighbours_by_lists(left, right, k + symmetric, np.random.default_rng(0), progress)
+    if not symmetric:
+        return near.scores
+    return _without(near.scores, near.ids == np.arange(len(left))[:, None])
+
+
+def _arrays(left: Readable, right: Readable) -> tuple[np.ndarray, np.ndarray]:
+    """Both in memory; one and the same array where they are one list, which is then moved once."""
+    array = np.asarray(left)
+    return array, array if right is left else np.asarray(right)
+
+
+def _fitting(pairs: int) -> Search:
+    return "exact" if pairs <= EXACT_UP_TO[default_device()] ** 2 else "faiss-ivf"
+
+
+def _recall(
+    left: Readable,
+    right: Readable,
+    found: Pairs,
+    k: int,
+    symmetric: bool,
+    rng: np.random.Generator,
+    progress: Progress,
+) -> Estimate:
+    """The share of a text's k true neighbours that it makes a pair with, on average, by a sample of the left rows.
+
+    The interval is Wilson's for as many texts that have all of their neighbours or none: no share varies more.
+    """
+    sample = np.sort(rng.choice(len(left), min(SAMPLED, len(left)), replace=False))
+    near = _exactly(left[sample], right, k + symmetric, progress)
+    if symmetric:
+        near = _without(near, near == sample[:, None])
+    rows = np.broadcast_to(sample[:, None], near.shape)
+    true = Pairs(np.minimum(rows, near), np.maximum(rows, near), near) if symmetric else Pairs(rows, near, near)
+    touched = np.isin(found.left, sample) | (symmetric & np.isin(found.right, sample))
+    size = max(len(left), len(right))
+    share = np.isin(true.keys(size), found.take(touched).keys(size)).mean(1)
+    least, most = (binomtest(int(n), len(share)) for n in (np.floor(share.sum()), np.ceil(share.sum())))
+    low, high = least.proportion_ci(method="wilson").low, most.proportion_ci(method="wilson").high
+    return Estimate(float(share.mean()), float(low), float(high), "sample of texts, exact search", len(share))
+
+
+def _exactly(queries: np.ndarray, right: Readable, k: int, progress: Progress) -> np.ndarray:
+    """The k right rows nearest to each query (n, k); a shard of the right vectors is in memory at a time."""
+    ids, scores = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32)
+    shards = slices(len(right), SHARD)
+    for shard in shards:
+        near = neighbours(queries, right[shard], k, False, engine=LOCAL)
+        ids, scores = best_of_each(np.hstack([ids, near.ids + shard.start]), np.hstack([scores, near.scores]), k)
+        progress("search", shard.stop / len(right))
+    return ids
+
+
+def _without(near: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """What is said of neighbours (n, k), without each row's own, which is there unless equal texts took its place."""
+    drop = own.copy()
+    drop[:, -1] |= ~drop.any(1)
+    return near[~drop].reshape(len(near), -1)

@@ -1,0 +1,169 @@
+"""The pairs of all pairs with the highest scores, or with those closest to a threshold, in one exact pass."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from db.domain import InputError, Progress, no_progress
+from learner.runtime.engine import Engine, Work, default_engine
+from learner.search.exact import Block, Pairs, as_arrays, as_tensor, blocks, parts_of, without
+
+MOST_PAIRS = 20_000_000
+SPARE_PAIRS = 1_000_000  # kept beyond the closest before they are sorted and cut
+Columns = tuple[Tensor, Tensor, Tensor]  # rows of left and right, and scores
+LOWEST = float(np.finfo(np.float32).min)  # below every score, above the minus infinity of pairs that do not exist
+
+
+def best_pairs(
+    left: np.ndarray,
+    right: np.ndarray,
+    symmetric: bool,
+    *,
+    top: int | None = None,
+    threshold: float = LOWEST,
+    device: str | torch.device | None = None,
+    progress: Progress = no_progress,
+    engine: Engine | None = None,
+) -> Pairs:
+    """The `top` highest-scoring pairs, or all pairs with score ≥ threshold, best first, ties in the order of the rows.
+
+    Raises InputError when more than 20 million pairs would be kept.
+    """
+    wanted = _Wanted(torch.inf, top, threshold)
+    return _closest(wanted, left, right, symmetric, None, device, progress=progress, engine=engine)
+
+
+def most_uncertain(
+    left: np.ndarray,
+    right: np.ndarray,
+    symmetric: bool,
+    threshold: float,
+    n: int,
+    known: np.ndarray | None = None,
+    device: str | torch.device | None = None,
+    progress: Progress = no_progress,
+    engine: Engine | None = None,
+) -> Pairs:
+    """The n pairs of all pairs whose score is closest to the threshold, the closest first.
+
+    known: (k, 2) rows of left and right of pairs that are left out, each once, in a symmetric corpus with the first row
+    below the second. One pass over all pairs: no neighbour search cuts any off, and none but the closest are kept.
+    Raises InputError when more than 20 million pairs are asked for.
+    """
+    wanted = _Wanted(threshold, n)
+    return _closest(wanted, left, right, symmetric, known, device, progress=progress, engine=engine)
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The n pairs with the score closest to a target, infinity for the highest; without n all from `low` up."""
+
+    target: float
+    n: int | None
+    low: float = LOWEST
+
+    def distance(self, scores: Tensor) -> Tensor:
+        """How far each score is from the target, float64."""
+        wide = scores.double()
+        return -wide if self.target == torch.inf else (wide - self.target).abs_()
+
+
+def _closest(wanted: _Wanted, left: np.ndarray, *more: Any, progress: Progress, engine: Engine | None) -> Pairs:
+    """The pairs that are wanted: the closest of each part of the rows, and of those the closest.
+
+    more: what `_scanning` takes besides.
+    """
+    if wanted.n is not None and wanted.n > MOST_PAIRS:
+        raise InputError(f"{wanted.n:,} pairs are asked for; the most that one call returns is {MOST_PAIRS:,}")
+    given, closest = (wanted, left, *more), _Closest(wanted)
+    for some in (engine or default_engine()).map(_scanning, given, parts_of(len(left)), "search", progress):
+        closest.add(*some)
+    return as_arrays(*closest.sorted())
+
+
+def _scanning(
+    wanted: _Wanted,
+    left: np.ndarray,
+    right: np.ndarray,
+    symmetric: bool,
+    known: np.ndarray | None,
+    device: str | torch.device | None,
+) -> Work[slice, Columns]:
+    """Work on a part of the left rows: the closest of their pairs."""
+    queries, corpus = as_tensor(left, device), as_tensor(right, device)
+
+    def work(part: slice, progress: Progress) -> Columns:
+        closest, found = _Closest(wanted), blocks(queries, corpus, symmetric, part)
+        for block in found if known is None or not len(known) else without(found, known):
+            closest.look_at(block)
+            progress("search", min(1.0, (block.end - part.start) / (part.stop - part.start)))
+        return closest.sorted()
+
+    return work
+
+
+class _Closest:
+    """The closest of the pairs added so far, on their device.
+
+    Only scores inside a window that narrows with every cut are looked at one by one.
+    """
+
+    def __init__(self, wanted: _Wanted) -> None:
+        self.wanted = wanted
+        self.low, self.high = wanted.low, torch.inf
+        self.parts: list[Columns] = []
+        self.size = 0
+
+    def look_at(self, block: Block) -> None:
+        """Nothing; the pairs of the block that may be among the closest are kept."""
+        inside = block.scores >= self.low
+        if self.high < torch.inf:
+            inside &= block.scores <= self.high
+        rows, columns = inside.nonzero(as_tuple=True)
+        self.add(rows + block.row, columns + block.column, block.scores[rows, columns])
+
+    def add(self, left: Tensor, right: Tensor, score: Tensor) -> None:
+        """Nothing; these pairs are kept, until others are closer."""
+        n = self.wanted.n
+        self.parts.append((left, right, score))
+        self.size += len(score)
+        if n is None and self.size > MOST_PAIRS:
+            raise InputError(f"more than {MOST_PAIRS:,} pairs score at least {self.low:g}: raise the threshold")
+        if n is not None and self.size > max(4 * n, SPARE_PAIRS):
+            self._cut(n)
+
+    def sorted(self) -> Columns:
+        """The closest pairs, the closest first, ties in the order of the rows."""
+        if not self.parts:
+            return torch.empty(0, dtype=torch.long), torch.empty(0, dtype=torch.long), torch.empty(0)
+        left, right, score = (torch.cat(column) for column in zip(*self.parts, strict=True))
+        distance, n = self.wanted.distance(score), self.wanted.n
+        if n and n < len(score):  # a selection is cheaper than to sort them all
+            near = distance <= distance.kthvalue(n).values
+            left, right, score, distance = left[near], right[near], score[near], distance[near]
+        order = _lexsort(right, left, distance)[:n]
+        return left[order], right[order], score[order]
+
+    def _cut(self, n: int) -> None:
+        """Nothing; the n closest so far are left, and the window reaches to the last of them."""
+        left, right, score = self.sorted()
+        self.parts, self.size = [(left, right, score)], len(score)
+        if not n:
+            return
+        last = float(self.wanted.distance(score[-1:]))
+        if self.wanted.target == torch.inf:
+            self.low = -last
+        else:  # rounded outwards: comparing in float32 must not lose a tie
+            self.low = float(np.nextafter(np.float32(self.wanted.target - last), np.float32(-np.inf)))
+            self.high = float(np.nextafter(np.float32(self.wanted.target + last), np.float32(np.inf)))
+
+
+def _lexsort(*keys: Tensor) -> Tensor:
+    """Positions in ascending order of the last key, ties by the one before it, and so on."""
+    order = torch.arange(len(keys[0]), device=keys[0].device)
+    for key in keys:
+        order = order[key[order].argsort(stable=True)]
+    return order

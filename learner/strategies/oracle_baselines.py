@@ -1,0 +1,45 @@
+"""Baselines that know answers: stated pairs, and pairs drawn by class (paper 004, sections 4.3 and 5)."""
+
+import numpy as np
+
+from db.domain import InputError
+from learner.search.exact import Pairs
+from learner.strategies.pool import Gold, Pool, joined
+
+
+def stated(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
+    """n of the positives and stated negatives, in random order. Raises InputError without gold."""
+    pairs = _gold(pool).stated
+    return pairs.take(rng.permutation(len(pairs))[:n])
+
+
+def matched(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
+    """Random positives and random negatives in the numbers of another run's batch, n at most, in random order.
+
+    Raises InputError without gold or without those numbers.
+    """
+    gold = _gold(pool)
+    if gold.composition is None:
+        raise InputError("stratified-match needs the labels of an uncertainty run: give --match-labels")
+    positives, negatives = gold.composition
+    found = gold.positives.take(rng.permutation(len(gold.positives))[:positives])
+    drawn = joined(found, gold.negatives(negatives, rng))
+    return drawn.take(rng.permutation(len(drawn))[:n])
+
+
+def all_positives(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
+    """Random negatives and positives by turns until the positives run out, then negatives; n in all.
+
+    So WikiQA's 1,040 positives are joined by 15,600 negatives in a budget of 16,640. Raises InputError without gold.
+    """
+    gold = _gold(pool)
+    positives = gold.positives.take(rng.permutation(len(gold.positives))[: n // 2])
+    negatives = gold.negatives(n - len(positives), rng)
+    places = np.r_[2 * np.arange(len(positives)) + 1, 2 * np.arange(len(negatives))]
+    return joined(positives, negatives).take(np.argsort(places))
+
+
+def _gold(pool: Pool) -> Gold:
+    if pool.background.gold is None:
+        raise InputError("this strategy knows answers beforehand, so only a simulation can use it: choose another")
+    return pool.background.gold
