@@ -5,14 +5,16 @@ from pathlib import Path
 import streamlit as st
 from starlette.middleware import Middleware
 
-from annotate import downloads, health, takeaway
-from annotate.access import routes
-from annotate.access.gate import Gate
-from annotate.api.server import api
-from annotate.app_state import is_forced
-from annotate.serve import lifespan
-from annotate.shell.door import providers
-from annotate.telemetry import Telemetry
+from annotate.api.routes import api
+from annotate.cli.serve import lifespan
+from annotate.exchange import download_routes as downloads
+from annotate.exchange import model_export as takeaway
+from annotate.shell.sign_in import providers
+from annotate.ui.state import is_forced
+from annotate.web import health
+from annotate.web import login_routes as routes
+from annotate.web.middleware import Gate
+from annotate.web.prometheus import Telemetry
 
 SCRIPT = Path(__file__).resolve().parent / "annotate" / "shell" / "app.py"
 telemetry = Telemetry()

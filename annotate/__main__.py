@@ -5,14 +5,15 @@ from typing import Annotated
 
 import typer
 
-import annotate.cli_lifecycle  # noqa: F401  (adds its commands to `project`)
-from annotate import cli_archive, cli_events
-from annotate.cli_db import db
-from annotate.cli_labels import labels
-from annotate.cli_output import group, run
-from annotate.cli_people import people
-from annotate.cli_projects import project
-from annotate.cli_worker import worker
+import annotate.cli.lifecycle  # noqa: F401  (adds its commands to `project`)
+from annotate.cli import archive as cli_archive
+from annotate.cli import history as cli_events
+from annotate.cli.db import db
+from annotate.cli.labels import labels
+from annotate.cli.output import group, run
+from annotate.cli.people import people
+from annotate.cli.projects import project
+from annotate.cli.worker import worker
 
 app = group("Projects, labels and people, and the app in the browser.")
 project.command("export")(cli_archive.export_to)
@@ -34,7 +35,7 @@ def serve(
 
     Example: python -m annotate serve --port 8501
     """
-    from annotate.serve import serve as serve_app  # DBOS takes longer to import than every other command to run
+    from annotate.cli.serve import serve as serve_app  # DBOS takes longer to import than every other command to run
 
     serve_app(port=port, address=address)
 

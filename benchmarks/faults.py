@@ -26,8 +26,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine, select
 
-from annotate.jobs import request_round
-from annotate.labelling import ask_if_due, record, serve
+from annotate.jobs.requests import request_round
+from annotate.labelling.queue import ask_if_due, record, serve
 from db.domain import AnswerKind
 from db.maintenance.integrity import problems
 from db.projects.jobs import OPEN
@@ -112,7 +112,7 @@ class Victim:
 
     def start(self) -> None:
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["learner.worker", "annotate.labelling"])
+        context.set_forkserver_preload(["learner.worker", "annotate.labelling.queue"])
         environment = {name: value for name, value in os.environ.items() if name.startswith("ALLPAIRS")}
         self.process = context.Process(target=_run, args=(self.work, self.arguments, self.log, environment))
         self.process.start()

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from annotate.importing import Source, check, load
-from annotate.projects import create_project
+from annotate.projects.import_files import Source, check, load
+from annotate.projects.projects import create_project
 from benchmarks.table import Row
 from db.corpus.corpus import Columns
 from db.domain import Settings

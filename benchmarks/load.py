@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from sqlalchemy import Engine, select
 
-from annotate.labelling import record, serve
+from annotate.labelling.queue import record, serve
 from benchmarks.table import Row
 from db.schema.engine import make_engine, migrate, reading
 from db.schema.tables import Answer

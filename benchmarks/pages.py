@@ -19,7 +19,7 @@ from pathlib import Path
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from annotate.labelling import look, record, serve
+from annotate.labelling.queue import look, record, serve
 from benchmarks.large_project import NAME, RESERVE, make_large_project
 from benchmarks.table import Row
 from db.schema.engine import make_engine, migrate, writing

@@ -15,7 +15,7 @@ from sqlalchemy import Engine, text
 from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
-from annotate.overview import read_overviews
+from annotate.projects.list_view import read_overviews
 from db.domain import Estimate, Settings
 from db.schema.engine import make_engine, migrate, reading, writing
 from db.schema.tables import Evaluation, Matcher, Project

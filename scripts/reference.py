@@ -13,7 +13,7 @@ import typer
 from pydantic.fields import FieldInfo
 
 from annotate.__main__ import app as annotate_app
-from annotate.components.settings_form import GROUPS
+from annotate.ui.projects.settings import GROUPS
 from db.domain import PAPER_SETTINGS, SIMULATED, Settings
 from learner.catalog import STRATEGIES
 from learner.cli import app as learner_app

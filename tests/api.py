@@ -10,8 +10,8 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from annotate.access import tokens
-from annotate.access.gate import Gate
-from annotate.api.server import api
+from annotate.api.routes import api
+from annotate.web.middleware import Gate
 from db.domain import Role
 from tests.people import START, make_person
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import Engine, select
 
-from annotate.labelling import record, serve
+from annotate.labelling.queue import record, serve
 from db.domain import AnswerKind
 from db.projects.jobs import add_job
 from db.schema.engine import artifacts, reading, writing

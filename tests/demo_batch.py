@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from annotate import demo
-from annotate.projects import create_project
+from annotate.projects.projects import create_project
 from db.corpus.corpus import load_corpus
 from db.projects.items import first_identifiers
 from db.schema.engine import make_engine, migrate, reading

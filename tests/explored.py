@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from sqlalchemy import Engine, select
 
-from annotate.exploring import Round, rounds_of
+from annotate.explore.prepared import Round, rounds_of
 from db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, write_exploration
 from db.schema.engine import reading
 from db.schema.tables import Item, Matcher

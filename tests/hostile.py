@@ -5,7 +5,7 @@ from uuid import uuid4
 
 from sqlalchemy import Engine, select
 
-from annotate.labelling import record
+from annotate.labelling.queue import record
 from db.schema.engine import writing
 from db.schema.tables import Item, Project, Task
 from tests.explored import explore

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import Engine
 
-from annotate.studies import BEGUN, rate
+from annotate.pipelines.rating_studies import BEGUN, rate
 from db.projects.studies import CRITERIA, Unit, add_study, units_of
 from db.results.pipelines import ARTIFACTS, results_folder
 from db.schema.engine import reading, writing

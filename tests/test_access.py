@@ -7,11 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate import experiments, history, jobs, labelling, lifecycle, picking, projects
 from annotate.access import invitations, mode, people
-from annotate.access.acts import Refused, acting, allowed
 from annotate.access.roles import ABOUT, MAY, Right, may
-from annotate.overview import read_overviews
+from annotate.access.transactions import Refused, acting, allowed
+from annotate.jobs import requests as jobs
+from annotate.labelling import own_answers as history
+from annotate.labelling import pick_pair as picking
+from annotate.labelling import queue as labelling
+from annotate.pipelines import experiments
+from annotate.projects import lifecycle, projects
+from annotate.projects.list_view import read_overviews
 from db.domain import AnswerKind, InputError, Role, Settings
 from db.people.people import checked_person_name, folded
 from db.projects.jobs import EXPLORE

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from annotate.agreement.coefficients import (
+from annotate.stats.agreement import (
     Coefficient,
     fleiss_kappa,
     gwet_ac1,
@@ -17,8 +17,8 @@ from annotate.agreement.coefficients import (
     observed_agreement,
     specific_agreement,
 )
-from annotate.agreement.estimates import cohen_estimate, cohen_kappa, estimate, value
-from annotate.agreement.words import why_kappa_is_low
+from annotate.stats.agreement_in_words import why_kappa_is_low
+from annotate.stats.agreement_intervals import cohen_estimate, cohen_kappa, estimate, value
 
 CORRECTED: dict[str, Coefficient] = {"AC1": gwet_ac1, "kappa": fleiss_kappa, "alpha": krippendorff_alpha}
 ALL: dict[str, Coefficient] = {"observed": observed_agreement, "on 0": specific_agreement(0), **CORRECTED}

@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import select
 
 from annotate.__main__ import app
-from annotate.cli_output import run
-from annotate.projects import project_by_name
+from annotate.cli.output import run
+from annotate.projects.projects import project_by_name
 from db.domain import Settings
 from db.schema.engine import make_engine, reading
 from db.schema.tables import Job, Project

@@ -6,13 +6,13 @@ import pytest
 from sqlalchemy import Engine, select, update
 from starlette.testclient import TestClient
 
-from annotate import jobs
 from annotate.access import people
 from annotate.api.operations import OPERATIONS
-from annotate.api.server import LONGEST_BODY
-from annotate.labelling import serve
-from annotate.lifecycle import archive_project, bin_project
-from annotate.monitoring import estimates_table, read_report
+from annotate.api.routes import LONGEST_BODY
+from annotate.jobs import requests as jobs
+from annotate.labelling.queue import serve
+from annotate.monitor.rounds import estimates_table, read_report
+from annotate.projects.lifecycle import archive_project, bin_project
 from db.domain import Role, version_of
 from db.labels.answers import current_labels
 from db.schema.engine import reading, writing

@@ -15,10 +15,10 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from annotate.access import logins, people, tokens
-from annotate.access.gate import Gate
 from annotate.api import DESCRIPTION, ROOT
-from annotate.api.server import api
-from annotate.events import changes, events
+from annotate.api.routes import api
+from annotate.projects.history import changes, events
+from annotate.web.middleware import Gate
 from db.domain import InputError, Role
 from db.schema.engine import reading
 from db.schema.tables import ApiToken, LoginAttempt

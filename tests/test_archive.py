@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
 
-from annotate.archive import export_project
-from annotate.archive_import import import_project
-from annotate.projects import delete_project, list_projects, update_settings
-from annotate.why import read_score
+from annotate.exchange.project_export import export_project
+from annotate.exchange.project_import import import_project
+from annotate.explore.pair_reason import read_score
+from annotate.projects.projects import delete_project, list_projects, update_settings
 from db.domain import InputError, Settings, version_of
 from db.maintenance.transfer import LATER, LEFT_BEHIND, TABLES
 from db.projects.matchers import SCORES, matchers_of

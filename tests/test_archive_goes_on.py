@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.archive import export_project
-from annotate.archive_import import import_project
-from annotate.history import correct, history
-from annotate.projects import delete_project, list_projects, update_settings
+from annotate.exchange.project_export import export_project
+from annotate.exchange.project_import import import_project
+from annotate.labelling.own_answers import correct, history
+from annotate.projects.projects import delete_project, list_projects, update_settings
 from db.domain import AnswerKind, DesignKind, Settings, version_of
 from db.labels.labels import history_rows
 from db.projects.events import events_of

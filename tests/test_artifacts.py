@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Engine
 
 from annotate.__main__ import app
-from annotate.cli_output import run
+from annotate.cli.output import run
 from db.domain import InputError
 from db.files.artifacts import children, discard, held, is_there, publish, publishing, size_of, store
 from db.files.home import name_of
@@ -137,8 +137,8 @@ def test_damage_is_seen_and_copies_are_fetched_again(place: str, monkeypatch: py
 KILLED = """
 import os, signal
 from pathlib import Path
-from db.artifacts import artifacts, publish
-from db.store import Store
+from db.files.artifacts import artifacts, publish
+from db.files.object_store import Store
 send, sent = Store._send, []
 def one(self, file, key):
     if sent:
@@ -170,7 +170,7 @@ def test_a_killed_upload_is_not_seen_and_the_next_one_is_whole(
 
 
 READS = """
-from db.artifacts import artifacts, held
+from db.files.artifacts import artifacts, held
 with held(artifacts() / "project-1/next/model") as folder:
     print(sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()))
 """

@@ -7,14 +7,14 @@ from zipfile import ZipFile
 import pytest
 from sqlalchemy import Engine, update
 
-from annotate.archive import export_project
-from annotate.archive_import import import_project
-from annotate.backups import back_up, bring_back
-from annotate.exploring import best_pairs, rounds_of
-from annotate.lifecycle import holdings
-from annotate.projects import delete_project
-from annotate.takeaway import matcher_archive
-from annotate.why import read_score
+from annotate.exchange.backups import back_up, bring_back
+from annotate.exchange.model_export import matcher_archive
+from annotate.exchange.project_export import export_project
+from annotate.exchange.project_import import import_project
+from annotate.explore.pair_reason import read_score
+from annotate.explore.prepared import best_pairs, rounds_of
+from annotate.projects.lifecycle import holdings
+from annotate.projects.projects import delete_project
 from db.domain import no_progress
 from db.files.artifacts import publish, store
 from db.maintenance.integrity import problems

@@ -11,12 +11,13 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from annotate import downloads, takeaway
 from annotate.access import invitations, logins
-from annotate.access.gate import Gate
-from annotate.access.routes import routes
-from annotate.components import card
-from annotate.labelling import record, serve
+from annotate.exchange import download_routes as downloads
+from annotate.exchange import model_export as takeaway
+from annotate.labelling.queue import record, serve
+from annotate.ui.label import card
+from annotate.web.login_routes import routes
+from annotate.web.middleware import Gate
 from db.corpus.formula import unguarded
 from db.domain import Role
 from db.labels.answers import count_own_answers

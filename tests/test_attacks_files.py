@@ -12,10 +12,10 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import pytest
 from sqlalchemy import Engine
 
-from annotate.archive import export_project
-from annotate.archive_import import import_project
-from annotate.label_import import import_labels
-from annotate.projects import list_projects
+from annotate.exchange.project_export import export_project
+from annotate.exchange.project_import import import_project
+from annotate.labels.import_labels import import_labels
+from annotate.projects.projects import list_projects
 from db.corpus.files import column_names, preview, read_rows
 from db.domain import InputError
 from tests.conftest import ROOT

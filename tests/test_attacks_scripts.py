@@ -9,8 +9,8 @@ from google.protobuf.message import Message
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate import app_state
 from annotate.access import logins, people
+from annotate.ui import state as app_state
 from db.domain import Role
 from db.schema.tables import now
 from tests.conftest import ROOT

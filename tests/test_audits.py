@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, delete, func, select
 
-from annotate import jobs
-from annotate.audits import drop_sitting
-from annotate.jobs import request_audit, request_correction, request_round
-from annotate.projects import delete_project, list_projects
+from annotate.jobs import requests as jobs
+from annotate.jobs.requests import request_audit, request_correction, request_round
+from annotate.labelling.end_audit import drop_sitting
+from annotate.projects.projects import delete_project, list_projects
 from db.domain import AnswerKind, DesignKind, InputError, Purpose
 from db.labels.answers import answered_since, current_labels, purpose_counts, store_answers
 from db.labels.audits import (

@@ -9,8 +9,9 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate import pipelines, studies
-from annotate.mined import plan_use
+from annotate.pipelines import rating_studies as studies
+from annotate.pipelines import runs as pipelines
+from annotate.pipelines.mined_pairs import plan_use
 from db.domain import AnswerKind, InputError, Side
 from db.projects.jobs import PIPELINE, add_job
 from db.results.pipelines import read_artifacts

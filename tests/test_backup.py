@@ -11,7 +11,7 @@ from sqlalchemy import Engine, select
 
 from annotate.__main__ import app
 from annotate.access import people, tokens
-from annotate.cli_output import run
+from annotate.cli.output import run
 from db.domain import DesignKind, InputError
 from db.labels.answers import current_labels
 from db.maintenance.backup import backup, restore

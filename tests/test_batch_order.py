@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate import pipelines
-from annotate.archive import export_project
-from annotate.archive_import import import_project
-from annotate.batch_order import orders_batches, plan_order, stop_order, use_order
-from annotate.components.why import _sentence
-from annotate.projects import list_projects, update_settings
-from annotate.why import reasons
+from annotate.exchange.project_export import export_project
+from annotate.exchange.project_import import import_project
+from annotate.explore.pair_reason import reasons
+from annotate.pipelines import runs as pipelines
+from annotate.pipelines.adopt_reranker import orders_batches, plan_order, stop_order, use_order
+from annotate.projects.projects import list_projects, update_settings
+from annotate.ui.label.why import _sentence
 from db.domain import InputError, Purpose, Settings
 from db.projects.jobs import PIPELINE
 from db.results.pipelines import RERANKER_FILE, pipeline_folder, require_reranker, results_folder

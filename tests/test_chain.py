@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.chain import CHAIN, Verified, chained, verify
-from annotate.label_forms import Form
-from annotate.labels import export_labels
-from annotate.tables import write_table
+from annotate.labels.checksum_chain import CHAIN, Verified, chained, verify
+from annotate.labels.export import export_labels
+from annotate.labels.formats import Form
+from annotate.text.table_files import write_table
 from db.domain import InputError
 from tests.factories import make_project, make_round
 from tests.test_label_forms import texts

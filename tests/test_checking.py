@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.checking import quality, read_quality, read_rushes
-from annotate.labelling import record, serve
-from annotate.reliability import wilson
+from annotate.labelling.queue import record, serve
+from annotate.review.hidden_checks import quality, read_quality, read_rushes
+from annotate.stats.reliability import wilson
 from db.domain import LABELS, AnswerKind, CheckKind
 from db.labels.hidden_checks import Checked
 from tests.conftest import ROOT

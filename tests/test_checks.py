@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select, update
 
-from annotate.labelling import BUFFER, recent, record, serve
-from annotate.reviewing import queue, settle
-from annotate.served import Pair
+from annotate.labelling.queue import BUFFER, recent, record, serve
+from annotate.labelling.shown_pairs import Pair
+from annotate.review.disagreements import queue, settle
 from db.domain import AnswerKind, CheckKind
 from db.labels import hidden_check_plan as check_plan
 from db.labels.answers import current_labels, store_answers

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from annotate.exploring import _arrays
+from annotate.explore.prepared import _arrays
 from db.domain import InputError
 from db.files.checksums import FILE, damaged, is_whole, require_whole, seal, seal_models
 from db.maintenance.integrity import problems

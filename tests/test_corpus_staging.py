@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.importing import Source, load
-from annotate.projects import create_project, project_contents
+from annotate.projects.import_files import Source, load
+from annotate.projects.projects import create_project, project_contents
 from db.corpus.corpus import Columns, identity, load_corpus, stage_corpus
 from db.corpus.item import Item, with_splits
 from db.corpus.split import read_split, split_corpus, write_split

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, func, select
 
-from annotate import jobs
+from annotate.jobs import requests as jobs
 from db.domain import AnswerKind, Cancelled, DesignKind, InputError, Purpose, Split
 from db.projects.jobs import add_job
 from db.schema.engine import artifacts, reading, writing

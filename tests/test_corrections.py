@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Engine, delete, update
 from streamlit.testing.v1 import AppTest
 
-from annotate import jobs
-from annotate.corrections import (
+from annotate.jobs import requests as jobs
+from annotate.monitor.false_negatives import (
     comparison_in_words,
     correctable_rounds,
     in_words,
@@ -27,7 +27,7 @@ from tests.measured import make_measured_project
 # A page of its own with the section, beside an empty page to label on.
 SCRIPT = """
 import streamlit as st
-from annotate.components.correction import corrections
+from annotate.ui.monitor.correction import corrections
 
 st.navigation([st.Page(lambda: corrections({project}), title="Monitor"), st.Page("../pages/label.py")]).run()
 """

@@ -7,9 +7,9 @@ from crowdkit.aggregation import DawidSkene
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.agreeing import Votes, agreement
-from annotate.agreement.dawid_skene import TOLERANCE, answers_of, dawid_skene
-from annotate.consensus import people
+from annotate.review.agreement import Votes, agreement
+from annotate.review.consensus import people
+from annotate.stats.dawid_skene import TOLERANCE, answers_of, dawid_skene
 from db.domain import AnswerKind
 
 YES, NO, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import Engine
 
 from annotate import demo
-from annotate.jobs import list_jobs
-from annotate.labelling import serve
-from annotate.projects import delete_project, list_projects
+from annotate.jobs.requests import list_jobs
+from annotate.labelling.queue import serve
+from annotate.projects.projects import delete_project, list_projects
 from tests.demo_batch import first_batch
 
 

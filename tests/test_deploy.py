@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from annotate.jobs import request_round
+from annotate.jobs.requests import request_round
 from db.schema.engine import make_engine, reading
 from db.schema.tables import Job
 from learner.models.encoder import LEAST

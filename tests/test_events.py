@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import Engine, select
 
 from annotate.access import invitations, logins, people
-from annotate.access.acts import Refused
-from annotate.events import changes, events, guidelines_of
-from annotate.label_import import import_labels
-from annotate.lifecycle import archive_project, bin_project, duplicate_project, restore_project
-from annotate.projects import create_project, delete_project, update_settings
+from annotate.access.transactions import Refused
+from annotate.labels.import_labels import import_labels
+from annotate.projects.history import changes, events, guidelines_of
+from annotate.projects.lifecycle import archive_project, bin_project, duplicate_project, restore_project
+from annotate.projects.projects import create_project, delete_project, update_settings
 from db.corpus.corpus import Corpus, Item
 from db.domain import EventKind, InputError, Kind, Role, Settings, Side, version_of
 from db.projects.events import add_event

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.exploring import Known, Round, Scored, best_pairs, known_pairs, probability, rounds_of
-from annotate.jobs import cancel
+from annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, probability, rounds_of
+from annotate.jobs.requests import cancel
 from db.domain import AnswerKind, Cancelled, InputError
 from db.projects.jobs import EXPLORE, SEARCH, add_job
 from db.results.explorations import Search, exploration_folder, read_search

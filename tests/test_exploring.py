@@ -11,11 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate import exploring, exploring_compare, exploring_groups, exploring_matches, exploring_mistakes, jobs
-from annotate import exploring_search as searching
-from annotate.exploring import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
-from annotate.labelling import record, serve
-from annotate.picking import PICKED, pick, why_not
+from annotate.explore import compare as exploring_compare
+from annotate.explore import groups as exploring_groups
+from annotate.explore import matches as exploring_matches
+from annotate.explore import mistakes as exploring_mistakes
+from annotate.explore import prepared as exploring
+from annotate.explore import search as searching
+from annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
+from annotate.jobs import requests as jobs
+from annotate.labelling.pick_pair import PICKED, pick, why_not
+from annotate.labelling.queue import record, serve
 from db.corpus.graph import components
 from db.corpus.graph import groups as parts_of
 from db.domain import AnswerKind, InputError, Kind, Split

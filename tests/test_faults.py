@@ -18,9 +18,9 @@ from sqlalchemy import Engine, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 from streamlit.testing.v1 import AppTest
 
-from annotate import labelling
 from annotate.access import logins
-from annotate.labelling import record, serve
+from annotate.labelling import queue as labelling
+from annotate.labelling.queue import record, serve
 from db.maintenance.backup import backup
 from db.maintenance.error_messages import in_words
 from db.maintenance.integrity import problems

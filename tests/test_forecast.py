@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotate.forecast import REACH, TAILS, Learning, Point, expit, learn, logit
-from annotate.growth import Decay, Power, Shape, shapes
+from annotate.stats.forecast import REACH, TAILS, Learning, Point, expit, learn, logit
+from annotate.stats.learning_curves import Decay, Power, Shape, shapes
 
 Curve = Callable[[np.ndarray], np.ndarray]
 

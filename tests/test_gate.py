@@ -18,10 +18,14 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from annotate import downloads, takeaway
-from annotate.access import forms, gate, headers, invitations, logins, people
-from annotate.access.gate import Gate
-from annotate.access.routes import routes, safe_next
+from annotate.access import invitations, logins, people
+from annotate.exchange import download_routes as downloads
+from annotate.exchange import model_export as takeaway
+from annotate.web import login_forms as forms
+from annotate.web import middleware as gate
+from annotate.web import security_headers as headers
+from annotate.web.login_routes import routes, safe_next
+from annotate.web.middleware import Gate
 from db.domain import Role
 from db.people.logins import ROTATED
 from db.projects.matchers import matchers_of

@@ -10,9 +10,9 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from annotate.__main__ import app
-from annotate.access.gate import Gate
-from annotate.cli_output import run
-from annotate.health import routes
+from annotate.cli.output import run
+from annotate.web.health import routes
+from annotate.web.middleware import Gate
 from db.schema.engine import artifacts, migrate, newest_revision, writing
 from db.schema.tables import Worker, now
 from tests.measured import add_worker

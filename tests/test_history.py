@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from annotate.history import correct, history
-from annotate.labelling import recent, record, serve
+from annotate.labelling.own_answers import correct, history
+from annotate.labelling.queue import recent, record, serve
 from db.domain import AnswerKind, InputError
 from db.labels.answers import current_labels
 from db.schema.engine import reading

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.implications import implications
-from annotate.situation import Situation, situation_of
+from annotate.projects.progress import Situation, situation_of
+from annotate.projects.setting_effects import implications
 from db.domain import Settings
 from tests.factories import make_project, make_round
 from tests.measured import add_job, make_audited_project, make_measured_project

@@ -3,10 +3,10 @@
 import pytest
 from sqlalchemy import Engine
 
-from annotate import lifecycle
 from annotate.access import invitations, logins, people
-from annotate.access.acts import allowed
 from annotate.access.roles import Right
+from annotate.access.transactions import allowed
+from annotate.projects import lifecycle
 from db.domain import InputError, Role
 from db.schema.engine import as_person
 from tests.factories import make_project

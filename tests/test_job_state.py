@@ -4,8 +4,8 @@ import pytest
 from dbos import error as dbos_error
 from sqlalchemy import Engine, select
 
-from annotate.jobs import cancel as cancel_job
-from annotate.jobs import list_jobs, request_round
+from annotate.jobs.requests import cancel as cancel_job
+from annotate.jobs.requests import list_jobs, request_round
 from db.domain import Cancelled, InputError
 from db.projects.jobs import add_job
 from db.schema.engine import reading, writing

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, func, select
 
-from annotate.jobs import request_round
-from annotate.why import read_score
+from annotate.explore.pair_reason import read_score
+from annotate.jobs.requests import request_round
 from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Cancelled, InputError, Purpose, Split
 from db.labels.tasks import newest_round
 from db.projects.jobs import add_job

@@ -12,13 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate.label_forms import COLUMNS, Form, Labels, table
-from annotate.label_import import import_labels
-from annotate.labelling import record, serve
-from annotate.labels import export_dataset, export_labels
-from annotate.lifecycle import duplicate_project
-from annotate.projects import list_projects, update_settings
-from annotate.tables import write_table
+from annotate.labelling.queue import record, serve
+from annotate.labels.export import export_dataset, export_labels
+from annotate.labels.formats import COLUMNS, Form, Labels, table
+from annotate.labels.import_labels import import_labels
+from annotate.projects.lifecycle import duplicate_project
+from annotate.projects.projects import list_projects, update_settings
+from annotate.text.table_files import write_table
 from db.corpus.files import read_rows
 from db.corpus.formula import guarded, unguarded
 from db.domain import InputError, Kind, Purpose, Settings, version_of

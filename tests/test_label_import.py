@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.label_import import Choices, import_labels
-from annotate.label_problems import FIRST, Report, Trouble
-from annotate.labels import export_labels
+from annotate.labels.export import export_labels
+from annotate.labels.import_labels import Choices, import_labels
+from annotate.labels.import_report import FIRST, Report, Trouble
 from db.domain import InputError
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate import labelling
-from annotate.labelling import Reason, Sitting, Why, ask_if_due, leave, look, record, serve, sitting_of
+from annotate.labelling import queue as labelling
+from annotate.labelling.queue import Reason, Sitting, Why, ask_if_due, leave, look, record, serve, sitting_of
 from db.domain import AnswerKind, DesignKind
 from db.labels.answers import answered_since, current_labels
 from db.schema.engine import reading, writing

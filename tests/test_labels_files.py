@@ -8,11 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, func, select
 
-from annotate.label_forms import Form
-from annotate.label_import import import_labels
-from annotate.label_problems import Trouble
-from annotate.labels import export_labels
-from annotate.projects import create_project, list_projects
+from annotate.labels.export import export_labels
+from annotate.labels.formats import Form
+from annotate.labels.import_labels import import_labels
+from annotate.labels.import_report import Trouble
+from annotate.projects.projects import create_project, list_projects
 from db.corpus.corpus import Corpus, Item
 from db.domain import AnswerKind, DesignKind, InputError, Kind, Purpose, Settings, Side, Split
 from db.labels.answers import current_labels

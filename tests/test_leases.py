@@ -6,8 +6,8 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.components.card import why_empty
-from annotate.labelling import Reason, look, record, serve
+from annotate.labelling.queue import Reason, look, record, serve
+from annotate.ui.label.card import why_empty
 from db.labels.tasks import LEASE, end_leases, free_tasks, lease_tasks, next_lease_end
 from db.schema.engine import reading, writing
 from db.schema.tables import Lease, Task, now

@@ -9,11 +9,12 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from annotate import demo
-from annotate.experiments import list_experiments
-from annotate.jobs import request_audit, request_experiment, request_preview, request_round
-from annotate.labelling import ask_if_due
-from annotate.labels import export_labels
-from annotate.lifecycle import (
+from annotate.cli.serve import _keep_bin
+from annotate.jobs.requests import request_audit, request_experiment, request_preview, request_round
+from annotate.labelling.queue import ask_if_due
+from annotate.labels.export import export_labels
+from annotate.pipelines.experiments import list_experiments
+from annotate.projects.lifecycle import (
     KEPT,
     archive_project,
     bin_project,
@@ -23,8 +24,7 @@ from annotate.lifecycle import (
     list_bin,
     restore_project,
 )
-from annotate.projects import list_projects, project_summary
-from annotate.serve import _keep_bin
+from annotate.projects.projects import list_projects, project_summary
 from db.domain import AnswerKind, Cancelled, InputError, Settings
 from db.labels.answers import current_labels
 from db.projects.items import first_identifiers, item_texts

@@ -21,7 +21,7 @@ from tests.factories import make_project
 Lines = Callable[[], list[dict[str, object]]]
 PROCESS = """
 import logging, warnings
-from db.logs import configure
+from db.files.logs import configure
 library = logging.getLogger("library")
 library.addHandler(logging.StreamHandler())
 library.propagate = False
@@ -86,7 +86,7 @@ def test_what_the_app_logs_names_the_person(engine: Engine, told: Lines) -> None
     ann = member(engine, project, Role.ANNOTATOR)
     wrong = {"answers": [{"key": "k", "task_id": 99, "answer": "positive", "note": "a remark"}]}
     assert ann.post(f"/projects/{project}/answers", json=wrong).status_code == 200
-    (line,) = [line for line in told() if line["logger"] == "annotate.labelling"]
+    (line,) = [line for line in told() if line["logger"] == "annotate.labelling.queue"]
     assert (line["person"], line["project"]) == (1, project)
     assert "a remark" not in str(line)
 

@@ -14,15 +14,15 @@ from sqlalchemy import Engine, select
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from annotate import jobs
-from annotate.downloads import made_address, routes
-from annotate.encoders import plan_encoder, use_encoder
-from annotate.labelling import ask_if_due, record, serve, sitting_of
-from annotate.mined import plan_use, read_mined, take_back, use_as_training, used
-from annotate.mined_sample import bands_of, put_up
-from annotate.pipelines import delete, made, made_by
-from annotate.precision import precision
-from annotate.projects import delete_project
+from annotate.exchange.download_routes import made_address, routes
+from annotate.jobs import requests as jobs
+from annotate.labelling.queue import ask_if_due, record, serve, sitting_of
+from annotate.pipelines.adopt_encoder import plan_encoder, use_encoder
+from annotate.pipelines.mined_pairs import plan_use, read_mined, take_back, use_as_training, used
+from annotate.pipelines.mined_sample import bands_of, put_up
+from annotate.pipelines.runs import delete, made, made_by
+from annotate.projects.projects import delete_project
+from annotate.stats.precision_by_rank import precision
 from db.domain import AnswerKind, DesignKind, InputError, Purpose, Settings
 from db.labels.answers import current_labels, own_answers
 from db.labels.pairs import Pair

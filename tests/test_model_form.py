@@ -33,7 +33,7 @@ class Whole(Section):
 def script() -> None:
     import streamlit as st
 
-    from annotate.components.model_form import model_form, problems
+    from annotate.ui.common.model_form import model_form, problems
     from tests.test_model_form import Whole
 
     entered = model_form(Whole, "k", without=("task",))

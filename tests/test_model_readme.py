@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from annotate.model_readme import base_licence, model_readme
-from annotate.monitoring import read_report
-from annotate.projects import update_settings
-from annotate.takeaway import usage
+from annotate.exchange.model_card import base_licence, model_readme
+from annotate.exchange.model_export import usage
+from annotate.monitor.rounds import read_report
+from annotate.projects.projects import update_settings
 from db.domain import Settings
 from tests.factories import make_project
 from tests.measured import add_matcher, make_audited_project, make_measured_project

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate import charts, colours, strata_chart
-from annotate.monitoring import (
+from annotate.monitor import charts, strata_chart
+from annotate.monitor.rounds import (
     Report,
     batches_table,
     card,
@@ -25,6 +25,7 @@ from annotate.monitoring import (
     threshold,
     why_unmeasured,
 )
+from annotate.text import palette as colours
 from db.domain import AnswerKind, Purpose, Split
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Matcher, Round, Task

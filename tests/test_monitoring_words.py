@@ -9,10 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate.advice import advice
-from annotate.explaining import explain, far_in_words
-from annotate.figures import Change, change, change_in_words, counted, estimate, in_figures, interval, method_in_words
-from annotate.monitoring import Report, read_report
+from annotate.monitor.method_in_words import explain, far_in_words
+from annotate.monitor.more_labels import advice
+from annotate.monitor.rounds import Report, read_report
+from annotate.text.measures import (
+    Change,
+    change,
+    change_in_words,
+    counted,
+    estimate,
+    in_figures,
+    interval,
+    method_in_words,
+)
 from db.domain import Estimate
 from db.schema.engine import writing
 from db.schema.tables import Evaluation

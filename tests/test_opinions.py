@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from annotate import opinions
-from annotate.pipelines import made_by
+from annotate.pipelines import opinion_queries as opinions
+from annotate.pipelines.runs import made_by
 from db.domain import InputError
 from db.projects.jobs import OPINIONS, add_job
 from db.results.opinions import MOST, Opinion, Opinions, read_opinions, write_opinions

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from annotate.forecast import DRAWS, REACH, Point, learn
-from annotate.monitoring import read_report
-from annotate.outlook import (
+from annotate.monitor.forecast import (
     Outlook,
     band_table,
     in_words,
@@ -18,8 +16,10 @@ from annotate.outlook import (
     targets_table,
     too_few,
 )
-from annotate.outlook_chart import describe_outlook, measured_table, outlook_chart
-from annotate.pace import Timed, mean_draws
+from annotate.monitor.forecast_chart import describe_outlook, measured_table, outlook_chart
+from annotate.monitor.rounds import read_report
+from annotate.stats.forecast import DRAWS, REACH, Point, learn
+from annotate.stats.label_times import Timed, mean_draws
 from tests.measured import AUDITED_AP, make_audited_project, make_measured_project
 
 RISING = [(64, 0.465), (160, 0.489), (304, 0.539), (520, 0.594), (844, 0.639)]

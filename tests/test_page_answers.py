@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine
 
-from annotate.history import history
-from annotate.labelling import record, serve
+from annotate.labelling.own_answers import history
+from annotate.labelling.queue import record, serve
 from db.domain import AnswerKind
 from db.labels.answers import current_labels
 from db.schema.engine import reading

@@ -11,10 +11,10 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 from streamlit.testing.v1 import AppTest
 
-from annotate import jobs
-from annotate.archive import export_project
-from annotate.downloads import routes
-from annotate.projects import list_projects
+from annotate.exchange.download_routes import routes
+from annotate.exchange.project_export import export_project
+from annotate.jobs import requests as jobs
+from annotate.projects.projects import list_projects
 from db.domain import InputError
 from db.results.matches import Matches, write_about, writing_matches
 from db.results.pipelines import pipeline_folder, results_folder

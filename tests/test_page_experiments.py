@@ -10,9 +10,10 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate import experiments, jobs
-from annotate.experiments import Wish, definition_of, list_experiments
-from annotate.projects import delete_project
+from annotate.jobs import requests as jobs
+from annotate.pipelines import experiments
+from annotate.pipelines.experiments import Wish, definition_of, list_experiments
+from annotate.projects.projects import delete_project
 from db.domain import InputError, Settings, Split
 from db.results.experiments import STATE, experiment_folder
 from db.schema.engine import reading

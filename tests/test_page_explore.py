@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from annotate import exploring
+from annotate.explore import prepared as exploring
 from db.domain import AnswerKind
 from db.labels.answers import current_labels
 from db.projects.jobs import EXPLORE, SEARCH

@@ -7,9 +7,9 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from annotate.access import mode, people
-from annotate.history import pair_history
-from annotate.labelling import record, serve
-from annotate.projects import list_projects, update_settings
+from annotate.labelling.own_answers import pair_history
+from annotate.labelling.queue import record, serve
+from annotate.projects.projects import list_projects, update_settings
 from db.domain import AnswerKind, Settings, version_of
 from db.schema.engine import reading
 from db.schema.tables import Task
@@ -111,7 +111,7 @@ def test_a_table_of_ones_own_answers_does_not_tell_whether_others_differ(
         record(engine, project, who, [{"key": who, "task_id": task, "answer": answer}])
 
     def table(rows: object, own: bool) -> None:
-        from annotate.components.pair_acts import pair_acts
+        from annotate.ui.common.pair_history import pair_acts
 
         pair_acts(rows, own)
 

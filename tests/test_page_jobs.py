@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate import jobs
+from annotate.jobs import requests as jobs
 from db.schema.engine import writing
 from db.schema.tables import Worker, now
 from tests.conftest import ROOT

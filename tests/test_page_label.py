@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import Engine, delete, select
 from streamlit.testing.v1 import AppTest
 
-from annotate import labelling
-from annotate.components import card
+from annotate.labelling import queue as labelling
+from annotate.ui.label import card
 from db.domain import AnswerKind, DesignKind
 from db.labels.answers import current_labels
 from db.schema.engine import reading, writing

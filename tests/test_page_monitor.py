@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate import jobs
+from annotate.jobs import requests as jobs
 from db.domain import InputError
 from db.projects.evaluations import matchers_with_evaluations
 from db.schema.engine import writing

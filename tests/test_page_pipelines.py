@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, delete, select
 
-from annotate import jobs, pipelines
-from annotate.labelling import record
-from annotate.mined import used
-from annotate.projects import delete_project
-from annotate.wording import literal
+from annotate.jobs import requests as jobs
+from annotate.labelling.queue import record
+from annotate.pipelines import runs as pipelines
+from annotate.pipelines.mined_pairs import used
+from annotate.projects.projects import delete_project
+from annotate.text.formatting import literal
 from db.domain import AnswerKind, InputError, Kind, Split
 from db.results.pipelines import pipeline_folder
 from db.schema.engine import reading, writing

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate import previews
+from annotate.projects import batch_preview as previews
 from db.domain import SEED_STRATEGY, InputError, Settings
 from db.projects.jobs import PREVIEW
 from db.results.previews import Preview, write_preview

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from annotate import importing
-from annotate.importing import Findings, Source, check, guess_columns, guess_gold_columns, load
-from annotate.projects import project_by_name, project_summary
+from annotate.projects import import_files as importing
+from annotate.projects.import_files import Findings, Source, check, guess_columns, guess_gold_columns, load
+from annotate.projects.projects import project_by_name, project_summary
 from db.corpus.corpus import Columns
 from db.domain import PAPER_SETTINGS, InputError
 from db.schema.engine import reading

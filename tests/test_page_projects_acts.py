@@ -8,10 +8,10 @@ from sqlalchemy import Engine, select, update
 from streamlit.testing.v1 import AppTest
 
 from annotate import demo
-from annotate.lifecycle import archive_project, list_archive, list_bin
-from annotate.overview import DAYS, Overview, Precision, arranged, read_overviews
-from annotate.projects import list_projects, project_summary
-from annotate.tour import Step, stage_of
+from annotate.labelling.tour import Step, stage_of
+from annotate.projects.lifecycle import archive_project, list_archive, list_bin
+from annotate.projects.list_view import DAYS, Overview, Precision, arranged, read_overviews
+from annotate.projects.projects import list_projects, project_summary
 from db.domain import AnswerKind, Estimate, Kind
 from db.schema.engine import writing
 from db.schema.tables import Answer, Matcher, Round, Task, now

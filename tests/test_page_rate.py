@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from annotate import studies
-from annotate.studies import BEGUN
+from annotate.pipelines import rating_studies as studies
+from annotate.pipelines.rating_studies import BEGUN
 from db.projects.studies import CRITERIA, ratings_of, units_of
 from db.schema.engine import reading
 from tests.conftest import ROOT

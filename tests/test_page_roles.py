@@ -6,12 +6,12 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from annotate import app_state
 from annotate.access import invitations, logins, people, tokens
-from annotate.access.acts import allowed
-from annotate.access.headers import LEAVE_SCRIPT
 from annotate.access.roles import Right
-from annotate.shell import door
+from annotate.access.transactions import allowed
+from annotate.shell import sign_in as door
+from annotate.ui import state as app_state
+from annotate.web.security_headers import LEAVE_SCRIPT
 from db.domain import Role
 from db.schema.engine import as_person, reading
 from db.schema.tables import Answer, now

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate.components.settings_form import GROUPS, LABELS, problems
-from annotate.lifecycle import list_bin
-from annotate.projects import list_projects
-from annotate.wording import literal
+from annotate.projects.lifecycle import list_bin
+from annotate.projects.projects import list_projects
+from annotate.text.formatting import literal
+from annotate.ui.projects.settings import GROUPS, LABELS, problems
 from db.domain import PAPER_SETTINGS, SIMULATED, Settings
 from learner.catalog import STRATEGIES
 from tests.conftest import ROOT

@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import Engine
 
 from annotate.access import invitations, logins
-from annotate.access.acts import allowed
 from annotate.access.people import id_of
 from annotate.access.roles import Right
+from annotate.access.transactions import allowed
 from db.schema.engine import as_person
 from db.schema.tables import now
 from tests.factories import make_project

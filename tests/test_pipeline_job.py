@@ -14,7 +14,7 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.jobs import cancel, request_pipeline
+from annotate.jobs.requests import cancel, request_pipeline
 from db.domain import AnswerKind, Cancelled, InputError
 from db.projects.jobs import PIPELINE, add_job
 from db.results import pipelines as files

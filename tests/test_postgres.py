@@ -13,17 +13,17 @@ from alembic.migration import MigrationContext
 from sqlalchemy import Engine, delete, select
 
 from annotate.access import invitations, logins
-from annotate.access.acts import rights
 from annotate.access.roles import Right
-from annotate.checking import read_quality, read_rushes
-from annotate.history import history
-from annotate.labelling import RECENT, recent, record, serve
-from annotate.mined import take_back, use_as_training
-from annotate.mined_sample import bands_of, put_up
-from annotate.monitoring import read_report
-from annotate.overview import read_overviews
-from annotate.precision import precision
-from annotate.why import last_answered, reasons
+from annotate.access.transactions import rights
+from annotate.explore.pair_reason import last_answered, reasons
+from annotate.labelling.own_answers import history
+from annotate.labelling.queue import RECENT, recent, record, serve
+from annotate.monitor.rounds import read_report
+from annotate.pipelines.mined_pairs import take_back, use_as_training
+from annotate.pipelines.mined_sample import bands_of, put_up
+from annotate.projects.list_view import read_overviews
+from annotate.review.hidden_checks import read_quality, read_rushes
+from annotate.stats.precision_by_rank import precision
 from db.domain import AnswerKind, InputError, Role
 from db.labels.answers import current_labels, label_counts
 from db.maintenance.backup import backup, restore

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.precision import Band, allocate, precision, ranks
-from annotate.reliability import wilson
+from annotate.stats.precision_by_rank import Band, allocate, precision, ranks
+from annotate.stats.reliability import wilson
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.jobs import cancel
+from annotate.jobs.requests import cancel
 from db.domain import SEED_STRATEGY, Cancelled, InputError, Settings
 from db.projects.jobs import PREVIEW, add_job
 from db.results.previews import Preview, read_preview

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate import previews
-from annotate.jobs import cancel, newest_job, request_round
-from annotate.projects import delete_project
+from annotate.jobs.requests import cancel, newest_job, request_round
+from annotate.projects import batch_preview as previews
+from annotate.projects.projects import delete_project
 from db.domain import InputError, Settings
 from db.projects.jobs import PREVIEW
 from db.results.previews import Preview, PreviewPair, read_preview, write_preview

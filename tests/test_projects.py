@@ -3,7 +3,7 @@
 import pytest
 from sqlalchemy import Engine, func, select
 
-from annotate.projects import (
+from annotate.projects.projects import (
     checked_settings,
     create_project,
     delete_project,

@@ -6,8 +6,8 @@ import pytest
 from dbos import DBOSClient
 from sqlalchemy import Engine, text
 
-from annotate.components.job_status import KINDS
-from annotate.jobs import closing_client, request_audit, request_round
+from annotate.jobs.requests import closing_client, request_audit, request_round
+from annotate.ui.common.job_status import KINDS
 from db.domain import Queue
 from db.projects.jobs import remove_worker, report_worker
 from db.projects.queues import queue_of

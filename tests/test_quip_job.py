@@ -8,7 +8,8 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine
 
-from annotate import jobs, pipelines
+from annotate.jobs import requests as jobs
+from annotate.pipelines import runs as pipelines
 from db.domain import InputError, Role
 from db.schema.engine import reading
 from learner.catalog.quip import QuipConfig

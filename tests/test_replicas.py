@@ -14,13 +14,13 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
-from annotate import labelling
 from annotate.access import tokens
-from annotate.access.gate import Gate
-from annotate.api.server import api
-from annotate.labelling import record
-from annotate.labels import page_of_labels
-from annotate.telemetry import Telemetry
+from annotate.api.routes import api
+from annotate.labelling import queue as labelling
+from annotate.labelling.queue import record
+from annotate.labels.export import page_of_labels
+from annotate.web.middleware import Gate
+from annotate.web.prometheus import Telemetry
 from benchmarks.app_process import running_app
 from db.domain import Role
 from db.schema.engine import make_engine, reading

@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from annotate.contradictions import algebra
-from annotate.labelling import record, serve
-from annotate.reviewing import Case, opinions, queue, settle
+from annotate.labelling.queue import record, serve
+from annotate.review.disagreements import Case, opinions, queue, settle
+from annotate.review.transitivity import algebra
 from db.domain import AnswerKind, InputError
 from db.labels.answers import answer_at_once, current_labels
 from db.labels.reviews import shared_votes

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate.labelling import record, serve
-from annotate.rushes import BEGINNING, KEY, Act, least_seconds, rushes
+from annotate.labelling.fast_answers import BEGINNING, KEY, Act, least_seconds, rushes
+from annotate.labelling.queue import record, serve
 from db.domain import LABELS, AnswerKind
 from db.labels.reviews import shared_votes
 from db.schema.engine import reading, writing

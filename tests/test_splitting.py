@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import Engine
 
-from annotate.access.acts import Refused
-from annotate.reviewing import queue
-from annotate.splitting import across, groups, last_split, split, undo
+from annotate.access.transactions import Refused
+from annotate.review.disagreements import queue
+from annotate.review.split_group import across, groups, last_split, split, undo
 from db.domain import AnswerKind, InputError, Role
 from db.labels.answers import answer_at_once, current_labels
 from db.schema.engine import reading, writing

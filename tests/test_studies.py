@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
 
-from annotate import studies
-from annotate.projects import delete_project
-from annotate.studies import BEGUN, REFERENCE
+from annotate.pipelines import rating_studies as studies
+from annotate.pipelines.rating_studies import BEGUN, REFERENCE
+from annotate.projects.projects import delete_project
 from db.domain import InputError
 from db.projects.studies import CRITERIA, ratings_of, units_of
 from db.results.pipelines import results_folder

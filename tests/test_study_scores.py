@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from annotate.downloads import routes, study_address
-from annotate.reliability import wilson
-from annotate.studies import BEGUN, rate
-from annotate.study_scores import difference, results, share
+from annotate.exchange.download_routes import routes, study_address
+from annotate.pipelines.rating_scores import difference, results, share
+from annotate.pipelines.rating_studies import BEGUN, rate
+from annotate.stats.reliability import wilson
 from db.domain import InputError
 from db.projects.studies import CRITERIA, units_of
 from db.schema.engine import reading, writing

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate import jobs, suggesting
+from annotate.jobs import requests as jobs
+from annotate.pipelines import suggested_questions as suggesting
 from db.domain import InputError
 from db.projects.jobs import SUGGEST, add_job
 from db.results.pipelines import ARTIFACTS, pipeline_folder, read_artifacts, results_folder

@@ -9,8 +9,8 @@ from sqlalchemy import Engine, select
 from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from annotate.monitoring import read_report
-from annotate.takeaway import address, matcher_archive, route, usage
+from annotate.exchange.model_export import address, matcher_archive, route, usage
+from annotate.monitor.rounds import read_report
 from db.domain import InputError
 from db.schema.engine import reading
 from db.schema.tables import Matcher

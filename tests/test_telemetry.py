@@ -10,11 +10,11 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from annotate.access import tokens
-from annotate.access.gate import Gate
-from annotate.api.server import api
-from annotate.labelling import record, serve
-from annotate.lifecycle import bin_project
-from annotate.telemetry import PATH, Telemetry
+from annotate.api.routes import api
+from annotate.labelling.queue import record, serve
+from annotate.projects.lifecycle import bin_project
+from annotate.web.middleware import Gate
+from annotate.web.prometheus import PATH, Telemetry
 from db.domain import Queue, Role
 from db.schema.engine import writing
 from db.schema.tables import Worker, now

@@ -11,9 +11,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Engine
 
 from annotate.access.logins import log_in
-from annotate.history import history
-from annotate.labelling import record, serve
-from annotate.monitoring import read_report
+from annotate.labelling.own_answers import history
+from annotate.labelling.queue import record, serve
+from annotate.monitor.rounds import read_report
 from db.domain import AnswerKind
 from db.labels.answers import current_labels
 from db.maintenance.integrity import problems

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, update
 
-from annotate.components.card import why_empty
-from annotate.labelling import Reason, look, record, serve
+from annotate.labelling.queue import Reason, look, record, serve
+from annotate.ui.label.card import why_empty
 from db.domain import LABELS, AnswerKind
 from db.labels.answers import store_answers
 from db.labels.tasks import batch_progress, tasks_by_id

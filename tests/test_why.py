@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select, update
 
-from annotate.labelling import record
-from annotate.why import Alike, last_answered, read_score, reasons
+from annotate.explore.pair_reason import Alike, last_answered, read_score, reasons
+from annotate.labelling.queue import record
 from db.domain import AnswerKind, InputError, Purpose
 from db.projects.matchers import SCORES
 from db.schema.engine import artifacts, reading, writing

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.wording import JOINER, ago, duration, literal
+from annotate.text.formatting import JOINER, ago, duration, literal
 from db.schema.tables import now
 
 

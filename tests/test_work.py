@@ -5,9 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate import work_charts
-from annotate.pace import NEWEST, Timed
-from annotate.work import (
+from annotate.monitor import activity_charts as work_charts
+from annotate.monitor.activity import (
     EVERYBODY,
     annotators_table,
     counted_every,
@@ -18,6 +17,7 @@ from annotate.work import (
     read_tally,
     read_times,
 )
+from annotate.stats.label_times import NEWEST, Timed
 from db.domain import AnswerKind, Purpose
 from db.labels.label_counts import Tally, newest_times
 from db.schema.engine import writing

@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import Engine, select
 from sqlalchemy.exc import InternalError
 
-from annotate.jobs import cancel, closing_client, request_audit, request_matches, request_round, workers
+from annotate.jobs.requests import cancel, closing_client, request_audit, request_matches, request_round, workers
 from db.domain import AnswerKind, Queue
 from db.labels.tasks import newest_round
 from db.projects.jobs import remove_worker

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from annotate.access.acts import acting
 from annotate.access.passwords import hash_of
 from annotate.access.roles import Right
+from annotate.access.transactions import acting
 from db.domain import EventKind, InputError, Role
 from db.people import logins
 from db.people.people import add_person, checked_person_name, role_in, set_role

@@ -7,9 +7,9 @@ from datetime import datetime
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from annotate.access.acts import acting
 from annotate.access.passwords import hash_of
 from annotate.access.roles import Right
+from annotate.access.transactions import acting
 from db.domain import EventKind, InputError, Role
 from db.people import people
 from db.people.logins import end_logins, logins_of, open_invitations

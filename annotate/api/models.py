@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
-from annotate.labelling import BUFFER, Reason
+from annotate.labelling.queue import BUFFER, Reason
 from db.domain import LONGEST_NOTE, AnswerKind, Kind, Purpose
 
 LARGEST = 2**31 - 1  # a number as both databases keep it

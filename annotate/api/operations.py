@@ -8,15 +8,15 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy import Engine
 
-from annotate import jobs
 from annotate.access.roles import Right
 from annotate.api import models as m
-from annotate.api.problems import Wrong
-from annotate.figures import TITLES, estimate
-from annotate.labelling import record, serve
-from annotate.labels import page_of_labels
-from annotate.monitoring import read_report
-from annotate.projects import ProjectRow, list_projects, project_by_name
+from annotate.jobs import requests as jobs
+from annotate.labelling.queue import record, serve
+from annotate.labels.export import page_of_labels
+from annotate.monitor.rounds import read_report
+from annotate.projects.projects import ProjectRow, list_projects, project_by_name
+from annotate.text.measures import TITLES, estimate
+from annotate.web.problems import Wrong
 from db.domain import InputError
 from db.schema.tables import Evaluation, Job, Matcher, Project
 

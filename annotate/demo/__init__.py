@@ -8,9 +8,9 @@ from sqlalchemy import Engine, insert
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from annotate.jobs import request_round
-from annotate.lifecycle import has_projects
-from annotate.projects import create_project
+from annotate.jobs.requests import request_round
+from annotate.projects.lifecycle import has_projects
+from annotate.projects.projects import create_project
 from db.corpus.corpus import load_corpus
 from db.domain import SEED_STRATEGY, InputError, Settings, Side
 from db.projects.items import items_by_identifier

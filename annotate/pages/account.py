@@ -6,10 +6,10 @@ from annotate.access import logins
 from annotate.access.logins import Guest
 from annotate.access.passwords import SHORTEST
 from annotate.access.people import has_password, where_logged_in
-from annotate.app_state import forget_who_asks, system_engine, who_asks
-from annotate.components.tokens import api_tokens
-from annotate.figures import counted
-from annotate.wording import ago, literal
+from annotate.text.formatting import ago, literal
+from annotate.text.measures import counted
+from annotate.ui.account.tokens import api_tokens
+from annotate.ui.state import forget_who_asks, system_engine, who_asks
 from db.domain import InputError
 from db.schema.tables import now
 

@@ -3,13 +3,13 @@
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.app_state import annotator, current_project, engine
-from annotate.components.answers import TITLES
-from annotate.components.pair_acts import pair_acts
-from annotate.components.why import why
-from annotate.history import Past, correct, history, pair_history
-from annotate.why import reasons
-from annotate.wording import beginning, literal
+from annotate.explore.pair_reason import reasons
+from annotate.labelling.own_answers import Past, correct, history, pair_history
+from annotate.text.formatting import beginning, literal
+from annotate.ui.common.answers import TITLES
+from annotate.ui.common.pair_history import pair_acts
+from annotate.ui.label.why import why
+from annotate.ui.state import annotator, current_project, engine
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
 
 PAGE = 20  # answers on one page

@@ -2,10 +2,10 @@
 
 import streamlit as st
 
-from annotate.app_state import current_project, engine
-from annotate.components.bring_in import bring_in
-from annotate.components.take_away import take_away
-from annotate.wording import literal
+from annotate.text.formatting import literal
+from annotate.ui.data.exports import take_away
+from annotate.ui.data.imports import bring_in
+from annotate.ui.state import current_project, engine
 
 
 def main() -> None:

@@ -2,12 +2,12 @@
 
 import streamlit as st
 
-from annotate.app_state import current_project, engine
-from annotate.components.experiment_form import experiment_form
-from annotate.components.experiment_results import results, standing
-from annotate.components.job_status import EVERY
-from annotate.experiments import ExperimentRow, list_experiments
-from annotate.wording import literal
+from annotate.pipelines.experiments import ExperimentRow, list_experiments
+from annotate.text.formatting import literal
+from annotate.ui.common.job_status import EVERY
+from annotate.ui.pipelines.experiment_form import experiment_form
+from annotate.ui.pipelines.experiment_results import results, standing
+from annotate.ui.state import current_project, engine
 from db.projects.jobs import OPEN
 
 

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from annotate import exploring
-from annotate.app_state import current_project, engine
-from annotate.components.explore_compare import compare_view
-from annotate.components.explore_groups import groups_view
-from annotate.components.explore_matches import matches_view
-from annotate.components.explore_mistakes import mistakes_view
-from annotate.components.explore_round import choose_round, preparation
-from annotate.components.explore_search import search_view
-from annotate.exploring import Round
-from annotate.wording import literal
+from annotate.explore import prepared as exploring
+from annotate.explore.prepared import Round
+from annotate.text.formatting import literal
+from annotate.ui.explore.compare import compare_view
+from annotate.ui.explore.groups import groups_view
+from annotate.ui.explore.matches import matches_view
+from annotate.ui.explore.mistakes import mistakes_view
+from annotate.ui.explore.round import choose_round, preparation
+from annotate.ui.explore.search import search_view
+from annotate.ui.state import current_project, engine
 
 NONE_YET = "There is no model yet. The first one is measured when the first batch is made: see the page “Jobs”."
 SEARCH = "Search"

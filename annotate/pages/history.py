@@ -3,11 +3,11 @@
 import streamlit as st
 
 from annotate.access.roles import Right
-from annotate.app_state import current_project, engine, may
-from annotate.components.settings_form import LABELS
-from annotate.events import NOBODY, changes, events, guidelines_of
-from annotate.figures import counted
-from annotate.wording import literal
+from annotate.projects.history import NOBODY, changes, events, guidelines_of
+from annotate.text.formatting import literal
+from annotate.text.measures import counted
+from annotate.ui.projects.settings import LABELS
+from annotate.ui.state import current_project, engine, may
 from db.schema.tables import Event, Project
 
 PAGE = 20  # events on one page

@@ -3,10 +3,10 @@
 import pandas as pd
 import streamlit as st
 
-from annotate import jobs
-from annotate.app_state import current_project, engine
-from annotate.components.job_status import EVERY, KINDS, OPEN, failure, has_failed_to_train, progress, train_now
-from annotate.wording import ago, literal
+from annotate.jobs import requests as jobs
+from annotate.text.formatting import ago, literal
+from annotate.ui.common.job_status import EVERY, KINDS, OPEN, failure, has_failed_to_train, progress, train_now
+from annotate.ui.state import current_project, engine
 from db.schema.tables import Job, Worker
 
 WORKER_COMMAND = "python -m learner worker"

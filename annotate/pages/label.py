@@ -6,14 +6,10 @@ import streamlit as st
 from sqlalchemy import Engine
 
 from annotate.access.roles import Right
-from annotate.app_state import annotator, current_project, engine, may
-from annotate.audits import drop_sitting
-from annotate.components.card import SITTINGS, card, outbox, why_empty
-from annotate.components.job_status import failure, progress_in_words
-from annotate.components.trouble import explained
-from annotate.components.why import why
-from annotate.jobs import request_round
-from annotate.labelling import (
+from annotate.explore.pair_reason import last_answered, reasons
+from annotate.jobs.requests import request_round
+from annotate.labelling.end_audit import drop_sitting
+from annotate.labelling.queue import (
     Reason,
     Receipt,
     Sitting,
@@ -25,9 +21,13 @@ from annotate.labelling import (
     serve,
     sitting_of,
 )
-from annotate.served import Pair
-from annotate.why import last_answered, reasons
-from annotate.wording import literal
+from annotate.labelling.shown_pairs import Pair
+from annotate.text.formatting import literal
+from annotate.ui.common.errors import explained
+from annotate.ui.common.job_status import failure, progress_in_words
+from annotate.ui.label.card import SITTINGS, card, outbox, why_empty
+from annotate.ui.label.why import why
+from annotate.ui.state import annotator, current_project, engine, may
 from db.domain import AnswerKind, DesignKind, InputError, Kind, Settings
 from db.projects.jobs import NEXT_ROUND, OPEN
 from db.schema.tables import Job

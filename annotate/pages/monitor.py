@@ -4,24 +4,9 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from annotate import charts
 from annotate.access.roles import Right
-from annotate.app_state import current_project, engine, may
-from annotate.components.audit import audit_section, invitation
-from annotate.components.calibration import calibration
-from annotate.components.checks import rush_line
-from annotate.components.correction import corrections
-from annotate.components.explain import advising, explanation
-from annotate.components.figure import plot, table_behind
-from annotate.components.headline import headline
-from annotate.components.job_status import job_line
-from annotate.components.model_card import label_downloads, model_card
-from annotate.components.outlook import forecast
-from annotate.components.paper import print_style
-from annotate.components.strata import strata
-from annotate.components.work import tally_of, times_of, work
-from annotate.figures import MEASURES
-from annotate.monitoring import (
+from annotate.monitor import charts
+from annotate.monitor.rounds import (
     BIASED,
     Report,
     batches_table,
@@ -33,8 +18,23 @@ from annotate.monitoring import (
     threshold,
     why_unmeasured,
 )
-from annotate.pace import Timed
-from annotate.wording import literal
+from annotate.stats.label_times import Timed
+from annotate.text.formatting import literal
+from annotate.text.measures import MEASURES
+from annotate.ui.common.figure import plot, table_behind
+from annotate.ui.common.job_status import job_line
+from annotate.ui.common.print_style import print_style
+from annotate.ui.monitor.activity import tally_of, times_of, work
+from annotate.ui.monitor.audit import audit_section, invitation
+from annotate.ui.monitor.calibration import calibration
+from annotate.ui.monitor.correction import corrections
+from annotate.ui.monitor.figures import headline
+from annotate.ui.monitor.forecast import forecast
+from annotate.ui.monitor.method import advising, explanation
+from annotate.ui.monitor.model import label_downloads, model_card
+from annotate.ui.monitor.strata import strata
+from annotate.ui.review.checks import rush_line
+from annotate.ui.state import current_project, engine, may
 from db.schema.tables import Project
 from learner.catalog import STRATEGIES
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
-from annotate.app_state import engine
-from annotate.components.settings_form import problems as settings_problems
-from annotate.components.settings_form import settings_form
-from annotate.components.upload import chosen_file
-from annotate.importing import Findings, Source, check, guess_columns, guess_gold_columns, load
-from annotate.jobs import request_round
-from annotate.lifecycle import name_problem
-from annotate.projects import create_project
-from annotate.wording import literal
+from annotate.jobs.requests import request_round
+from annotate.projects.import_files import Findings, Source, check, guess_columns, guess_gold_columns, load
+from annotate.projects.lifecycle import name_problem
+from annotate.projects.projects import create_project
+from annotate.text.formatting import literal
+from annotate.ui.common.upload import chosen_file
+from annotate.ui.projects.settings import problems as settings_problems
+from annotate.ui.projects.settings import settings_form
+from annotate.ui.state import engine
 from db.corpus.corpus import Columns
 from db.corpus.files import preview
 from db.domain import InputError, Progress, Settings

@@ -7,8 +7,8 @@ import streamlit as st
 from annotate.access import invitations, people
 from annotate.access.people import PersonRow
 from annotate.access.roles import ABOUT, Right
-from annotate.app_state import current_project, engine, may, who_asks
-from annotate.wording import ago, literal
+from annotate.text.formatting import ago, literal
+from annotate.ui.state import current_project, engine, may, who_asks
 from db.domain import InputError, Role
 from db.schema.tables import Project, now
 

@@ -2,13 +2,13 @@
 
 import streamlit as st
 
-from annotate.app_state import current_project, engine
-from annotate.components.job_status import EVERY
-from annotate.components.pipeline_form import pipeline_card
-from annotate.components.pipeline_made import made
-from annotate.components.pipeline_run import end, results, standing
-from annotate.components.study_start import study_list
-from annotate.pipelines import RunRow, list_runs
+from annotate.pipelines.runs import RunRow, list_runs
+from annotate.ui.common.job_status import EVERY
+from annotate.ui.pipelines.form import pipeline_card
+from annotate.ui.pipelines.results import made
+from annotate.ui.pipelines.run import end, results, standing
+from annotate.ui.pipelines.study_start import study_list
+from annotate.ui.state import current_project, engine
 from db.projects.jobs import OPEN
 from learner.catalog import PIPELINES
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 import streamlit as st
 
 from annotate.access.roles import Right
-from annotate.app_state import engine, may
-from annotate.components.project_card import TO_TOUR, project_card
-from annotate.components.project_dialogs import REMOVE, ask, open_dialog, restore, undo_bar
-from annotate.lifecycle import Binned, list_archive, list_bin
-from annotate.overview import ORDERS, Overview, arranged, read_overviews
-from annotate.wording import ago, literal
+from annotate.projects.lifecycle import Binned, list_archive, list_bin
+from annotate.projects.list_view import ORDERS, Overview, arranged, read_overviews
+from annotate.text.formatting import ago, literal
+from annotate.ui.projects.card import TO_TOUR, project_card
+from annotate.ui.projects.dialogs import REMOVE, ask, open_dialog, restore, undo_bar
+from annotate.ui.state import engine, may
 
 NEW = "../pages/new_project.py"
 MANY = 6  # projects, from which on they can be searched and sorted

@@ -3,11 +3,11 @@
 import streamlit as st
 
 from annotate.access.roles import Right
-from annotate.app_state import annotator, current_project, engine, may
-from annotate.components.rating_desk import rating_desk
-from annotate.components.study_results import study_results
-from annotate.studies import Standing, list_studies
-from annotate.wording import literal
+from annotate.pipelines.rating_studies import Standing, list_studies
+from annotate.text.formatting import literal
+from annotate.ui.pipelines.rating_desk import rating_desk
+from annotate.ui.pipelines.study_results import study_results
+from annotate.ui.state import annotator, current_project, engine, may
 
 RATE, RESULTS = "Rate", "Results"
 NONE = (

@@ -4,17 +4,17 @@ import pandas as pd
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.app_state import annotator, current_project, engine
-from annotate.components.agreement import agreement_section
-from annotate.components.answers import TITLES
-from annotate.components.checks import checks_section
-from annotate.components.contradictions import contradictions
-from annotate.components.label_groups import label_groups
-from annotate.components.pair_acts import pair_acts
-from annotate.figures import counted
-from annotate.history import pair_history
-from annotate.reviewing import Case, opinions, queue, settle
-from annotate.wording import literal
+from annotate.labelling.own_answers import pair_history
+from annotate.review.disagreements import Case, opinions, queue, settle
+from annotate.text.formatting import literal
+from annotate.text.measures import counted
+from annotate.ui.common.answers import TITLES
+from annotate.ui.common.pair_history import pair_acts
+from annotate.ui.review.agreement import agreement_section
+from annotate.ui.review.checks import checks_section
+from annotate.ui.review.contradictions import contradictions
+from annotate.ui.review.groups import label_groups
+from annotate.ui.state import annotator, current_project, engine
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError, Kind, Settings
 
 

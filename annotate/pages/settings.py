@@ -5,14 +5,14 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from annotate.app_state import current_project, engine
-from annotate.components.settings_form import LABELS, problems, settings_form
-from annotate.components.strategy_preview import strategy_preview
-from annotate.implications import implications
-from annotate.lifecycle import KEPT, bin_project
-from annotate.projects import update_settings
-from annotate.situation import situation_of
-from annotate.wording import literal
+from annotate.projects.lifecycle import KEPT, bin_project
+from annotate.projects.progress import situation_of
+from annotate.projects.projects import update_settings
+from annotate.projects.setting_effects import implications
+from annotate.text.formatting import literal
+from annotate.ui.projects.settings import LABELS, problems, settings_form
+from annotate.ui.projects.strategy_preview import strategy_preview
+from annotate.ui.state import current_project, engine
 from db.domain import InputError, Settings
 from db.results.pipelines import require_reranker
 from db.schema.tables import Project

@@ -6,16 +6,16 @@ import streamlit as st
 from sqlalchemy import Engine
 from streamlit.navigation.page import StreamlitPage
 
-from annotate.access.acts import rights
 from annotate.access.roles import Right
-from annotate.app_state import MAX_ANNOTATOR, annotator, current_project, engine, who_asks
-from annotate.components.tour import tour
-from annotate.components.trouble import explained
-from annotate.jobs import worker_alive
-from annotate.labelling import leave
-from annotate.lifecycle import list_archive
-from annotate.shell.door import door
-from annotate.wording import literal
+from annotate.access.transactions import rights
+from annotate.jobs.requests import worker_alive
+from annotate.labelling.queue import leave
+from annotate.projects.lifecycle import list_archive
+from annotate.shell.sign_in import door
+from annotate.text.formatting import literal
+from annotate.ui.common.errors import explained
+from annotate.ui.label.tour import tour
+from annotate.ui.state import MAX_ANNOTATOR, annotator, current_project, engine, who_asks
 from db.files.logs import about
 from db.projects.projects import all_projects
 from db.schema.engine import reading

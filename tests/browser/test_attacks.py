@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import BrowserContext, expect
 from sqlalchemy import Engine
 
-from annotate.projects import delete_project
+from annotate.projects.projects import delete_project
 from tests.browser.conftest import App
 from tests.hostile import ANNOTATORS, NAME, make_hostile_project
 

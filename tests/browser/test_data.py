@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
-from annotate.projects import delete_project, list_projects
+from annotate.projects.projects import delete_project, list_projects
 from db.results.matches import Matches, write_about
 from tests.browser.conftest import App
 from tests.conftest import ROOT

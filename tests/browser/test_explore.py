@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, func, select
 
-from annotate.labelling import record
+from annotate.labelling.queue import record
 from db.projects.jobs import OPEN
 from db.schema.engine import make_engine, reading
 from db.schema.tables import Answer, Gold, Job, Matcher, Project, Round, Task

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotate.projects import delete_project
+from annotate.projects.projects import delete_project
 from db.projects.jobs import OPINIONS, last_job
 from db.results.opinions import Opinion, Opinions, write_opinions
 from db.results.pipelines import pipeline_folder

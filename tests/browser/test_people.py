@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from sqlalchemy import select
 
 from annotate.access import invitations, people, tokens
-from annotate.projects import list_projects, update_settings
+from annotate.projects.projects import list_projects, update_settings
 from db.domain import Role, Settings
 from db.schema.engine import as_person, make_engine, migrate, reading, writing
 from db.schema.tables import Answer, Worker, now

@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from annotate.labelling import record
-from annotate.mined_sample import put_up
-from annotate.projects import delete_project
+from annotate.labelling.queue import record
+from annotate.pipelines.mined_sample import put_up
+from annotate.projects.projects import delete_project
 from db.domain import AnswerKind
 from db.projects.jobs import PIPELINE
 from db.schema.engine import reading

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, select
 
-from annotate.lifecycle import archive_project, bin_project
-from annotate.projects import delete_project, list_projects
+from annotate.projects.lifecycle import archive_project, bin_project
+from annotate.projects.projects import delete_project, list_projects
 from db.domain import AnswerKind
 from db.schema.engine import make_engine, migrate, writing
 from db.schema.tables import Answer, Matcher, Project, Round, Task, Worker, now

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from annotate.projects import delete_project
-from annotate.studies import BEGUN, rate
+from annotate.pipelines.rating_studies import BEGUN, rate
+from annotate.projects.projects import delete_project
 from db.projects.studies import CRITERIA, Unit, add_study, ratings_of, studies_of, units_of
 from db.schema.engine import reading, writing
 from db.schema.tables import Study

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, select
 
-from annotate.projects import delete_project
+from annotate.projects.projects import delete_project
 from db.projects.jobs import MATCHES, PIPELINE
 from db.results.pipelines import RERANKER_FILE, pipeline_folder, results_folder
 from db.schema.engine import reading

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from annotate.projects import delete_project
+from annotate.projects.projects import delete_project
 from db.domain import AnswerKind
 from db.labels.answers import Label, current_labels
 from db.schema.engine import reading

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
-from annotate.projects import delete_project
+from annotate.projects.projects import delete_project
 from db.schema.tables import now
 from tests.browser.conftest import App
 from tests.conftest import ROOT

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from annotate.projects import delete_project
+from annotate.projects.projects import delete_project
 from db.projects.jobs import SUGGEST, last_job
 from db.results.pipelines import ARTIFACTS, results_folder
 from db.results.suggestions import Asked, Suggestion, write_suggestions

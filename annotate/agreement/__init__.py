@@ -1,1 +1,0 @@
-"""How far raters agree: coefficients of agreement, their intervals, and what they mean, from counts alone."""

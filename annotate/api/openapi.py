@@ -1,0 +1,92 @@
+"""The OpenAPI document, made from the operations and their models."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from annotate.api import ROOT, VERSION
+from annotate.api.models import IN_PATH
+from annotate.api.operations import Operation
+from annotate.web.problems import MEDIA_TYPE, Problem
+
+ABOUT = (
+    "Label pairs, read labels and figures, start trainings: by the same rules as the app. Make a token on the page "
+    "Account. A project that you were not let into is as if it were not there (404)."
+)
+SCHEMAS = "#/components/schemas/{model}"
+ALWAYS = {401: "No good token.", 403: "Your role does not include it.", 429: "Too many bad tokens from this address."}
+OF_PROJECT = {404: "There is no such thing, or not for you."}
+OF_INPUT = {422: "What is asked for does not fit its description."}
+OF_BODY = {400: "The body is no JSON.", 413: "The body is too long.", 415: "The body is not called JSON."}
+
+
+def description(operations: Sequence[Operation]) -> str:
+    """The OpenAPI 3.1 document of these operations, as JSON."""
+    paths: dict[str, dict[str, Any]] = {}
+    for one in operations:
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
+    bearer = {"type": "http", "scheme": "bearer"}
+    return json.dumps(
+        {
+            "openapi": "3.1.0",
+            "info": {"title": "Allpairs", "version": VERSION.removeprefix("/v"), "description": ABOUT},
+            "servers": [{"url": f"{ROOT}{VERSION}"}],
+            "security": [{"token": []}],
+            "paths": paths,
+            "components": {"schemas": _schemas(operations), "securitySchemes": {"token": bearer}},
+        }
+    )
+
+
+def _operation(one: Operation) -> dict[str, Any]:
+    about = (one.answer.__doc__ or "").strip()
+    described: dict[str, Any] = {
+        "operationId": one.name,
+        "summary": about.splitlines()[0],
+        "description": re.sub(r"\s+", " ", about),
+        "parameters": list(chain(_in_path(one), _in_query(one))),
+        "responses": {str(one.status): _content(one.result, "application/json", one.result.__doc__ or "")},
+    }
+    described["responses"] |= {str(status): _content(Problem, MEDIA_TYPE, why) for status, why in _problems(one)}
+    if one.method == "POST" and one.takes is not None:
+        described["requestBody"] = _content(one.takes, "application/json") | {"required": True}
+    return described
+
+
+def _problems(one: Operation) -> Iterable[tuple[int, str]]:
+    found = ALWAYS | OF_INPUT | one.problems
+    found |= OF_PROJECT if "{" in one.path else {}
+    return sorted((found | (OF_BODY if one.method == "POST" else {})).items())
+
+
+def _content(model: type[BaseModel], media_type: str, about: str = "") -> dict[str, Any]:
+    content = {"content": {media_type: {"schema": {"$ref": SCHEMAS.format(model=model.__name__)}}}}
+    return content | ({"description": about} if about else {})
+
+
+def _in_path(one: Operation) -> Iterator[dict[str, Any]]:
+    for name in re.findall(r"{(\w+)}", one.path):
+        yield {"name": name, "in": "path", "required": True, "schema": IN_PATH[name].json_schema()}
+
+
+def _in_query(one: Operation) -> Iterator[dict[str, Any]]:
+    if one.method != "GET" or one.takes is None:
+        return
+    schema = one.takes.model_json_schema()
+    for name, of in schema["properties"].items():
+        yield {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": of}
+
+
+def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
+    """The schema of each model that is a body: what is given has all its fields, what is asked for may lack some."""
+    asked = {one.takes for one in operations if one.takes is not None and one.method == "POST"}
+    given = {one.result for one in operations} | {Problem}
+    models = [*((model, "validation") for model in asked), *((model, "serialization") for model in given)]
+    ordered = sorted(models, key=lambda each: each[0].__name__)
+    _, schemas = models_json_schema(ordered, ref_template=SCHEMAS)  # type: ignore[arg-type]
+    return schemas["$defs"]

@@ -1,0 +1,188 @@
+"""The REST API as a server has it: what every request passes, from its bytes to a service and back.
+
+The gate stands before it and says who asks; without the gate nothing is answered.
+"""
+
+import logging
+import re
+import time
+from collections.abc import Awaitable, Callable, Container
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from sqlalchemy import Engine
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Mount, Route
+
+from annotate.access.roles import Right
+from annotate.access.transactions import Refused, require
+from annotate.api import DESCRIPTION, ROOT, VERSION
+from annotate.api.models import IN_PATH, NAME
+from annotate.api.openapi import description
+from annotate.api.operations import OPERATIONS, Call, Operation
+from annotate.web.problems import Wrong, problem, wrong_input
+from db.domain import InputError
+from db.files.logs import about
+from db.projects.projects import project_of
+from db.schema.engine import person_of, reading
+from db.schema.tables import Project
+
+LONGEST_BODY = 2_000_000  # bytes: as many answers as fit into one request, each with the longest note
+JSON = "application/json"
+Answer = Callable[[Request], Awaitable[Response]]
+Observe = Callable[[str, str, int, float], None]  # method, the address's form, status, seconds
+HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+log = logging.getLogger(__name__)
+
+
+def api(observe: Observe = lambda *_: None) -> Mount:
+    """The routes of the API, with problems in place of Starlette's own errors; observe: is told of each request."""
+    document = description(OPERATIONS)
+    described = Route(DESCRIPTION.removeprefix(ROOT), lambda request: Response(document, 200, HEADERS, JSON))
+    by_path: dict[str, dict[str, Operation]] = {}
+    for one in OPERATIONS:
+        by_path.setdefault(one.path, {})[one.method] = one
+    routes = [
+        Route(f"{VERSION}{path}", _timed(path, observe, _answering(by)), methods=list(by))
+        for path, by in by_path.items()
+    ]
+    handlers: dict[Any, Any] = {HTTPException: _as_problem, Exception: _failed}
+    mount = Mount(ROOT, Starlette(routes=[described, *routes], exception_handlers=handlers))
+    mount.path_regex = re.compile(mount.path_regex.pattern, re.DOTALL)  # else a line break leads out of the API
+    return mount
+
+
+def _timed(path: str, observe: Observe, answer: Answer) -> Answer:
+    """What answers likewise, and tells how long that took."""
+
+    async def timed(request: Request) -> Response:
+        began, status = time.monotonic(), 500
+        try:
+            response = await answer(request)
+            status = response.status_code
+        finally:
+            observe(request.method, path, status, time.monotonic() - began)
+        return response
+
+    return timed
+
+
+def _answering(by_method: dict[str, Operation]) -> Answer:
+    """What answers the requests to one address."""
+
+    async def answer(request: Request) -> Response:
+        operation = by_method["GET" if request.method == "HEAD" else request.method]
+        try:
+            body = await _body(request) if operation.method == "POST" else b""
+            return await run_in_threadpool(_answer, operation, request, body)
+        except Wrong as wrong:
+            return problem(wrong.status, wrong.detail, HEADERS)
+
+    return answer
+
+
+async def _body(request: Request) -> bytes:
+    """The body. Raises Wrong for one that is too long, whatever it says of itself, or is not called JSON.
+
+    No page of another site can call its form JSON, so that none can act where nobody needs a token.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
+        raise Wrong(415, f"send the body as {JSON}")
+    body = bytearray()
+    try:
+        async for piece in request.stream():
+            body += piece
+            if len(body) > LONGEST_BODY:
+                raise Wrong(413, f"the body has more than {LONGEST_BODY:,} bytes: send less at a time")
+    except ClientDisconnect:
+        raise Wrong(400, "the body ended early: send all of it") from None
+    return bytes(body)
+
+
+def _answer(operation: Operation, request: Request, body: bytes) -> Response:
+    """What the operation gives. Raises Wrong."""
+    engine: Engine = request.state.engine
+    named = {name: _named(name, value) for name, value in request.path_params.items()}
+    try:
+        project = _project(engine, operation.right, named["project_id"]) if "project_id" in named else None
+        given = (
+            _body_given(operation, request, body) if operation.method == "POST" else _query_given(operation, request)
+        )
+        call = Call(engine, request.state.annotator, project, named.get("job_id", ""), given)
+        with about(project=project and project.id):
+            result = operation.answer(call)
+    except Refused as error:
+        raise Wrong(403, str(error)) from None
+    except InputError as error:
+        raise Wrong(409, str(error)) from None
+    return Response(result.model_dump_json(), operation.status, HEADERS, JSON)
+
+
+def _named(name: str, value: str) -> Any:
+    """What the address names. Raises Wrong for what nothing can be called."""
+    try:
+        if re.fullmatch(NAME, value):  # a number may not have space around it, as it might for pydantic
+            return IN_PATH[name].validate_strings(value)
+    except ValidationError:
+        pass
+    raise Wrong(404, f"there can be no {name} {value[:80]!r}")
+
+
+def _project(engine: Engine, right: Right | None, project_id: int) -> Project:
+    """The project of this number. Raises Wrong where there is none for whoever asks, Refused without the right."""
+    with reading(engine) as session:
+        try:
+            found = project_of(session, project_id)
+        except InputError as error:
+            raise Wrong(404, str(error)) from None
+        if found.deleted_at is not None:
+            raise Wrong(404, f"the project {found.name!r} is in the bin: restore it first")
+        if right is not None:
+            require(session, person_of(engine), right, project_id)
+        return found
+
+
+def _body_given(operation: Operation, request: Request, body: bytes) -> BaseModel:
+    """The body, checked. Raises Wrong."""
+    assert operation.takes is not None
+    _require_parameters(request, ())
+    try:
+        return operation.takes.model_validate_json(body, strict=True)
+    except ValidationError as error:
+        raise wrong_input(error, "body") from None
+
+
+def _query_given(operation: Operation, request: Request) -> BaseModel | None:
+    """The query, checked. Raises Wrong."""
+    _require_parameters(request, operation.takes.model_fields if operation.takes is not None else ())
+    try:
+        return (
+            operation.takes.model_validate_strings(dict(request.query_params)) if operation.takes is not None else None
+        )
+    except ValidationError as error:
+        raise wrong_input(error, "query") from None
+
+
+def _require_parameters(request: Request, known: Container[str]) -> None:
+    """Nothing. Raises Wrong where the query has others than these, or one of them twice."""
+    named = [name for name, _ in request.query_params.multi_items()]
+    for name in named:
+        if name not in known or named.count(name) > 1:
+            raise Wrong(422, f"query: {name[:80]!r} is no parameter here, or is there twice")
+
+
+def _as_problem(request: Request, error: HTTPException) -> Response:
+    """The problem of an address or a method that is not there."""
+    said = {404: f"there is no such address: {DESCRIPTION} lists them", 405: "this address does not take that method"}
+    return problem(error.status_code, said.get(error.status_code, error.detail), {**(error.headers or {}), **HEADERS})
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """The problem of what should not happen; the log has the rest."""
+    log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return problem(500, "something went wrong here, not with you: the server's log says what", HEADERS)

@@ -1,0 +1,55 @@
+"""The commands `project export|import`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from annotate.cli.output import Json, database, print_json, progress_line, remark
+from annotate.exchange.project_export import export_project
+from annotate.exchange.project_import import import_project
+
+Name = Annotated[str, typer.Argument(help="The project's name.")]
+
+
+def export_to(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="The zip file to write.")],
+    models: Annotated[bool, typer.Option("--models/--no-models", help="With the models of all rounds.")] = True,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="With the texts' vectors, which can be computed again.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a whole project to one file, which `project import` reads on any installation.
+
+    Example: python -m annotate project export questions --out questions.zip
+    """
+    progress_line("writing the archive", 0.0)
+    exported = export_project(database(), name, out, models, vectors)
+    for number in exported.missing:
+        remark(f"the model of round {number} is not in its folder any more, so it is not in the archive")
+    if as_json:
+        print_json({"out": str(out), "rows": exported.rows, "models": exported.models})
+    else:
+        counts = exported.rows
+        print(f"{counts['items']:,} texts, {counts['answers']:,} answers and {len(exported.models)} models in {out}")
+
+
+def import_from(
+    file: Annotated[Path, typer.Argument(help="The archive: what `project export` wrote.")],
+    name: Annotated[str | None, typer.Option(help="The new project's name. [default: as it was]")] = None,
+    as_json: Json = False,
+) -> None:
+    """Make a project from an archive: all of it or, where the archive is damaged, nothing.
+
+    Example: python -m annotate project import questions.zip
+    """
+    progress_line("reading the archive", 0.0)
+    arrived = import_project(database(), file, name)
+    for note in arrived.notes:
+        remark(note)
+    if as_json:
+        print_json({"id": arrived.project_id, "name": arrived.name, "rows": arrived.rows, "notes": arrived.notes})
+    else:
+        print(f"{arrived.name}: {arrived.rows['items']:,} texts, {arrived.rows['answers']:,} answers")

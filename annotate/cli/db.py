@@ -1,0 +1,103 @@
+"""The commands `db upgrade|backup|restore|check|collect`."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from annotate.cli.output import Json, database, group, print_json, progress_line, remark
+from annotate.exchange.backups import back_up, bring_back
+from annotate.text.formatting import megabytes
+from db.maintenance.backup import Rows
+from db.maintenance.garbage import garbage, remove
+from db.maintenance.integrity import problems
+from db.maintenance.upgrade import upgrade as bring_up_to_date
+from db.schema.engine import make_engine
+from db.schema.tables import now
+
+db = group("The database: bring it up to date, back it up, bring it back, check it.")
+
+
+@db.command()
+def upgrade() -> None:
+    """Bring the tables up to date, with a back-up first; every start of the app does the same.
+
+    Example: python -m annotate db upgrade
+    """
+    made = bring_up_to_date()
+    print("the tables are the newest ones" if made is None else f"upgraded; the rows as they were: {made}")
+
+
+@db.command()
+def backup(
+    out: Annotated[Path, typer.Option(help="The folder to make.")],
+    models: Annotated[bool, typer.Option("--models/--no-models", help="With the models of all rounds.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Write all rows and models to a new folder; people may go on labelling meanwhile.
+
+    Example: python -m annotate db backup --out backups/monday
+    """
+    rows = back_up(make_engine(), out, models, progress_line)
+    _print(rows, out, as_json)
+
+
+@db.command()
+def restore(
+    source: Annotated[Path, typer.Argument(help="A folder that `db backup` wrote, or a file of rows.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Lose the projects that are there.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Bring all rows and models of a back-up back: all or, where something is wrong, nothing.
+
+    It is also the way to another database: set ALLPAIRS_DATABASE_URL, and restore a back-up there.
+
+    Example: python -m annotate db restore backups/monday
+    """
+    rows = bring_back(make_engine(), source, replace, progress_line)
+    remark("jobs that were waiting or at work when the back-up was made are cancelled")
+    _print(rows, source, as_json)
+
+
+@db.command()
+def check() -> None:
+    """Look for damage: rows, labels, models and other files, missing or changed. Exit code 1 where there is any.
+
+    Example: python -m annotate db check
+    """
+    found = list(problems(database()))
+    for problem in found:
+        print(problem)
+    if found:
+        raise typer.Exit(1)
+    print("nothing is wrong")
+
+
+@db.command()
+def collect(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Remove files that no row names and that are older than a day: of killed jobs, and what others took the place of.
+
+    Example: python -m annotate db collect --dry-run
+    """
+    found = list(garbage(database(), now()))
+    for one in found:
+        if not dry_run:
+            remove(one)
+        if not as_json:
+            print(f"{megabytes(one.size):>10}  {one.place}")
+    size = sum(one.size for one in found)
+    if as_json:
+        print_json({"removed": not dry_run, "bytes": size, "found": [asdict(one) for one in found]})
+    else:
+        print(f"{megabytes(size)} in {len(found):,} places {'would be removed' if dry_run else 'removed'}")
+
+
+def _print(rows: Rows, where: Path, as_json: bool) -> None:
+    if as_json:
+        print_json({"path": str(where), "rows": rows})
+    else:
+        print(f"{rows['projects']:,} projects, {rows['items']:,} texts and {rows['answers']:,} answers: {where}")

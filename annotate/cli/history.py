@@ -1,0 +1,40 @@
+"""The command `project history`."""
+
+from typing import Annotated
+
+import typer
+
+from annotate.cli.output import Json, database, print_columns, print_json, remark
+from annotate.projects.history import NOBODY, changes, events
+from annotate.projects.projects import project_by_name
+from db.schema.tables import Event
+
+
+def history(
+    name: Annotated[str | None, typer.Argument(help="The project's name. [default: the whole installation]")] = None,
+    limit: Annotated[int, typer.Option(help="How many at most, the newest first.", min=1)] = 100,
+    as_json: Json = False,
+) -> None:
+    """Say who changed what and when: settings, roles, imports, archive and bin; without a name accounts.
+
+    Example: python -m annotate project history questions
+    """
+    engine = database()
+    found = events(engine, None if name is None else project_by_name(engine, name, in_bin=True).id, limit)
+    if as_json:
+        print_json([_as_dict(event) for event in found.shown])
+        return
+    rows = ((_time(event), event.who or NOBODY, event.kind, event.about, "; ".join(changes(event)))
+            for event in found.shown)  # fmt: skip
+    print_columns(("when", "who", "what", "of", "change"), rows)
+    if found.total > limit:
+        remark(f"{found.total - limit:,} earlier ones are not shown; --limit says how many")
+
+
+def _time(event: Event) -> str:
+    return f"{event.at:%Y-%m-%d %H:%M} UTC"
+
+
+def _as_dict(event: Event) -> dict[str, object]:
+    told = {"who": event.who or None, "what": str(event.kind), "of": event.about, "old": event.old, "new": event.new}
+    return {"at": event.at.isoformat()} | told

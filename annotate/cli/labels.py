@@ -1,0 +1,92 @@
+"""The commands `labels export|import|verify`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from annotate.cli.output import Json, database, group, print_json
+from annotate.labels import checksum_chain as chain
+from annotate.labels.export import export_dataset, export_labels
+from annotate.labels.formats import Form
+from annotate.labels.import_labels import Choices, import_labels
+
+labels = group("Take labels out of a project and into it.")
+
+Project = Annotated[str, typer.Argument(help="The project's name.")]
+
+
+@labels.command("export")
+def export_to(
+    project: Project,
+    out: Annotated[Path, typer.Option(help="The file to write: csv, jsonl or parquet; or with --dataset the folder.")],
+    form: Annotated[
+        Form,
+        typer.Option(
+            "--format",
+            help="The labels that count; every answer ever given (history); sentence-transformers pairs with 1 or 0, "
+            "positives or triplets of those that train; those that measure (audit), for learner evaluate --audit; or "
+            "pairs that nobody labelled and that follow from labels of one list (implied).",
+        ),
+    ] = Form.LABELS,
+    dataset: Annotated[
+        bool, typer.Option("--dataset", help="Write a folder with all forms that datasets.load_dataset(folder) loads.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write the labels of a project to a file.
+
+    Example: python -m annotate labels export questions --out labels.csv
+    """
+    if dataset:
+        rows = sum(export_dataset(database(), project, out).values())
+    else:
+        rows = export_labels(database(), project, out, form)
+    if as_json:
+        print_json({"rows": rows, "out": str(out), "format": "dataset" if dataset else form.value})
+    else:
+        print(f"{rows:,} rows in {out}")
+
+
+@labels.command("import")
+def import_from(
+    project: Project,
+    file: Annotated[Path, typer.Argument(help="A table: id1, id2, label (1, 0 or unsure), perhaps annotator, note.")],
+    skip: Annotated[bool, typer.Option("--skip", help="Leave out rows with mistakes instead of storing none.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Store labels that differ from those that count: the new ones count then.")
+    ] = False,
+    dry: Annotated[bool, typer.Option("--dry", help="Store nothing; only say what would come of it.")] = False,
+    problems: Annotated[Path | None, typer.Option(help="A CSV file to write all rows to that are not stored.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Store the labels of a file: all of them or, where one is wrong, none.
+
+    Labels that are there already are left out, and so are those that differ from the project's own.
+
+    Example: python -m annotate labels import questions labels.csv
+    """
+    report = import_labels(database(), project, file, Choices(skip, replace, dry), problems)
+    if as_json:
+        print_json(report.as_dict())
+        return
+    print(f"{report.stored:,} labels {'would be stored' if dry else 'stored'}")
+    for trouble, count in report.counts.items():
+        print(f"{count:,} rows not stored: {trouble}")
+        for problem in report.first[trouble]:
+            print(f"  row {problem.row}: {problem.what}")
+
+
+@labels.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="What labels export wrote with --format history.")], as_json: Json = False
+) -> None:
+    """Check the checksums of an exported history, and name the first row that was changed, removed, added or moved.
+
+    Example: python -m annotate labels verify history.csv
+    """
+    found = chain.verify(file)
+    if as_json:
+        print_json({"rows": found.rows, "checksum": found.checksum})
+    else:
+        print(f"{found.rows:,} rows, none changed; last checksum {found.checksum}")

@@ -1,0 +1,75 @@
+"""The commands `project duplicate|archive|restore|delete`."""
+
+from typing import Annotated
+
+import typer
+
+from annotate.cli.output import database, remark
+from annotate.cli.projects import Name, project
+from annotate.projects.lifecycle import KEPT, archive_project, bin_project, duplicate_project, holdings, restore_project
+from annotate.projects.projects import delete_project, project_by_name
+from annotate.text.formatting import megabytes
+
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+
+@project.command()
+def duplicate(
+    name: Name,
+    to: Annotated[str, typer.Option("--as", help="Name of the copy. [default: the name and “copy”]")] = "",
+    labels: Annotated[bool, typer.Option("--labels", help="Copy the labels too.")] = False,
+) -> None:
+    """Copy a project: the same items, known pairs and settings; its first batch is asked for.
+
+    Example: python -m annotate project duplicate questions --as "questions, random" --labels
+    """
+    engine = database()
+    copy_id, named = duplicate_project(engine, project_by_name(engine, name).id, labels, to)
+
+    from annotate.jobs.requests import request_round  # DBOS takes longer to import than every other command to run
+
+    request_round(engine, copy_id)
+    print(named)
+
+
+@project.command()
+def archive(name: Name) -> None:
+    """Leave a project out of lists and selection, and run no job for it, until it is restored.
+
+    Example: python -m annotate project archive questions
+    """
+    engine = database()
+    archive_project(engine, project_by_name(engine, name).id)
+
+
+@project.command()
+def restore(name: Name) -> None:
+    """Bring a project back from the bin, or else from the archive.
+
+    Example: python -m annotate project restore questions
+    """
+    engine = database()
+    restore_project(engine, project_by_name(engine, name, in_bin=True).id)
+
+
+@project.command()
+def delete(
+    name: Name,
+    yes: Yes = False,
+    at_once: Annotated[bool, typer.Option("--now", help="For good: not into the bin, or out of it.")] = False,
+) -> None:
+    """Put a project into the bin, where it can be restored for seven days.
+
+    Example: python -m annotate project delete questions --yes
+    """
+    engine = database()
+    found = project_by_name(engine, name, in_bin=at_once)
+    if not yes:
+        held = holdings(engine, found.id)
+        what = f"{held.items:,} texts, {held.labels:,} labels, {held.models} models, {megabytes(held.folder_bytes)}"
+        typer.confirm(f"Delete {found.name!r} with {what}{' for good' if at_once else ''}?", abort=True, err=True)
+    if at_once:
+        delete_project(engine, found.id)
+    else:
+        bin_project(engine, found.id)
+        remark(f"it is in the bin for {KEPT.days} days; python -m annotate project restore brings it back")

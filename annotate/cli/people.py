@@ -1,0 +1,219 @@
+"""The commands `people add|list|password|role|disable|enable|invite|logout|token|tokens|withdraw`."""
+
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+from sqlalchemy import Engine
+
+from annotate.access import people as services
+from annotate.access import tokens
+from annotate.access.invitations import invite as make_invitation
+from annotate.access.tokens import LONGEST_LIFE
+from annotate.cli.output import Json, database, group, print_columns, print_json, remark
+from db.domain import InputError, Role
+from db.people.people import checked_person_name
+from db.projects.projects import project_named
+from db.schema.engine import reading
+from db.schema.tables import ApiToken, now
+
+people = group("Who may use the app, and what each may do.")
+
+Name = Annotated[str, typer.Argument(help="The person's name; its case does not matter.")]
+NOTHING = "none"
+
+
+@people.command()
+def add(
+    name: Name,
+    administrator: Annotated[
+        bool, typer.Option("--administrator", help="Of the whole installation, and so of every project.")
+    ] = False,
+    issuer: Annotated[
+        str | None, typer.Option(help="No password: this OpenID Connect provider vouches for the person.")
+    ] = None,
+    subject: Annotated[str | None, typer.Option(help="The person's id (sub) at that provider.")] = None,
+) -> None:
+    """Make an account. The password is asked for, or read from standard input.
+
+    Example: python -m annotate people add Anna --administrator
+    """
+    if (issuer is None) != (subject is None):
+        raise InputError("--issuer and --subject belong together: give both, or neither")
+    name = checked_person_name(name)
+    vouched = (issuer, subject) if issuer is not None and subject is not None else None
+    password = None if vouched else _password()
+    services.add(database(), name, password, now(), administrator, vouched)
+
+
+@people.command("list")
+def list_all(as_json: Json = False) -> None:
+    """List everybody with an account: what each is in which project, and when they were last seen.
+
+    Example: python -m annotate people list --json
+    """
+    found = services.list_people(database(), now())
+    if as_json:
+        print_json([_row(person) for person in found])
+    elif found:
+        print_columns(("name", "state", "browsers", "last seen", "roles"), map(_cells, found))
+    else:
+        remark("there is no account yet; python -m annotate people add --help says how to make one")
+
+
+@people.command()
+def password(name: Name) -> None:
+    """Give somebody another password, and end all their logins. It is asked for, or read from standard input.
+
+    Example: python -m annotate people password Anna
+    """
+    engine = database()
+    services.id_of(engine, name)
+    services.set_password(engine, name, _password(), now())
+
+
+@people.command()
+def role(
+    name: Name,
+    to: Annotated[str, typer.Argument(help=f"{', '.join(Role)}, or {NOTHING}.")],
+    project: Annotated[str | None, typer.Option(help="In this project. [default: the whole installation]")] = None,
+) -> None:
+    """Say what somebody is in a project; without one, whether they are an administrator of the whole installation.
+
+    Example: python -m annotate people role Ben annotator --project questions
+    """
+    if to not in (*Role, NOTHING):
+        raise InputError(f"there is no role {to!r}; choose {', '.join(Role)} or {NOTHING}")
+    if project is not None:
+        services.set_role_by_name(database(), name, project, None if to == NOTHING else Role(to), now())
+    elif to in (Role.ADMINISTRATOR, NOTHING):
+        services.set_administrator(database(), name, to == Role.ADMINISTRATOR, now())
+    else:
+        raise InputError(f"{to} is a role in one project: name it with --project")
+
+
+@people.command()
+def disable(name: Name) -> None:
+    """Let somebody in no more, from now on. Their answers stay, and nobody else can have the name.
+
+    Example: python -m annotate people disable Ben
+    """
+    _for(name, lambda engine, person: services.disable(engine, person, now()))
+
+
+@people.command()
+def enable(name: Name) -> None:
+    """Let somebody in again who was disabled.
+
+    Example: python -m annotate people enable Ben
+    """
+    _for(name, lambda engine, person: services.enable(engine, person, now()))
+
+
+@people.command()
+def logout(name: Name) -> None:
+    """End all logins of somebody, in every browser.
+
+    Example: python -m annotate people logout Ben
+    """
+    _for(name, lambda engine, person: print(f"{services.end_all_logins(engine, person, now()):,} logins ended"))
+
+
+@people.command()
+def invite(
+    project: Annotated[str, typer.Argument(help="The project's name.")],
+    role: Annotated[Role, typer.Option(help="What who follows the link is in the project.")] = Role.ANNOTATOR,
+    days: Annotated[int, typer.Option(help="For how many days the link is good.", min=1, max=30)] = 7,
+    address: Annotated[str, typer.Option(help="Where the app is, as its users reach it.")] = "http://localhost:8501",
+    as_json: Json = False,
+) -> None:
+    """Print a link that lets one person into a project, once.
+
+    Example: python -m annotate people invite questions --role annotator --address https://pairs.example.org
+    """
+    engine = database()
+    with reading(engine) as session:
+        project_id = project_named(session, project).id
+    link = f"{address.rstrip('/')}/{make_invitation(engine, project_id, role, days, now())}"
+    if as_json:
+        print_json({"link": link, "role": role.value, "days": days})
+    else:
+        print(link)
+
+
+@people.command()
+def token(
+    name: Name,
+    purpose: Annotated[str, typer.Option("--for", help="What the token is for; it is listed under this.")],
+    days: Annotated[
+        int | None,
+        typer.Option(help="For how many days it is good. [default: until it is withdrawn]", min=1, max=LONGEST_LIFE),
+    ] = None,
+) -> None:
+    """Print a new token, with which a program uses the REST API in somebody's name. It cannot be shown again.
+
+    Example: python -m annotate people token Ben --for "nightly import" --days 90
+    """
+    _for(name, lambda engine, person: print(tokens.make(engine, person, purpose, now(), days)))
+
+
+@people.command("tokens")
+def list_tokens(name: Name, as_json: Json = False) -> None:
+    """List somebody's tokens: number, purpose, when each was made, runs out and was last used.
+
+    Example: python -m annotate people tokens Ben
+    """
+    engine = database()
+    found = [_token_row(one) for one in tokens.list_tokens(engine, services.id_of(engine, name))]
+    if as_json:
+        print_json(found)
+    elif found:
+        print_columns(tuple(found[0]), [["–" if cell is None else cell for cell in row.values()] for row in found])
+    else:
+        remark(f"{name} has no token")
+
+
+@people.command()
+def withdraw(name: Name, number: Annotated[int, typer.Argument(help="The token's number; `people tokens`.")]) -> None:
+    """Withdraw a token of somebody: the program that has it gets no answer any more.
+
+    Example: python -m annotate people withdraw Ben 3
+    """
+    _for(name, lambda engine, person: tokens.withdraw(engine, person, number))
+
+
+def _token_row(row: ApiToken) -> dict[str, object]:
+    times = {"made": row.created_at, "until": row.expires_at, "used": row.used_at}
+    shown = {name: time and time.isoformat(timespec="minutes") for name, time in times.items()}
+    return {"number": row.id, "for": row.purpose, **shown}
+
+
+def _for(name: str, act: Callable[[Engine, int], None]) -> None:
+    engine = database()
+    act(engine, services.id_of(engine, name))
+
+
+def _password() -> str:
+    """The password, typed twice at a terminal, or a line of standard input. Never an argument: others see those."""
+    if sys.stdin.isatty():
+        return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+    return sys.stdin.readline().rstrip("\r\n")
+
+
+def _row(person: services.PersonRow) -> dict[str, object]:
+    return {
+        "name": person.name,
+        "administrator": person.administrator,
+        "disabled": person.disabled,
+        "roles": {project: role.value for project, role in person.roles.items()},
+        "browsers": person.browsers,
+        "seen_at": person.seen_at.isoformat() if person.seen_at else None,
+    }
+
+
+def _cells(person: services.PersonRow) -> tuple[object, ...]:
+    state = "disabled" if person.disabled else "administrator" if person.administrator else ""
+    seen = f"{person.seen_at:%Y-%m-%d %H:%M} UTC" if person.seen_at else ""
+    roles = ", ".join(f"{project}: {role}" for project, role in person.roles.items())
+    return person.name, state, person.browsers, seen, roles

@@ -1,0 +1,169 @@
+"""The commands `project create|list|show`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from annotate.cli.output import Json, database, group, print_columns, print_json, progress_line, remark
+from annotate.projects.projects import (
+    ProjectRow,
+    Summary,
+    checked_settings,
+    create_project,
+    list_projects,
+    project_summary,
+)
+from db.corpus.corpus import Columns, stage_corpus
+from db.corpus.split import read_split, split_corpus
+from db.domain import LABELS, InputError, Settings, Side
+from db.projects.projects import checked_name
+
+project = group("Make and look at projects.")
+
+Name = Annotated[str, typer.Argument(help="The project's name.")]
+
+
+def _about(field: str) -> str:
+    return f"{Settings.model_fields[field].description} [default: {Settings.model_fields[field].default}]"
+
+
+@project.command()
+def create(
+    name: Name,
+    left: Annotated[Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl, parquet, also .gz.")],
+    right: Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label (1 or 0).")] = None,
+    id_column: Annotated[str, typer.Option(help="Name of the id column.")] = "id",
+    text_column: Annotated[
+        list[str] | None, typer.Option(help="Name of a text column; repeat to join several. [default: text]")
+    ] = None,
+    question: Annotated[str | None, typer.Option(help=_about("question"))] = None,
+    guidelines: Annotated[Path | None, typer.Option(help="A file with guidelines for annotators, in Markdown.")] = None,
+    encoder: Annotated[str | None, typer.Option(help=_about("encoder"))] = None,
+    first: Annotated[int | None, typer.Option(help=_about("first"))] = None,
+    growth: Annotated[float | None, typer.Option(help=_about("growth"))] = None,
+    neighbours: Annotated[int | None, typer.Option(help=_about("neighbours"))] = None,
+    evaluation_share: Annotated[float | None, typer.Option(help=_about("evaluation_share"))] = None,
+    strategy: Annotated[str | None, typer.Option(help=_about("strategy"))] = None,
+    seed: Annotated[int | None, typer.Option(help=_about("seed"))] = None,
+    split: Annotated[Path | None, typer.Option(help="A file id,side,split to obey instead of drawing a split.")] = None,
+    both_sides: Annotated[bool, typer.Option("--both-sides", help="Split the right list too.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Make a project from files and ask for its first batch.
+
+    Example: python -m annotate project create questions --left questions.csv --gold duplicates.csv --first 64
+    """
+    given = {
+        "question": question,
+        "guidelines": None if guidelines is None else _read_text(guidelines),
+        "encoder": encoder,
+        "first": first,
+        "growth": growth,
+        "neighbours": neighbours,
+        "evaluation_share": evaluation_share,
+        "strategy": strategy,
+        "seed": seed,
+    }
+    if split is not None and (both_sides or evaluation_share is not None):
+        raise InputError("--split states the split: leave out --both-sides and --evaluation-share")
+    settings = checked_settings({field: value for field, value in given.items() if value is not None})
+    name = checked_name(name)
+    columns = Columns(id_column, tuple(text_column or ("text",)))
+    corpus = stage_corpus(left, columns, right, gold=gold, progress=progress_line)
+    if split is None:
+        rng = np.random.default_rng(settings.seed)
+        corpus = split_corpus(corpus, settings.evaluation_share, rng, both_sides=both_sides)
+    else:
+        corpus = read_split(split, corpus)
+    engine = database()
+    project_id = create_project(engine, name, corpus, settings, progress_line)
+
+    from annotate.jobs.requests import request_round  # DBOS takes longer to import than every other command to run
+
+    job = request_round(engine, project_id)
+    for note in corpus.notes:
+        remark(note)
+    _print(project_summary(engine, name), as_json, {"notes": corpus.notes, "job": job})
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot read the file ({error.strerror})") from None
+
+
+@project.command("list")
+def list_all(
+    everything: Annotated[bool, typer.Option("--all", help="Archived projects too, and those in the bin.")] = False,
+    as_json: Json = False,
+) -> None:
+    """List the projects, the newest first.
+
+    Example: python -m annotate project list --all --json
+    """
+    projects = list_projects(database(), everything)
+    if as_json:
+        print_json([_row(found) for found in projects])
+    elif projects:
+        header = ("name", "state", "kind", "batches", *LABELS, "made (UTC)")
+        rows = ((p.name, p.state, p.kind, p.rounds, *_counts(p), f"{p.created_at:%Y-%m-%d}") for p in projects)
+        print_columns(header, rows)
+    else:
+        remark("there is no project yet; python -m annotate project create --help says how to make one")
+
+
+@project.command()
+def show(name: Name, as_json: Json = False) -> None:
+    """Show what a project contains, how far it is, and its settings.
+
+    Example: python -m annotate project show questions
+    """
+    _print(project_summary(database(), name), as_json, {})
+
+
+def _counts(found: ProjectRow) -> list[int]:
+    return [found.answers.get(answer, 0) for answer in LABELS]
+
+
+def _row(found: ProjectRow) -> dict[str, Any]:
+    return {
+        "id": found.id,
+        "name": found.name,
+        "state": found.state,
+        "kind": found.kind.value,
+        "created_at": found.created_at.isoformat(),
+        "batches": found.rounds,
+        "labels": dict(zip((answer.value for answer in LABELS), _counts(found), strict=True)),
+    }
+
+
+def _print(summary: Summary, as_json: bool, more: dict[str, Any]) -> None:
+    found, contents = summary.project, summary.contents
+    items = {f"{side}, {split}": count for (side, split), count in sorted(contents.items.items())}
+    gold = {"positive": contents.gold_positives, "negative": contents.gold_negatives}
+    if as_json:
+        print_json(
+            _row(found) | {"items": _nested(summary), "gold": gold, "settings": found.settings.model_dump()} | more
+        )
+        return
+    rows = [("name", found.name), ("state", found.state), ("kind", found.kind), ("batches", found.rounds)]
+    rows += [(f"labels, {answer}", count) for answer, count in zip(LABELS, _counts(found), strict=True)]
+    rows += [(f"items, {where}", count) for where, count in items.items()]
+    rows += [(f"gold, {label}", count) for label, count in gold.items()]
+    rows += list(found.settings.model_dump().items())
+    print_columns(("what", "value"), rows)
+
+
+def _nested(summary: Summary) -> dict[str, dict[str, int]]:
+    counts = summary.contents.items
+    return {
+        side.value: {split.value: count for (of, split), count in sorted(counts.items()) if of == side}
+        for side in Side
+        if any(of == side for of, _ in counts)
+    }

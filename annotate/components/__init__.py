@@ -1,1 +1,0 @@
-"""What Streamlit does not have itself."""

@@ -1,0 +1,176 @@
+"""The addresses from which files are downloaded: each is made when it is asked for, on disk, and removed afterwards.
+
+A page's own download button would make the file whenever the page is drawn, or hold all of it in memory.
+"""
+
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory, mkdtemp
+from urllib.parse import urlencode
+from zipfile import ZIP_STORED, ZipFile
+
+from sqlalchemy import Engine
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from annotate.access.roles import Right
+from annotate.access.transactions import allowed
+from annotate.exchange.model_export import MOST_ID, safe_name
+from annotate.exchange.project_export import export_project
+from annotate.explore.match_export import write_matches
+from annotate.labels.export import export_dataset, export_labels
+from annotate.labels.formats import Form
+from annotate.pipelines.rating_export import write_study
+from annotate.pipelines.runs import made
+from annotate.text.table_files import WRITERS
+from annotate.web.middleware import engine_for
+from db.corpus.cells import shown
+from db.domain import InputError
+from db.files.artifacts import held
+from db.projects.projects import project_named, project_of
+from db.schema.engine import artifacts, make_engine, reading
+
+LABELS, PROJECTS, MATCHES = "download/labels", "download/projects", "download/matches"
+PIPELINES, STUDIES = "download/pipelines", "download/studies"
+DATASET = "dataset"
+NOT_YOURS = "Only administrators of the project may take its data away."
+Make = Callable[[Engine, int, str, Path, Request], Path]
+
+
+def labels_address(project_id: int, form: str, suffix: str, noted: bool = False) -> str:
+    """Where the labels of a form are downloaded from as a file with this ending; `DATASET` is a form, too: a zip."""
+    return f"{LABELS}/{project_id}?{urlencode({'form': form, 'suffix': suffix, 'noted': int(noted)})}"
+
+
+def project_address(project_id: int, models: bool, vectors: bool) -> str:
+    """Where a project's archive is downloaded from."""
+    return f"{PROJECTS}/{project_id}?{urlencode({'models': int(models), 'vectors': int(vectors)})}"
+
+
+def matches_address(project_id: int, what: str, suffix: str) -> str:
+    """Where the project's newest matches are downloaded from: `pairs` or `groups`."""
+    return f"{MATCHES}/{project_id}?{urlencode({'what': what, 'suffix': suffix})}"
+
+
+def made_address(project_id: int, run_id: str, number: int) -> str:
+    """Where that is downloaded from which a pipeline's run made: a file as it is, a folder as a zip."""
+    return f"{PIPELINES}/{project_id}?{urlencode({'run': run_id, 'number': number})}"
+
+
+def study_address(project_id: int, study_id: int, what: str) -> str:
+    """Where a study's `ratings` or `figures` are downloaded from, as CSV."""
+    return f"{STUDIES}/{project_id}?{urlencode({'study': study_id, 'what': what})}"
+
+
+def routes() -> list[Route]:
+    """The routes that answer these addresses."""
+    makers = {LABELS: _labels, PROJECTS: _project, MATCHES: _matches, PIPELINES: _made, STUDIES: _study}
+    return [Route(f"/{address}/{{project_id:int}}", _answering(make)) for address, make in makers.items()]
+
+
+def _answering(make: Make) -> Callable[[Request], Response]:
+    """What answers a request with the file that `make` makes, or with what is wrong in one line."""
+
+    def answer(request: Request) -> Response:
+        if request.path_params["project_id"] > MOST_ID:
+            return PlainTextResponse("There is no such project.", status_code=404)
+        with ExitStack() as stack:
+            # Where models are there is room for a copy of them; /tmp may be in memory.
+            artifacts().mkdir(parents=True, exist_ok=True)
+            folder = Path(mkdtemp(prefix=".download-", dir=artifacts()))
+            stack.callback(shutil.rmtree, folder, ignore_errors=True)
+            engine = engine_for(request, make_engine())
+            stack.callback(engine.dispose)
+            try:
+                with reading(engine) as session:
+                    name = project_named(session, project_of(session, request.path_params["project_id"]).name).name
+                if not allowed(engine, Right.CHANGE, request.path_params["project_id"]):
+                    return PlainTextResponse(NOT_YOURS, status_code=403)
+                file = make(engine, request.path_params["project_id"], name, folder, request)
+            except InputError as problem:
+                return PlainTextResponse(str(problem), status_code=404)
+            kept = stack.pop_all()  # the file is removed when it has been sent
+        return FileResponse(file, filename=file.name, background=BackgroundTask(kept.close))
+
+    return answer
+
+
+def _labels(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
+    form, safe = request.query_params.get("form", Form.LABELS), safe_name(name)
+    if form == DATASET:
+        return _dataset(engine, name, folder, f"{safe}-dataset")
+    if form not in set(Form):
+        raise InputError(f"there is no form {form!r} of labels; use {', '.join(Form)} or {DATASET}")
+    path = folder / f"{safe}-{form}.{_suffix(request)}"
+    export_labels(engine, name, path, Form(form), noted=request.query_params.get("noted") == "1")
+    return path
+
+
+def _dataset(engine: Engine, name: str, folder: Path, called: str) -> Path:
+    with TemporaryDirectory(dir=folder) as temporary:
+        root = Path(temporary) / called
+        export_dataset(engine, name, root)
+        return _zipped(root, folder / f"{called}.zip")
+
+
+def _zipped(root: Path, path: Path) -> Path:
+    """The path of the zip file, which holds the folder under its name."""
+    with ZipFile(path, "w", ZIP_STORED) as bundle:  # neither Parquet nor weights get smaller
+        for file in sorted(file for file in root.rglob("*") if file.is_file()):
+            bundle.write(file, file.relative_to(root.parent))
+    return path
+
+
+def _project(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
+    path = folder / f"{safe_name(name)}.zip"
+    options = {option: request.query_params.get(option, default) == "1" for option, default in _OPTIONS.items()}
+    export_project(engine, name, path, **options)
+    return path
+
+
+_OPTIONS = {"models": "1", "vectors": "0"}
+
+
+def _matches(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
+    what = request.query_params.get("what", "pairs")
+    path = folder / f"{safe_name(name)}-{what}.{_suffix(request)}"
+    write_matches(project_id, what, path)
+    return path
+
+
+def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
+    number = request.query_params.get("number", "")
+    if not _is_number(number):
+        raise InputError(
+            f"there is no number {shown(number)} among what a run made; use the links on the page “Pipelines”"
+        )
+    found = made(engine, project_id, request.query_params.get("run", ""), int(number))
+    if not found.path.is_dir():
+        return found.path
+    with held(found.path):
+        return _zipped(found.path, folder / f"{safe_name(name)}-{found.kind}.zip")
+
+
+def _study(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
+    number, what = request.query_params.get("study", ""), request.query_params.get("what", "")
+    if not _is_number(number):
+        raise InputError(f"there is no study number {shown(number)}; use the links on the page “Rate”")
+    path = folder / f"{safe_name(name)}-study-{number}-{safe_name(what)}.csv"
+    write_study(engine, project_id, int(number), what, path)
+    return path
+
+
+def _is_number(text: str) -> bool:
+    """Whether the text is the number of something."""
+    return text.isdecimal() and len(text) < 10
+
+
+def _suffix(request: Request) -> str:
+    suffix = request.query_params.get("suffix", "csv")
+    if f".{suffix}" not in WRITERS:
+        raise InputError(f"cannot write files that end in {suffix!r}; use {', '.join(WRITERS)}")
+    return suffix

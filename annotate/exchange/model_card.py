@@ -1,0 +1,168 @@
+"""The model card that a matcher takes along: what it learned from, how well it does, how its score is made and used."""
+
+import json
+import re
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from annotate.monitor.rounds import Report, batches_table, read_report, round_name, threshold
+from annotate.projects.projects import Contents, project_contents
+from annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words
+from db.domain import DEFAULT_ENCODER, Kind, Side
+from db.schema.engine import reading
+from db.schema.tables import Evaluation, Matcher, Project
+
+ORGANIZATION = "sentence-transformers"  # under which model hubs have the default encoder
+LICENCES = {DEFAULT_ENCODER: "apache-2.0", f"{ORGANIZATION}/{DEFAULT_ENCODER}": "apache-2.0"}
+FILES = {Kind.SYMMETRIC: "--left texts.csv", Kind.BIPARTITE: "--left left.csv --right right.csv"}
+USE = """\
+## How to use it
+
+As a command, with Allpairs: all of the score, for a whole file.
+
+```
+python -m learner match --model {folder} {files} --threshold {threshold} --out matches.csv
+```
+
+As vectors, with sentence-transformers: the cosine alone.
+
+```python
+{lines}```
+"""
+
+
+def model_readme(engine: Engine, matcher: Matcher, folder: str, lines: str) -> str:
+    """The README.md of the matcher's folder: YAML for model hubs, then Markdown.
+
+    folder: the name under which it is taken away; lines: the Python that uses it.
+    """
+    with reading(engine) as session:
+        project = session.get_one(Project, matcher.project_id)
+    report, contents = read_report(engine, project.id), project_contents(engine, project.id)
+    parts = [
+        _yaml(matcher),
+        f"# {_line(project.name)}, {round_name(matcher.number).lower()}\n",
+        f"Finds matching pairs: a bi-encoder, trained by active learning in Allpairs, from `{matcher.encoder}`.\n",
+        _data(project, contents, report),
+        _rounds(report, matcher),
+        _figures(report, matcher),
+        _score(matcher, project.kind),
+        USE.format(folder=folder, files=FILES[Kind(project.kind)], threshold=_number(threshold(matcher)), lines=lines),
+        _licence(matcher.encoder),
+    ]
+    return "\n".join(parts)
+
+
+def base_licence(encoder: str) -> str | None:
+    """The licence of a base encoder: known by its name, or as the README.md of its folder states it."""
+    if encoder in LICENCES:
+        return LICENCES[encoder]
+    readme = Path(encoder) / "README.md"
+    try:
+        head = readme.read_text(encoding="utf-8").split("---\n")[1] if readme.is_file() else ""
+    except (OSError, UnicodeDecodeError, IndexError):
+        return None
+    stated = re.search(r"^license: *(\S+) *$", head, re.MULTILINE)
+    return stated[1] if stated else None
+
+
+def _yaml(matcher: Matcher) -> str:
+    lines = ["---", "library_name: sentence-transformers", "pipeline_tag: sentence-similarity"]
+    base = f"{ORGANIZATION}/{DEFAULT_ENCODER}" if matcher.encoder == DEFAULT_ENCODER else matcher.encoder
+    lines += [f"base_model: {json.dumps(base)}", "license: other", "tags:"]
+    return "\n".join([*lines, "- sentence-transformers", "- sentence-similarity", "---", ""])
+
+
+def _data(project: Project, contents: Contents, report: Report) -> str:
+    left, right = contents.count(Side.LEFT), contents.count(Side.RIGHT)
+    texts = f"one list of {left:,} texts" if project.kind == Kind.SYMMETRIC else f"{left:,} × {right:,} texts"
+    gold = f"{contents.gold_positives:,} known positives and {contents.gold_negatives:,} known negatives came with them"
+    lines = ["## Data and question", "", f"- {texts[0].upper()}{texts[1:]}; {gold}."]
+    lines.append(f"- {contents.kept:,} texts are kept for measuring; no pair of two of them trains the model.")
+    lines.append(f"- The question put to people: “{_line(report.settings.question)}”")
+    if guidelines := report.settings.guidelines.strip():
+        lines += ["- Their guidelines:", "", *(f"  > {line}" for line in guidelines.splitlines())]
+    return "\n".join([*lines, ""])
+
+
+def _rounds(report: Report, matcher: Matcher) -> str:
+    """The batches whose labels the model has seen."""
+    lines = [
+        "## Labels and rounds",
+        "",
+        f"Trained on {matcher.labels:,} labels, {matcher.positives:,} of them positives. The table counts answers to "
+        "the batches; labels that were imported train too.",
+        "",
+        "| batch | chosen by | pairs | answered | positive | negative | unsure |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    table = batches_table(report)
+    for row in table[table["round"] <= matcher.number].itertuples():
+        cells = (row.round, row.strategy, row.size, row.answered, row.positives, row.negatives, row.unsure)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    return "\n".join([*lines, ""])
+
+
+def _figures(report: Report, matcher: Matcher) -> str:
+    evaluation = next((found for one, found in report.measured if one.id == matcher.id), None)
+    lines = ["## How well it does", ""]
+    if evaluation is None:
+        return "\n".join([*lines, "It has not been measured.", ""])
+    lines += [_method(evaluation), "", "| over all pairs | value | 95% interval or method |", "| --- | --- | --- |"]
+    for measure, title in TITLES.items():
+        found = estimate(evaluation, measure)
+        if found is not None:
+            lines.append(f"| {title} | {in_figures(measure, found.value)} | {interval(measure, found)} |")
+    return "\n".join([*lines, ""])
+
+
+def _method(evaluation: Evaluation) -> str:
+    found = estimate(evaluation, "average_precision")
+    how = method_in_words("average_precision", found, evaluation) if found else ""
+    return f"Average precision: {how} The figures are of the whole score, as the command below makes it."
+
+
+def _score(matcher: Matcher, kind: str) -> str:
+    lexical, crowding = matcher.details.get("lexical", {}), matcher.details.get("crowding", 0.0)
+    weights = ", ".join(f"{kind} {weight:.3f}" for kind, weight in lexical.items())
+    lines = ["## How the score is made", "", "- Meaning: the cosine of the two vectors."]
+    if lexical:
+        lines.append(f"- Spelling beside it, where the cosine weighs 1: {weights}; the sum is divided by all weights.")
+    else:
+        lines.append("- Spelling: does not count.")
+    if crowding:
+        which, more = ("", "") if kind == Kind.SYMMETRIC else (" of the other list", ", twice that in the shorter list")
+        lines.append(
+            f"- Crowd: {crowding:g} times the mean score of a text and its three nearest texts{which} is taken off "
+            f"each text's scores{more}."
+        )
+    else:
+        lines.append("- Crowd: nothing is taken off.")
+    lines.append(
+        f"- Probability: `p = 1 / (1 + exp(-(w · score + b)))` with w = {_number(matcher.w)} and b = "
+        f"{_number(matcher.b)}; p = ½ at a score of {_number(threshold(matcher))}."
+    )
+    if lexical or crowding:
+        lines.append(
+            "- The vectors alone give the cosine, without spelling and crowd: there p and the figures are off."
+        )
+    return "\n".join([*lines, "- All of these numbers are in `matcher.json`.", ""])
+
+
+def _licence(encoder: str) -> str:
+    known = base_licence(encoder)
+    base = f"is {known}" if known else "is not known here: look it up"
+    return (
+        "## Licence\n\n"
+        f"Two licences apply: that of the base model, `{encoder}`, which {base}; and that of the texts and labels it "
+        "was trained on, which Allpairs does not know. State both before you share the model.\n"
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"

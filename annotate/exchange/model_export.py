@@ -1,0 +1,137 @@
+"""The trained matcher as a file to take away, and the lines of Python that use it."""
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from zipfile import ZIP_STORED, ZipFile
+
+from starlette.background import BackgroundTask
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from annotate.access.roles import Right
+from annotate.access.transactions import Refused, require
+from annotate.exchange.model_card import model_readme
+from annotate.web.middleware import engine_for
+from db.domain import InputError
+from db.files.artifacts import held, is_there
+from db.files.checksums import FILE as CHECKSUMS
+from db.projects.projects import project_of
+from db.schema.engine import artifacts, make_engine, person_of, reading
+from db.schema.tables import Matcher
+
+ADDRESS = "download/matchers"
+CARD = "README.md"
+LEFT = (CARD, CHECKSUMS)  # written anew; and of use to this installation alone: a model may be changed elsewhere
+MOST_ID = 2**31 - 1  # that a row has
+USAGE = """\
+import json
+from math import exp
+from pathlib import Path
+
+from sentence_transformers import SentenceTransformer
+
+# the unpacked archive
+folder = Path("{folder}")
+encoder = SentenceTransformer(str(folder))
+matcher = json.loads((folder / "matcher.json").read_text())
+
+left, right = encoder.encode(["first text", "second text"], normalize_embeddings=True)
+score = float(left @ right)
+p = 1 / (1 + exp(-(matcher["w"] * score + matcher["b"])))
+"""
+
+
+def bundle_name(project: str, matcher: Matcher) -> str:
+    """The name of the folder in the archive: the project's name, made safe for a file, and the round."""
+    return f"{safe_name(project)}-round-{matcher.number}"
+
+
+def safe_name(project: str) -> str:
+    """The project's name, made safe for a file."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", project).strip("-").lower() or "project"
+
+
+def usage(project: str, matcher: Matcher) -> str:
+    """The lines of Python that load the unpacked matcher and give a pair its score and probability."""
+    return USAGE.format(folder=bundle_name(project, matcher))
+
+
+def address(matcher: Matcher) -> str:
+    """Where the archive is downloaded from, relative to any page."""
+    return f"{ADDRESS}/{matcher.id}"
+
+
+def route() -> Route:
+    """The route that answers `address`. A page's own download button would hold the whole archive in memory."""
+    return Route(f"/{ADDRESS}/{{matcher_id:int}}", _download)
+
+
+@contextmanager
+def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]:
+    """A zip file with the matcher's folder and model card in it, written to disk piece by piece, removed afterwards.
+
+    Raises InputError where the matcher has no folder of its own, or its folder is gone.
+    """
+    folder = artifacts() / _folder_of(matcher)
+    if not is_there(folder):
+        raise InputError(f"the folder of round {matcher.number} is missing: {folder}; train again to make a new one")
+    name = bundle_name(project, matcher)
+    with TemporaryDirectory(prefix="allpairs-") as temporary, held(folder):
+        archive = Path(temporary) / f"{name}.zip"
+        with ZipFile(archive, "w", ZIP_STORED) as bundle:  # weights do not compress: storing is as small and faster
+            for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in LEFT):
+                bundle.write(file, Path(name) / file.relative_to(folder))
+            bundle.writestr(f"{name}/{CARD}", card)
+        yield archive
+
+
+def _folder_of(matcher: Matcher) -> str:
+    if not matcher.folder:
+        raise InputError(f"round {matcher.number} is the encoder {matcher.encoder} itself: nothing to take away")
+    return matcher.folder
+
+
+def _download(request: Request) -> Response:
+    found = _found(request)
+    if isinstance(found, Response):
+        return found
+    with ExitStack() as stack:
+        try:
+            archive = stack.enter_context(matcher_archive(*found, _card(*found)))
+        except InputError as problem:
+            return PlainTextResponse(str(problem), status_code=404)
+        kept = stack.pop_all()  # the file is removed when it has been sent
+    return FileResponse(archive, filename=archive.name, background=BackgroundTask(kept.close))
+
+
+def _card(project: str, matcher: Matcher) -> str:
+    """The model card, with the figures as they are now."""
+    engine = make_engine()
+    try:
+        return model_readme(engine, matcher, bundle_name(project, matcher), usage(project, matcher))
+    finally:
+        engine.dispose()
+
+
+def _found(request: Request) -> tuple[str, Matcher] | Response:
+    """The name of the project and the matcher; or why whoever asks gets none."""
+    engine = engine_for(request, make_engine())
+    try:
+        with reading(engine) as session:
+            number = request.path_params["matcher_id"]
+            matcher = session.get(Matcher, number) if number <= MOST_ID else None
+            project = project_of(session, matcher.project_id) if matcher is not None else None
+            if matcher is None or project is None or project.deleted_at is not None:
+                raise InputError("no such matcher")
+            require(session, person_of(engine), Right.CHANGE, project.id)
+            return project.name, matcher
+    except Refused:
+        return PlainTextResponse("Only administrators of the project may take its models away.", status_code=403)
+    except InputError:
+        return PlainTextResponse("There is no such matcher: its project may have been deleted.", status_code=404)
+    finally:
+        engine.dispose()

@@ -1,0 +1,102 @@
+"""A whole project as one archive: a zip file with its rows as JSON Lines, its models, and what is in it.
+
+manifest.json            format, version, and the rows and columns of each table
+tables/items.jsonl       one object a row, with every column that the table has
+models/3/…               the model of round 3, as sentence-transformers loads it
+scores/3/…               the scores that it gave the labelled pairs
+vectors/3/…              if asked for: the texts as that model sees them, which can be computed again
+designs/1/…              the decks that the audit tasks of a design are drawn from
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+from sqlalchemy import Engine, Table, select
+from sqlalchemy.orm import Session
+
+from annotate.text.table_files import whole
+from db.files.artifacts import held
+from db.maintenance.transfer import TABLES, project_rows
+from db.projects.matchers import SCORES, matchers_of
+from db.projects.projects import project_named
+from db.schema.engine import artifacts, snapshot
+from db.schema.tables import Design, now
+
+FORMAT, VERSION = "allpairs-project", 1
+MANIFEST, MODELS, OLD_SCORES, VECTORS, DESIGNS = "manifest.json", "models", "scores", "vectors", "designs"
+VECTOR_FILES = ("vectors.npy", "evaluation.npz")  # beside a model's folder
+COPIED = 1 << 20  # bytes at once
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What an archive holds: rows by table, the rounds whose models are in it, and those whose folder is missing."""
+
+    rows: dict[str, int]
+    models: list[int]
+    missing: list[int]
+
+
+def export_project(engine: Engine, project: str, out: Path, models: bool = True, vectors: bool = False) -> Exported:
+    """What was written to the zip file `out`, which is complete or not there; constant memory.
+
+    Raises InputError where there is no such project, and for a file that cannot be written.
+    """
+    with (
+        whole(out) as aside,
+        snapshot(engine) as session,
+        ZipFile(aside, "w", ZIP_DEFLATED, compresslevel=1) as bundle,
+    ):
+        return _write(session, project_named(session, project).id, bundle, models, vectors)
+
+
+def _write(session: Session, project_id: int, bundle: ZipFile, models: bool, vectors: bool) -> Exported:
+    rows = {name: _write_table(session, table, project_id, bundle) for name, table in TABLES.items()}
+    matchers = [matcher for matcher in reversed(matchers_of(session, project_id)) if matcher.folder]
+    for design in session.scalars(select(Design).where(Design.project_id == project_id)):
+        _write_folder(artifacts() / design.folder, f"{DESIGNS}/{design.number}", bundle)
+    held: list[int] = []
+    missing: list[int] = []
+    for matcher in matchers:
+        folder = artifacts() / str(matcher.folder)
+        _write_file(folder.parent / SCORES, f"{OLD_SCORES}/{matcher.number}/{SCORES}", bundle)
+        if models:
+            found = _write_folder(folder, f"{MODELS}/{matcher.number}", bundle)
+            (held if found else missing).append(matcher.number)
+        for file in VECTOR_FILES if models and vectors else ():
+            _write_file(folder.parent / file, f"{VECTORS}/{matcher.number}/{file}", bundle)
+    tables = {name: {"rows": count, "columns": list(TABLES[name].columns.keys())} for name, count in rows.items()}
+    manifest = {"format": FORMAT, "version": VERSION, "written_at": now().isoformat(), "tables": tables}
+    bundle.writestr(MANIFEST, json.dumps(manifest, indent=2))  # the last: a file without it is no archive
+    return Exported(rows, held, missing)
+
+
+def _write_table(session: Session, table: Table, project_id: int, bundle: ZipFile) -> int:
+    count = 0
+    with bundle.open(table_file(table.name), "w", force_zip64=True) as stream:
+        for row in project_rows(session, table, project_id):
+            stream.write(json.dumps(row).encode() + b"\n")
+            count += 1
+    return count
+
+
+def table_file(name: str) -> str:
+    """Where a table lies in an archive."""
+    return f"tables/{name}.jsonl"
+
+
+def _write_folder(folder: Path, name: str, bundle: ZipFile) -> bool:
+    """Whether the folder has any file; its files are in the archive, under the name."""
+    with held(folder):
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        for file in files:
+            bundle.write(file, f"{name}/{file.relative_to(folder).as_posix()}", ZIP_STORED)  # weights do not compress
+    return bool(files)
+
+
+def _write_file(file: Path, name: str, bundle: ZipFile) -> None:
+    with held(file):
+        if file.is_file():
+            bundle.write(file, name, ZIP_STORED)

@@ -1,0 +1,85 @@
+"""Matches as the app sees them: asked for, waited for, taken away."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+from sqlalchemy import Engine
+
+from annotate.monitor.rounds import threshold
+from annotate.pipelines.runs import list_runs, made_by
+from annotate.text.table_files import write_table
+from db.domain import InputError
+from db.files.artifacts import held
+from db.projects.jobs import MATCHES, last_job
+from db.projects.matchers import matchers_of
+from db.results import matches
+from db.results.matches import Matches, folder_of_matches, read_matches
+from db.results.pipelines import RERANKER, runs_folder
+from db.schema.engine import reading
+from db.schema.tables import Job
+
+COLUMNS: dict[str, dict[str, type]] = {
+    "pairs": {
+        "id1": str,
+        "id2": str,
+        "score": float,
+        "p": float,
+        "known": str,
+        "text1": str,
+        "text2": str,
+        "rerank": float,
+    },
+    "groups": {"group": int, "size": int, "side": str, "id": str, "text": str},
+}
+FILES = {"pairs": matches.PAIRS, "groups": matches.GROUPS}
+
+
+@dataclass(frozen=True)
+class MatchWork:
+    """The rounds, the newest first, with the score where p = ½; the newest job; and what the last search found."""
+
+    thresholds: dict[int, float | None]
+    job: Job | None
+    found: Matches | None
+
+
+def work(engine: Engine, project_id: int) -> MatchWork:
+    """What there is to search with, and how far the newest search is."""
+    with reading(engine) as session:
+        known = {matcher.number: threshold(matcher) for matcher in matchers_of(session, project_id)}
+        return MatchWork(known, last_job(session, project_id, [MATCHES]), read_matches(project_id))
+
+
+def rerankers(engine: Engine, project_id: int) -> dict[str, str]:
+    """The re-rankers that the project's runs of pipelines made, the newest first: their folders, and titles."""
+    return {
+        str(one.path.relative_to(runs_folder().resolve())): f"{one.title}, {run.job.created_at:%d %b %H:%M}"
+        for run in list_runs(engine, project_id)
+        for one in made_by(run.id)
+        if one.kind == RERANKER
+    }
+
+
+def write_matches(project_id: int, what: str, path: Path) -> int:
+    """The number of rows of the newest matches' `pairs` or `groups` written to the file; its ending chooses the format.
+
+    Raises InputError where nothing was found yet, and for a file that cannot be written.
+    """
+    if what not in FILES:
+        raise InputError(f"there are no {what!r} of matches; use {', '.join(FILES)}")
+    source = folder_of_matches(project_id) / FILES[what]
+    with held(source):
+        if not source.is_file():
+            raise InputError("no matches have been searched yet: do so on the page “Data”")
+        there = pyarrow.parquet.read_schema(source).names
+        columns = {name: kind for name, kind in COLUMNS[what].items() if name in there}
+        return write_table(path, columns, _rows(source, list(columns)))
+
+
+def _rows(source: Path, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+    with pyarrow.parquet.ParquetFile(source) as file:
+        for batch in file.iter_batches(batch_size=8192, columns=columns):
+            yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)

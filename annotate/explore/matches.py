@@ -1,0 +1,110 @@
+"""All matches above a threshold: how many, how good the stored evaluation says they are, as a table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sqlalchemy import Engine
+
+from annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
+from annotate.labels.formats import NUMBERS
+from annotate.monitor.rounds import threshold
+from annotate.text.table_files import write_table
+from db.projects.items import first_identifiers
+from db.schema.engine import reading
+from db.schema.tables import Evaluation
+
+COLUMNS: dict[str, type] = {
+    "id1": str, "id2": str, "text1": str, "text2": str, "score": float, "p": float, "label": int, "gold": int,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Precision and recall of the matcher at a threshold, as measured; low, high: of the precision, where sampled.
+
+    beyond: the threshold lies below all measured positives, so that precision is at most this and recall is full.
+    """
+
+    precision: float
+    recall: float
+    low: float | None
+    high: float | None
+    beyond: bool
+
+
+def expected_at(evaluation: Evaluation, at: float) -> Expected | None:
+    """What the curve says of the pairs that score at least `at`; nothing where no measured point is as high.
+
+    The curve has a point for each positive (thinned to some hundreds): between two, the stricter one is taken.
+    """
+    scores = np.array(evaluation.curve.get("score", []))
+    reached = int((scores >= at).sum())
+    if not reached:
+        return None
+    point = {name: evaluation.curve[name][reached - 1] for name in evaluation.curve}
+    return Expected(
+        point["precision"], point["recall"], point.get("low"), point.get("high"),
+        beyond=reached == len(scores) and at < scores[-1],
+    )  # fmt: skip
+
+
+def over_all(precision: float, times: float) -> float:
+    """The precision where there are `times` as many wrong matches for each right one.
+
+    As many as there are pairs, if evaluation items are a random part of all: right ones grow with one list alone.
+    """
+    return precision / (precision + times * (1 - precision)) if precision > 0 else 0.0
+
+
+def start_at(found: Round, scored: Scored) -> float:
+    """Where the slider begins: p = 1/2; where there is no p, the best F1 of the curve, else the hundredth pair."""
+    at = threshold(found.matcher)
+    curve = found.evaluation.curve if found.evaluation else {}
+    if at is None and curve.get("score"):
+        precision, recall = np.array(curve["precision"]), np.array(curve["recall"])
+        at = curve["score"][int(np.argmax(precision * recall / np.maximum(precision + recall, 1e-9)))]
+    if at is None:
+        at = float(scored.score[min(100, len(scored)) - 1])
+    return float(np.clip(at, scored.score[-1], scored.score[0]))
+
+
+def worth_a_look(found: Round, scored: Scored) -> tuple[float, float]:
+    """The lowest and the highest threshold to choose: below the lowest measured positive, nothing more is gained."""
+    curve = found.evaluation.curve.get("score") if found.evaluation else None
+    low, high = float(scored.score[-1]), float(scored.score[0])
+    return max(low, min(curve[-1], start_at(found, scored))) if curve else low, high
+
+
+def count_above(scored: Scored, at: float) -> int:
+    """How many of the pairs, the best first, score at least `at`."""
+    return int(np.searchsorted(-scored.score, -np.float32(at), side="right"))
+
+
+def mean_p(found: Round, scored: Scored) -> float | None:
+    """The mean probability of the pairs: the precision that the model itself expects."""
+    p = probability(found.matcher, scored.score)
+    return None if p is None or not len(p) else float(p.mean())
+
+
+def curve_table(evaluation: Evaluation, low: float, high: float) -> pd.DataFrame:
+    """Precision and recall by threshold between two scores, from the strictest down; columns of the stored curve."""
+    table = pd.DataFrame({name: values for name, values in evaluation.curve.items() if len(values)})
+    return table[table["score"].between(low, high)] if "score" in table else table
+
+
+def write_matches(engine: Engine, found: Round, at: float, path: Path) -> int:
+    """The number of matches written to the CSV file, the best first."""
+    scored = best_pairs(found)
+    return write_table(path, COLUMNS, _rows(engine, found, scored.take(slice(count_above(scored, at)))))
+
+
+def _rows(engine: Engine, found: Round, scored: Scored) -> Iterator[tuple[Any, ...]]:
+    with reading(engine) as session:
+        ids = first_identifiers(session, {*scored.left.tolist(), *scored.right.tolist()})
+    for pair in shown_pairs(engine, found.matcher, scored):
+        known = NUMBERS.get(pair.label) if pair.label else None, None if pair.gold is None else int(pair.gold)
+        yield ids[pair.left_id], ids[pair.right_id], pair.left, pair.right, pair.score, pair.p, *known

@@ -1,0 +1,129 @@
+"""Why a pair was put up for labelling, and what became of its score."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+import numpy as np
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from annotate.explore.prepared import probability
+from db.domain import AnswerKind, BatchOrder, InputError, Purpose
+from db.files.artifacts import held
+from db.files.checksums import DAMAGE, Damaged
+from db.labels.answers import own_answers
+from db.labels.pairs import labels_of
+from db.labels.tasks import texts_of
+from db.projects.matchers import SCORES, matchers_of
+from db.schema.engine import artifacts, reading
+from db.schema.tables import Matcher, Round, Task
+
+
+@dataclass(frozen=True)
+class Alike:
+    """A pair that was labelled when this one was chosen: its texts, its label now, and how alike (mean cosine)."""
+
+    left: str
+    right: str
+    answer: AnswerKind | None
+    alike: float
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A pair's score under the model of a round, and its probability where that model is trained."""
+
+    number: int
+    score: float
+    p: float | None
+
+
+@dataclass(frozen=True)
+class Reasons:
+    """Why a pair was put up. An audit pair is there by chance: it has neither rank nor score nor neighbours."""
+
+    left: str
+    right: str
+    purpose: Purpose
+    strategy: str
+    batch: int | None  # nothing: a sitting
+    rank: int  # from 1, among all that were put up with it
+    of: int
+    ordered: BatchOrder | None  # how a re-ranker put the batch in order, where one did
+    rerank: float | None  # its score of the pair
+    put_up_at: datetime
+    chosen_by: int | None  # number of the matcher that chose; 0: the pre-trained encoder
+    alike: Sequence[Alike]
+    scores: Sequence[Scored]
+
+
+def last_answered(engine: Engine, project_id: int, annotator: str) -> int | None:
+    """The task that the annotator answered last."""
+    with reading(engine) as session:
+        newest = own_answers(session, project_id, annotator, 1)
+    return newest[0].task_id if newest else None
+
+
+def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
+    """Why the task's pair was put up, and its scores since. Raises InputError where the project has no such task."""
+    with reading(engine) as session:
+        task = session.get(Task, task_id)
+        if task is None or task.project_id != project_id:
+            raise InputError(f"this project has no task {task_id}: reload the page")
+        batch = session.get_one(Round, task.round_id)
+        chosen_by = session.get(Matcher, batch.matcher_id) if batch.matcher_id else None
+        texts = texts_of(session, [task.left_id, task.right_id])
+        audited = task.purpose == Purpose.AUDIT
+        return Reasons(
+            left=texts[task.left_id],
+            right=texts[task.right_id],
+            purpose=task.purpose,
+            strategy=task.strategy,
+            batch=batch.number,
+            rank=task.position + 1,
+            of=batch.size,
+            ordered=None if task.rerank is None else cast(BatchOrder | None, batch.ordered),
+            rerank=task.rerank,
+            put_up_at=batch.created_at,
+            chosen_by=chosen_by.number if chosen_by else None,
+            alike=() if audited else _alike(session, task),
+            scores=() if audited else _scores(session, task, chosen_by),
+        )
+
+
+def _alike(session: Session, task: Task) -> list[Alike]:
+    pairs = task.alike or []
+    texts = texts_of(session, [item for left, right, _ in pairs for item in (left, right)])
+    labels = labels_of(session, task.project_id, [(left, right) for left, right, _ in pairs])
+    return [Alike(texts[left], texts[right], labels.get((left, right)), how) for left, right, how in pairs]
+
+
+def _scores(session: Session, task: Task, chosen_by: Matcher | None) -> list[Scored]:
+    """Under the matcher that chose the pair, and under each one since its label."""
+    first = chosen_by.number if chosen_by else 0
+    found = [Scored(first, task.score, task.p)]
+    for matcher in reversed(matchers_of(session, task.project_id)):
+        score = read_score(matcher, task.left_id, task.right_id) if matcher.number > first else None
+        if score is not None:
+            p = probability(matcher, np.array([score]))
+            found.append(Scored(matcher.number, score, None if p is None else float(p[0])))
+    return found
+
+
+def read_score(matcher: Matcher, left_id: int, right_id: int) -> float | None:
+    """The pair's score under the matcher; nothing where it was not labelled when the matcher was made.
+
+    Nothing either where the file of scores is damaged.
+    """
+    if not matcher.folder:
+        return None
+    try:
+        with held((artifacts() / matcher.folder).parent / SCORES) as path, np.load(path) as stored:
+            left, right, score = stored["left"], stored["right"], stored["score"]
+    except (FileNotFoundError, Damaged, *DAMAGE):
+        return None
+    start, end = np.searchsorted(left, [left_id, left_id + 1])
+    place = start + int(np.searchsorted(right[start:end], right_id))
+    return float(score[place]) if place < end and right[place] == right_id else None

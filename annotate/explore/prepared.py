@@ -1,0 +1,180 @@
+"""What the page Explore reads: the rounds, what is prepared for one, its best pairs, and what is known of each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from annotate.jobs.requests import request_exploration
+from annotate.projects.batch_preview import PreviewWork
+from annotate.projects.batch_preview import work as work_of
+from db.domain import AnswerKind, InputError, Kind, Split
+from db.files.artifacts import held, is_there
+from db.files.checksums import DAMAGE
+from db.labels.answers import count_after
+from db.labels.pairs import Pair, gold_of, in_round, items_of, labels_of
+from db.labels.tasks import newest_round
+from db.projects.evaluations import matchers_with_evaluations
+from db.projects.jobs import EXPLORE
+from db.results.explorations import KNOWN, PAIRS, Exploration, exploration_folder, read_exploration
+from db.schema.engine import artifacts, reading
+from db.schema.tables import Evaluation, Matcher, Project
+
+Ids = np.ndarray  # (n,) int64
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Pairs of items with their scores under one matcher: three arrays of one length (int64, int64, float32)."""
+
+    left: Ids
+    right: Ids
+    score: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def take(self, chosen: np.ndarray | slice) -> "Scored":
+        """The pairs at those positions, in that order."""
+        return Scored(self.left[chosen], self.right[chosen], self.score[chosen])
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The items of each pair."""
+        return list(zip(self.left.tolist(), self.right.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Known:
+    """All labelled and all gold pairs; label, gold: (n,) int8, 1, 0, or -1 where there is none."""
+
+    scored: Scored
+    label: np.ndarray
+    gold: np.ndarray
+
+    @property
+    def truth(self) -> np.ndarray:
+        """(n,) int8: what people answered, else what came with the data."""
+        return np.where(self.label >= 0, self.label, self.gold)
+
+
+@dataclass(frozen=True)
+class Round:
+    """A matcher with its figures, and what is prepared for it."""
+
+    matcher: Matcher
+    evaluation: Evaluation | None
+    exploration: Exploration | None
+
+    @property
+    def folder(self) -> Path:
+        """Where the arrays lie."""
+        return exploration_folder(self.matcher)
+
+
+@dataclass(frozen=True)
+class ShownPair:
+    """A pair with all that a page shows of it. splits: of both items; p, label, gold: nothing where there is none."""
+
+    left_id: int
+    right_id: int
+    left: str
+    right: str
+    splits: tuple[Split, Split]
+    score: float
+    p: float | None
+    label: AnswerKind | None
+    gold: bool | None
+    in_batch: bool
+
+
+def rounds_of(engine: Engine, project_id: int) -> list[Round]:
+    """The matchers of the project, the newest first."""
+    with reading(engine) as session:
+        found = matchers_with_evaluations(session, project_id)
+    return [Round(one, figures, read_exploration(exploration_folder(one))) for one, figures in reversed(found)]
+
+
+def kind_of(engine: Engine, project_id: int) -> Kind:
+    """Whether the project has one list of texts or two."""
+    with reading(engine) as session:
+        return Kind(session.get_one(Project, project_id).kind)
+
+
+def ask(engine: Engine, project_id: int, number: int) -> str:
+    """The id of the job that prepares this round. Raises InputError while another one is being prepared."""
+    return request_exploration(engine, project_id, number)
+
+
+def work(engine: Engine, project_id: int) -> PreviewWork:
+    """How far the newest preparation is."""
+    return work_of(engine, project_id, EXPLORE)
+
+
+def vectors_are_kept(matcher: Matcher) -> bool:
+    """Whether the texts need not be encoded again; unknown, so not, for the pre-trained encoder."""
+    return matcher.folder is not None and is_there((artifacts() / matcher.folder).with_name("vectors.npy"))
+
+
+def answers_since(engine: Engine, project_id: int, exploration: Exploration) -> int:
+    """How many answers the known pairs of the exploration do not hold."""
+    with reading(engine) as session:
+        return count_after(session, project_id, exploration.cutoff)
+
+
+def best_pairs(found: Round) -> Scored:
+    """The best pairs of the round, the best first."""
+    stored = _arrays(found.folder / PAIRS)
+    return Scored(stored["left"], stored["right"], stored["score"])
+
+
+def known_pairs(found: Round) -> Known:
+    """The pairs of the round that people or the data have answered, in no order."""
+    stored = _arrays(found.folder / KNOWN)
+    return Known(Scored(stored["left"], stored["right"], stored["score"]), stored["label"], stored["gold"])
+
+
+def _arrays(path: Path) -> Mapping[str, np.ndarray]:
+    """The arrays of the file by name. Raises InputError where it is damaged."""
+    try:
+        with held(path), np.load(path) as stored:
+            return dict(stored)
+    except DAMAGE:
+        raise InputError(f"{path} is damaged: prepare the round again") from None
+
+
+def probability(matcher: Matcher, score: np.ndarray) -> np.ndarray | None:
+    """p = sigmoid(w·score + b), (n,) float64; nothing for the pre-trained encoder, which has no output layer."""
+    if matcher.w is None or matcher.b is None:
+        return None
+    logits = matcher.w * score.astype(np.float64) + matcher.b
+    found: np.ndarray = 0.5 * (1 + np.tanh(logits / 2))
+    return found
+
+
+def shown_pairs(engine: Engine, matcher: Matcher, scored: Scored) -> list[ShownPair]:
+    """The pairs in their order, with texts and what is known of them now."""
+    p = probability(matcher, scored.score)
+    ps = [None] * len(scored) if p is None else p.tolist()
+    with reading(engine) as session:
+        return shown(session, matcher.project_id, scored.pairs, scored.score.tolist(), ps)
+
+
+def shown(
+    session: Session, project_id: int, pairs: Sequence[Pair], scores: Sequence[float], ps: Sequence[float | None]
+) -> list[ShownPair]:
+    """The pairs in their order, with texts and what is known of them now."""
+    items = items_of(session, {id_ for pair in pairs for id_ in pair})
+    labels, gold = labels_of(session, project_id, pairs), gold_of(session, pairs)
+    batch = newest_round(session, project_id)
+    tasks = in_round(session, batch, pairs) if batch else set()
+    return [
+        ShownPair(
+            left, right, items[left][0], items[right][0], (items[left][1], items[right][1]), score, p,
+            labels.get((left, right)), gold.get((left, right)), (left, right) in tasks,
+        )
+        for (left, right), score, p in zip(pairs, scores, ps, strict=True)
+    ]  # fmt: skip

@@ -1,0 +1,90 @@
+"""The nearest items of a text or of an item: asked for, waited for, shown; and items found by their words."""
+
+from dataclasses import dataclass
+
+from sqlalchemy import Engine
+
+from annotate.explore.prepared import ShownPair, shown
+from annotate.jobs.requests import request_search
+from annotate.projects.batch_preview import PreviewWork
+from db.domain import InputError, Kind, Side
+from db.projects.items import item_texts, items_with
+from db.projects.jobs import live_workers, open_job
+from db.results.explorations import Search, read_search
+from db.schema.engine import reading
+from db.schema.tables import Item, Job
+
+LONGEST = 10_000  # characters of a typed text
+FOUND = 20  # items that are offered
+
+
+@dataclass(frozen=True)
+class Near:
+    """An item that a search found; the pair it makes with the item that was searched for, where that was one."""
+
+    item_id: int
+    text: str
+    score: float
+    p: float | None
+    pair: ShownPair | None
+
+
+def ask_text(engine: Engine, project_id: int, number: int, text: str, of_left: bool) -> str:
+    """The id of the job that searches for this text under the matcher of this number. Raises InputError for no text."""
+    if not text.strip():
+        raise InputError("there is no text to search for: type one")
+    if len(text) > LONGEST:
+        raise InputError(f"the text has {len(text):,} characters, and the limit is {LONGEST:,}: shorten it")
+    return request_search(engine, project_id, number, text, None, of_left)
+
+
+def ask_item(engine: Engine, project_id: int, number: int, item_id: int) -> str:
+    """The id of the job that searches for the nearest items of this one. Raises InputError where it is gone."""
+    with reading(engine) as session:
+        item = session.get(Item, item_id)
+    if item is None or item.project_id != project_id:
+        raise InputError("this text is not one of the project: search for another one")
+    return request_search(engine, project_id, number, item.text, item_id, item.side == Side.LEFT)
+
+
+def work(engine: Engine, job_id: str) -> PreviewWork:
+    """How far the search is."""
+    with reading(engine) as session:
+        job = session.get(Job, job_id)
+        ahead = open_job(session, job.project_id) if job else None
+        return PreviewWork(job, ahead, bool(live_workers(session)))
+
+
+def found(project_id: int, job_id: str) -> Search | None:
+    """The result of the search; nothing while there is none, and where it is too long ago."""
+    return read_search(project_id, job_id)
+
+
+def nearest(engine: Engine, project_id: int, kind: Kind, search: Search, shown_hits: slice) -> list[Near]:
+    """Some of the hits of a search, the nearest first, with what is known of the pairs they make."""
+    hits = search.hits[shown_hits]
+    ids = [hit.item_id for hit in hits]
+    with reading(engine) as session:
+        if search.item_id is None:
+            texts = item_texts(session, ids)
+            return [Near(hit.item_id, texts[hit.item_id], hit.score, hit.p, None) for hit in hits]
+        left = session.get_one(Item, search.item_id).side == Side.LEFT
+        pairs = [_pair(search.item_id, id_, kind, left) for id_ in ids]
+        rows = shown(session, project_id, pairs, [hit.score for hit in hits], [hit.p for hit in hits])
+    return [
+        Near(hit.item_id, row.right if row.right_id == hit.item_id else row.left, hit.score, hit.p, row)
+        for hit, row in zip(hits, rows, strict=True)
+    ]
+
+
+def _pair(item_id: int, other_id: int, kind: Kind, left: bool) -> tuple[int, int]:
+    """The pair as it is stored."""
+    if kind == Kind.SYMMETRIC:
+        return min(item_id, other_id), max(item_id, other_id)
+    return (item_id, other_id) if left else (other_id, item_id)
+
+
+def items_by_words(engine: Engine, project_id: int, words: str) -> list[Item]:
+    """The first 20 items of the project that hold all these words, in whatever place."""
+    with reading(engine) as session:
+        return items_with(session, project_id, words.split(), FOUND) if words.split() else []

@@ -1,0 +1,74 @@
+"""What annotators have answered: one's own to be looked through and corrected, and all that was said of a pair."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from sqlalchemy import Engine
+
+from annotate.access.roles import Right
+from annotate.access.transactions import acting
+from annotate.labelling.queue import ask_if_due
+from db.domain import LONGEST_NOTE, AnswerKind, InputError
+from db.labels.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
+from db.labels.labels import LabelRow, pair_rows
+from db.labels.tasks import texts_of
+from db.schema.engine import reading
+from db.schema.tables import now
+
+
+@dataclass(frozen=True)
+class Past:
+    """An answer with the texts of its pair."""
+
+    answer: OwnAnswer
+    left: str
+    right: str
+
+
+@dataclass(frozen=True)
+class History:
+    """Some of an annotator's answers, the newest first, and how many there are of this kind."""
+
+    shown: Sequence[Past]
+    total: int
+
+
+def history(
+    engine: Engine, project_id: int, annotator: str, limit: int, offset: int = 0,
+    answer: AnswerKind | None = None, words: str = "",
+) -> History:  # fmt: skip
+    """The annotator's answers from `offset` on; answer, words: only this answer, only pairs with this in a text."""
+    with reading(engine) as session:
+        rows = own_answers(session, project_id, annotator, limit, offset, answer=answer, words=words)
+        total = count_own_answers(session, project_id, annotator, answer, words)
+        texts = texts_of(session, [item for row in rows for item in (row.left_id, row.right_id)])
+    return History([Past(row, texts[row.left_id], texts[row.right_id]) for row in rows], total)
+
+
+def pair_history(
+    engine: Engine, project_id: int, left_id: int, right_id: int, annotator: str | None = None
+) -> list[LabelRow]:
+    """Every answer on the pair, or only this annotator's, the oldest first: corrections, skips and undone ones too."""
+    with reading(engine) as session:
+        return pair_rows(session, project_id, left_id, right_id, annotator)
+
+
+def correct(
+    engine: Engine, project_id: int, annotator: str, answer_id: int, answer: AnswerKind, note: str | None = None
+) -> None:
+    """Nothing; a new answer of this annotator on the pair of an old one is stored, and counts in its place.
+
+    A retraction makes the pair unanswered again. note: in place of the old one; nothing keeps that. The next training
+    sees the correction. Raises InputError where the annotator has no such answer.
+    """
+    with acting(engine, Right.LABEL, project_id, annotator) as session:
+        old = answer_by_id(session, answer_id)
+        if old is None or (old.project_id, old.annotator) != (project_id, annotator):
+            raise InputError(f"{annotator} has no answer {answer_id} in this project: reload the page")
+        store_answers(session, [{
+            "project_id": project_id, "task_id": old.task_id, "left_id": old.left_id, "right_id": old.right_id,
+            "annotator": annotator, "answer": answer, "key": f"history-{uuid4()}", "seconds": None,
+            "note": (old.note if note is None else note.strip()[:LONGEST_NOTE]) or None, "created_at": now(),
+        }])  # fmt: skip
+    ask_if_due(engine, project_id)

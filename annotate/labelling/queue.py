@@ -1,0 +1,315 @@
+"""What the labelling page does, without the page: serve pairs, record answers, say why there is nothing to do."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import partial
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field, ValidationError
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from annotate.access.roles import Right
+from annotate.access.transactions import acting
+from annotate.jobs.requests import request_audit, request_correction, request_round
+from annotate.labelling.fast_answers import note_rushes
+from annotate.labelling.shown_pairs import Answered, Pair, answered_pairs, slip_in_checks, task_pairs
+from db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, InputError, Purpose, Settings
+from db.labels.answers import answered_since, known_keys, store_answers
+from db.labels.audits import design_of
+from db.labels.hidden_checks import own_checks, store_check_answers
+from db.labels.tasks import (
+    BatchProgress,
+    batch_progress,
+    end_leases,
+    free_tasks,
+    labelled_among,
+    lease_tasks,
+    newest_sitting,
+    next_lease_end,
+    queue_of,
+    tasks_by_id,
+    unanswered,
+)
+from db.projects.jobs import NEXT_ROUND, last_job, newest_job, open_job
+from db.projects.rounds import last_answer_at
+from db.schema.engine import as_system, reading
+from db.schema.tables import Check, Job, Project, Task, now
+
+log = logging.getLogger(__name__)
+
+RECENT = 50  # answers that can be undone after a reload; older ones are on the page “Answers”
+BUFFER = 40  # pairs that a browser holds, so that neither speed nor a lost connection interrupts
+
+
+class Event(BaseModel):
+    """One act of an annotator, as the browser sends it. task_id: a pair's as it was served."""
+
+    key: Annotated[str, Field(pattern=r"^[!-~]{1,80}$")]
+    task_id: Annotated[int, Field(gt=-(2**53), lt=2**53)]
+    answer: AnswerKind
+    seconds: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False)] | None = None
+    note: Annotated[str, Field(max_length=LONGEST_NOTE)] = ""
+
+
+@dataclass(frozen=True)
+class Why:
+    """Why a pair was put up for labelling. An audit pair is there by chance: no score is a reason."""
+
+    strategy: str
+    score: float | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of the events: the keys of those that are stored, and why the others are refused, by key."""
+
+    stored: list[str]
+    refused: dict[str, str]
+    why: dict[int, Why] = field(default_factory=dict)  # of the tasks that are labelled now
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """The newest sitting, and how many of its pairs nobody has labelled."""
+
+    round_id: int
+    kind: DesignKind
+    left: int
+
+
+class Reason(StrEnum):
+    """Why there is nothing to label."""
+
+    NO_BATCH = "no batch"  # the first batch is not made yet
+    EMPTY = "empty"  # the batch has no pairs: nothing is left to label
+    COMPLETE = "complete"  # the batch is answered, and so is its reserve
+    LEASED = "leased"  # others hold all that is left
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How the project stands for one annotator: how far the batch is, the work under way, and what is left for them.
+
+    Where the sitting is labelled, it stands in the batch's place.
+    """
+
+    progress: BatchProgress
+    sitting: Sitting | None  # the newest one of the project, whatever is labelled
+    reason: Reason | None  # nothing while there are pairs to label
+    free_at: datetime | None  # when the first pair that others hold is free again
+    job: Job | None  # the newest job of the project
+    note: str  # what a person should know about the batch
+
+
+def serve(
+    engine: Engine, project_id: int, annotator: str, n: int = BUFFER, sitting: bool = False, grouped: bool = False
+) -> tuple[list[Pair], Standing]:
+    """The next n pairs of the batch (or of the sitting), leased to this annotator for ten minutes, and how the project
+    stands for them. grouped: pairs of one left text follow each other.
+    """
+    at = now()
+    with acting(engine, Right.LABEL, project_id, annotator) as session:
+        tasks = lease_tasks(session, project_id, annotator, n, at, sitting, grouped)
+        again = labelled_among(session, (task.id for task in tasks))
+        pairs = task_pairs(session, project_id, tasks, sitting, again)
+        if not sitting:  # whose pairs are few, and measure already
+            pairs = slip_in_checks(session, project_id, annotator, pairs, at)
+        return pairs, _standing(session, project_id, annotator, at, bool(tasks), sitting)
+
+
+def leave(engine: Engine, annotator: str) -> None:
+    """Nothing; what this annotator was served is free for others, or for the same person under another name."""
+    with acting(engine, Right.LABEL, annotator=annotator) as session:
+        end_leases(session, annotator)
+
+
+def look(engine: Engine, project_id: int, annotator: str, sitting: bool = False) -> Standing:
+    """How the project stands for this annotator; leases nothing, so it can be asked again and again."""
+    at = now()
+    with reading(engine) as session:
+        any_free = bool(free_tasks(session, project_id, annotator, 1, at, sitting))
+        return _standing(session, project_id, annotator, at, any_free, sitting)
+
+
+def sitting_of(engine: Engine, project_id: int) -> Sitting | None:
+    """The newest sitting of the project."""
+    with reading(engine) as session:
+        return _sitting(session, project_id)
+
+
+def _sitting(session: Session, project_id: int) -> Sitting | None:
+    newest = newest_sitting(session, project_id)
+    return Sitting(newest.id, DesignKind(newest.strategy), unanswered(session, newest)) if newest else None
+
+
+def recent(engine: Engine, project_id: int, annotator: str, sitting: bool = False) -> list[Answered]:
+    """The annotator's last answers in the batch (or the sitting), the newest last: what they can undo."""
+    with reading(engine) as session:
+        return answered_pairs(session, project_id, annotator, RECENT, sitting)
+
+
+def _standing(
+    session: Session, project_id: int, annotator: str, at: datetime, any_free: bool, sitting: bool
+) -> Standing:
+    progress = batch_progress(session, project_id, sitting)
+    free_at = None if any_free else next_lease_end(session, project_id, annotator, at, sitting)
+    return Standing(
+        progress=progress,
+        sitting=_sitting(session, project_id),
+        reason=None if any_free else _reason(progress, free_at),
+        free_at=free_at,
+        job=newest_job(session, project_id),
+        note=newest.note if (newest := queue_of(session, project_id, sitting)) else "",
+    )
+
+
+def _reason(progress: BatchProgress, free_at: datetime | None) -> Reason:
+    if progress.round_id is None:
+        return Reason.NO_BATCH
+    if free_at is not None:
+        return Reason.LEASED
+    return Reason.COMPLETE if progress.size else Reason.EMPTY
+
+
+def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any]) -> Receipt:
+    """What became of each event, in one transaction; an event whose key is stored already is stored by that.
+
+    An event that is malformed or names no task of this project is refused and logged, never raised: the browser must
+    drop it, or it would send it for ever. An answer to a task whose lease has expired is stored: no label is lost.
+    Batch or sitting is all one here; an answer to a check is kept apart. Asks for the job that is due.
+    """
+    valid, refused = _checked(events)
+    if not valid:
+        return Receipt([], refused)
+    with acting(engine, Right.LABEL, project_id, annotator) as session:
+        known, at = known_keys(session, valid), _moments(valid)
+        tasks = tasks_by_id(session, project_id, {event.task_id for event in valid.values()})
+        fresh = [event for key, event in valid.items() if key not in known and event.task_id in tasks]
+        store_answers(session, [_row(event, tasks[event.task_id], annotator, at[event.key]) for event in fresh])
+        labelled = [tasks[event.task_id] for event in fresh if event.answer in LABELS]
+        why = {task.id: _why(task) for task in labelled}
+        if labelled:  # another annotator may be waiting for the pair
+            end_leases(session, annotator, [task.id for task in labelled])
+            note_rushes(session, project_id, annotator, len(fresh))
+        checks = own_checks(session, project_id, annotator, {-event.task_id for event in valid.values()})
+        on_checks = [event for event in valid.values() if -event.task_id in checks]
+        store_check_answers(session, [_check_row(event, project_id, at[event.key]) for event in on_checks])
+        answered = {-event.task_id for event in on_checks if event.answer in LABELS}
+        why |= _why_checks(session, project_id, [checks[check_id] for check_id in answered])
+    for key in valid.keys() - known:
+        if valid[key].task_id not in tasks and -valid[key].task_id not in checks:
+            refused[key] = f"task {valid[key].task_id} is not one of this project: get new tasks (reload the page)"
+    for key, reason in refused.items():
+        log.warning("answer %.80r of %r in project %s refused: %s", key, annotator, project_id, reason)
+    if labelled:
+        ask_if_due(engine, project_id, news=any(task.purpose == Purpose.TRAIN for task in labelled))
+    return Receipt([key for key in valid if key not in refused], refused, why)
+
+
+def _why(task: Task) -> Why:
+    return Why(task.strategy) if task.purpose == Purpose.AUDIT else Why(task.strategy, task.score, task.p)
+
+
+def _why_checks(session: Session, project_id: int, checks: Sequence[Check]) -> dict[int, Why]:
+    """Why the pairs of these checks were put up as tasks once, where they were: told as after any other answer."""
+    tasks = tasks_by_id(session, project_id, {check.task_id for check in checks if check.task_id is not None})
+    return {-check.id: _why(tasks[check.task_id]) for check in checks if check.task_id in tasks}
+
+
+def _checked(events: Iterable[Any]) -> tuple[dict[str, Event], dict[str, str]]:
+    """The well-formed events by key, and why the others are refused."""
+    valid: dict[str, Event] = {}
+    refused: dict[str, str] = {}
+    for event in events:
+        try:
+            checked = Event.model_validate(event)
+            valid.setdefault(checked.key, checked)
+        except ValidationError as error:
+            first = error.errors()[0]
+            key = str(event.get("key", "")) if isinstance(event, dict) else ""
+            refused[key] = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return valid, refused
+
+
+def _moments(keys: Iterable[str]) -> dict[str, datetime]:
+    """When each event happened: now by our clock, for a browser's may be wrong, and jobs are compared with it. Events
+    of one message keep their order.
+    """
+    at = now()
+    return {key: at + timedelta(microseconds=place) for place, key in enumerate(keys)}
+
+
+def _row(event: Event, task: Task, annotator: str, at: datetime) -> dict[str, Any]:
+    pair = {"project_id": task.project_id, "task_id": task.id, "left_id": task.left_id, "right_id": task.right_id}
+    return pair | {"annotator": annotator} | _said(event, at)
+
+
+def _check_row(event: Event, project_id: int, at: datetime) -> dict[str, Any]:
+    return {"project_id": project_id, "check_id": -event.task_id} | _said(event, at)
+
+
+def _said(event: Event, at: datetime) -> dict[str, Any]:
+    note = event.note.strip() or None
+    return {"answer": event.answer, "key": event.key, "seconds": event.seconds, "note": note, "created_at": at}
+
+
+def ask_if_due(engine: Engine, project_id: int, news: bool = False) -> None:
+    """Nothing; the job that is due is asked for, unless one is at work.
+
+    The next batch is due if the project trains by itself, its batch is complete, and it has answers that no training
+    has seen (`news`: there are some for sure). New figures are due if the sitting is complete and nobody has asked for
+    them since its last answer. A job that failed or was cancelled is a person's to start again.
+    """
+    with reading(engine) as session:
+        ask = None if open_job(session, project_id) else _due(session, project_id, news)
+    if ask is None:
+        return
+    try:
+        ask(as_system(engine))  # who gave the last answer need not be one who may start jobs
+    except InputError:
+        return  # somebody else has asked meanwhile, and nothing has been answered since
+    except Exception:
+        # The answers are stored and must be acknowledged; pages offer to ask for the job again.
+        log.exception("the next job of project %s could not be asked for", project_id)
+
+
+def _due(session: Session, project_id: int, news: bool) -> Callable[[Engine], str] | None:
+    """What asks for the job that is due."""
+    if _training_is_due(session, project_id, news):
+        return partial(request_round, project_id=project_id)
+    return _measuring_due(session, project_id)
+
+
+def _training_is_due(session: Session, project_id: int, news: bool) -> bool:
+    project = session.get(Project, project_id)
+    if project is None or not Settings.model_validate(project.settings).auto_train:
+        return False
+    job = last_job(session, project_id, [NEXT_ROUND])
+    if job is not None and job.state != "done":
+        return False
+    if job is not None and not news and not answered_since(session, project_id, job.created_at):
+        return False
+    return batch_progress(session, project_id).complete
+
+
+def _measuring_due(session: Session, project_id: int) -> Callable[[Engine], str] | None:
+    """What asks for the figures that a complete sitting gives, where nobody has asked since its last answer.
+
+    Those of mined pairs are counted when the page “Pipelines” is drawn: no job is needed.
+    """
+    sitting = newest_sitting(session, project_id)
+    if sitting is None or sitting.strategy == DesignKind.MINED or unanswered(session, sitting):
+        return None
+    answered, job = last_answer_at(session, sitting.id), last_job(session, project_id, [sitting.strategy])
+    if answered is None or (job is not None and job.created_at > answered):
+        return None
+    design = design_of(session, sitting)
+    if design is not None and design.kind == DesignKind.CORRECTION:
+        at = {"number": design.details["round"], "recall": design.details["recall"]}
+        return partial(request_correction, project_id=project_id, draw=0, **at)
+    return partial(request_audit, project_id=project_id, draw=0)

@@ -1,0 +1,113 @@
+"""Labels out of a project: as one table, or as a folder that Hugging Face's `datasets` loads."""
+
+import shutil
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from annotate.labels.dataset_card import CONFIGS, SPLITS, dataset_card
+from annotate.labels.formats import COLUMNS, NUMBERS, Form, Labels, table
+from annotate.text.table_files import write_table, writer_for
+from db.corpus.implied import implied
+from db.domain import AnswerKind, DesignKind, InputError, Kind, Purpose, Settings, Split
+from db.labels.audits import AuditLabel, audit_labels, designs_of
+from db.labels.labels import LabelRow, history_rows, label_rows
+from db.labels.pairs import splits_of
+from db.projects.items import first_identifiers, item_texts
+from db.projects.projects import project_named, project_of
+from db.schema.engine import reading
+from db.schema.tables import Design, Project
+
+
+def export_labels(engine: Engine, project: str, path: Path, form: Form = Form.LABELS, noted: bool = False) -> int:
+    """The number of rows written to the file, whose ending chooses CSV, JSON Lines or Parquet.
+
+    noted: only answers with a note. Raises InputError where there is no such project, or no such file can be written.
+    """
+    writer_for(path)
+    with reading(engine) as session:
+        labels = _read(session, project, form, noted)
+    return write_table(path, COLUMNS[form], table(labels, form))
+
+
+def export_dataset(engine: Engine, project: str, folder: Path) -> dict[str, int]:
+    """The number of labels in each split of the folder, which `datasets.load_dataset(folder)` loads.
+
+    One configuration for each form, the labels that measure in a split of their own; a split without rows has no file.
+    Raises InputError where there is no such project or label, and where the folder exists.
+    """
+    if folder.exists():
+        raise InputError(f"{folder}: it is there already; name a folder that does not exist yet")
+    with reading(engine) as session:
+        labels = _read(session, project, Form.LABELS)
+        settings = Settings.model_validate(project_named(session, project).settings)
+    if not labels.rows:
+        raise InputError(f"{project!r} has no label yet: label some pairs first")
+    aside = folder.with_name(f".{folder.name}.part")
+    try:
+        aside.mkdir(parents=True)
+        counts = {(form, split): _write_split(labels, aside, form, split) for form in CONFIGS for split in SPLITS}
+        card = dataset_card(project, settings, {at: count for at, count in counts.items() if count})
+        (aside / "README.md").write_text(card, encoding="utf-8")
+        aside.replace(folder)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot write the folder ({error.strerror or error})") from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return {split: counts[Form.LABELS, split] for split in SPLITS}
+
+
+def page_of_labels(engine: Engine, project_id: int, after: int, limit: int) -> tuple[list[dict[str, Any]], int]:
+    """The first labels after the answer `after`, each by the columns of an export, and the answer after which the next
+    ones stand: those that are given or changed later, too."""
+    with reading(engine) as session:
+        rows = label_rows(session, project_id, after, limit)
+        found = _described(session, project_of(session, project_id), rows, [], [])
+    described = [dict(zip(COLUMNS[Form.LABELS], row, strict=True)) for row in table(found, Form.LABELS)]
+    return described, rows[-1].answer_id if rows else after
+
+
+def _write_split(labels: Labels, folder: Path, form: Form, split: str) -> int:
+    part, path = labels.of(SPLITS[split]), folder / form / f"{split}.parquet"
+    if not any(True for _ in table(part, form)):
+        return 0
+    path.parent.mkdir(exist_ok=True)
+    return write_table(path, COLUMNS[form], table(part, form))
+
+
+def _read(session: Session, project: str, form: Form, noted: bool = False) -> Labels:
+    found = project_named(session, project)
+    rows = list(history_rows(session, found.id)) if form == Form.HISTORY else label_rows(session, found.id)
+    rows = [row for row in rows if row.note] if noted else rows
+    audits = audit_labels(session, found.id, DesignKind.AUDIT)
+    labels = _described(session, found, rows, audits, designs_of(session, found.id, DesignKind.AUDIT))
+    return replace(labels, implied=_implied(session, found, rows)) if form == Form.IMPLIED else labels
+
+
+def _described(
+    session: Session, project: Project, rows: list[LabelRow], audits: list[AuditLabel], designs: list[Design]
+) -> Labels:
+    items = set(chain.from_iterable((row.left_id, row.right_id) for row in rows))
+    ids, texts = first_identifiers(session, items), item_texts(session, items)
+    return Labels(Kind(project.kind), rows, audits, designs, ids, texts)
+
+
+def _implied(session: Session, project: Project, rows: list[LabelRow]) -> list[tuple[int, int, bool]]:
+    """The pairs that follow from the labels that train, and whether they match. Raises InputError for two lists."""
+    if project.kind != Kind.SYMMETRIC:
+        raise InputError(f"{project.name!r} compares two lists, and only labels of one list imply others")
+    splits = splits_of(session, project.id, {item for row in rows for item in (row.left_id, row.right_id)})
+    labels = [
+        (row.left_id, row.right_id, row.answer == AnswerKind.POSITIVE)
+        for row in rows
+        if row.answer in NUMBERS and row.purpose == Purpose.TRAIN
+        and splits[row.left_id] == splits[row.right_id] == Split.TRAIN
+    ]  # fmt: skip
+    left, right, positive = np.array(labels, dtype=np.int64).reshape(-1, 3).T
+    follows = implied(np.column_stack([left, right]), positive == 1)
+    return [(*pair, match) for pair, match in zip(follows.pairs.tolist(), follows.positive.tolist(), strict=True)]

@@ -1,0 +1,166 @@
+"""The forms in which labels leave a project: what each is for, its columns, and its rows."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import cycle, islice
+from typing import Any
+
+from annotate.labels.checksum_chain import CHAIN, chained
+from db.domain import AnswerKind, Kind, Purpose
+from db.labels.audits import AuditLabel
+from db.labels.labels import LabelRow
+from db.schema.tables import Design
+
+NUMBERS = {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 0}  # unsure has none
+
+
+class Form(StrEnum):
+    """The forms of an export."""
+
+    LABELS = "labels"
+    HISTORY = "history"
+    PAIRS = "pairs"
+    POSITIVES = "positives"
+    TRIPLETS = "triplets"
+    AUDIT = "audit"
+    IMPLIED = "implied"
+
+
+ABOUT = {
+    Form.LABELS: "Everything about the label that counts of each pair: ids, texts, label, who, when, why it was asked.",
+    Form.HISTORY: "Every answer ever given, corrections, skips and undone ones too; `counts` is 1 where it is a label. "
+    "Each row has a checksum over itself and the rows before it: `labels verify` tells whether any was changed.",
+    Form.PAIRS: "Training data for sentence-transformers: two texts and 1 or 0 (ContrastiveLoss, CoSENTLoss).",
+    Form.POSITIVES: "Training data for sentence-transformers: anchor and positive (MultipleNegativesRankingLoss).",
+    Form.TRIPLETS: "Training data for sentence-transformers: anchor, positive and negative, where labels share a text "
+    "(TripletLoss, MultipleNegativesRankingLoss).",
+    Form.AUDIT: "The labels that measure, with how each pair was drawn: what `learner evaluate --audit` reads.",
+    Form.IMPLIED: "Pairs that nobody labelled and that follow from labels by transitivity, as training draws them; "
+    "`implied` is 1 for a match. They are no labels of people, so no import takes them.",
+}
+_PROVENANCE = {
+    "annotator": str,
+    "round": int,
+    "strategy": str,
+    "score": float,
+    "created_at": str,
+    "purpose": str,
+    "note": str,
+    "model": int,
+    "guidelines": str,
+}
+_TEXTS = {"id1": str, "id2": str, "text1": str, "text2": str}
+_PAIR = _TEXTS | {"label": int, "answer": str}
+COLUMNS: dict[Form, dict[str, type]] = {
+    Form.LABELS: _PAIR | _PROVENANCE,
+    Form.HISTORY: _PAIR | _PROVENANCE | {"seconds": float, "counts": int} | CHAIN,
+    Form.PAIRS: {"sentence1": str, "sentence2": str, "label": int},
+    Form.POSITIVES: {"anchor": str, "positive": str},
+    Form.TRIPLETS: {"anchor": str, "positive": str, "negative": str},
+    Form.AUDIT: {"id1": str, "id2": str, "label": int, "inclusion": float, "stratum": int, "size": int},
+    Form.IMPLIED: _TEXTS | {"implied": int},
+}
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The answers of a project that are to be written, and what is known about their items, by item."""
+
+    kind: Kind
+    rows: list[LabelRow]
+    audits: list[AuditLabel]
+    designs: list[Design]
+    ids: dict[int, str]
+    texts: dict[int, str]
+    implied: Sequence[tuple[int, int, bool]] = ()  # where they are asked for: pairs that follow, and whether they match
+
+    def of(self, purpose: Purpose) -> "Labels":
+        """The labels of this purpose alone."""
+        rows = [row for row in self.rows if row.purpose == purpose]
+        return Labels(self.kind, rows, self.audits, self.designs, self.ids, self.texts)
+
+
+def table(labels: Labels, form: Form) -> Iterator[tuple[Any, ...]]:
+    """The rows of the form, in its columns."""
+    return _TABLES[form](labels)
+
+
+def _labels(labels: Labels) -> Iterator[tuple[Any, ...]]:
+    for row in labels.rows:
+        yield _described(labels, row)
+
+
+def _history(labels: Labels) -> Iterator[tuple[Any, ...]]:
+    rows = [(*_described(labels, row), row.seconds, int(row.counts)) for row in labels.rows]
+    return chained(list(COLUMNS[Form.HISTORY]), rows)
+
+
+def _described(labels: Labels, row: LabelRow) -> tuple[Any, ...]:
+    who = row.annotator, row.round, row.strategy, row.score, row.created_at.isoformat(), row.purpose.value, row.note
+    answer = NUMBERS.get(row.answer), row.answer.value
+    return *_texts(labels, row.left_id, row.right_id), *answer, *who, row.model, row.guidelines
+
+
+def _texts(labels: Labels, left: int, right: int) -> tuple[str, str, str, str]:
+    return labels.ids[left], labels.ids[right], labels.texts[left], labels.texts[right]
+
+
+def _pairs(labels: Labels) -> Iterator[tuple[Any, ...]]:
+    for row in labels.of(Purpose.TRAIN).rows:
+        if row.answer in NUMBERS:
+            yield labels.texts[row.left_id], labels.texts[row.right_id], NUMBERS[row.answer]
+
+
+def _positives(labels: Labels) -> Iterator[tuple[Any, ...]]:
+    return (pair[:2] for pair in _pairs(labels) if pair[2])
+
+
+def _triplets(labels: Labels) -> Iterator[tuple[Any, ...]]:
+    """Every positive and every negative of each anchor at least once; anchors without either give none."""
+    partners: dict[int, dict[AnswerKind, list[int]]] = {}
+    for row in labels.of(Purpose.TRAIN).rows:
+        for anchor, partner in _anchored(row, labels.kind):
+            partners.setdefault(anchor, {}).setdefault(row.answer, []).append(partner)
+    for anchor, of in partners.items():
+        positives, negatives = of.get(AnswerKind.POSITIVE, []), of.get(AnswerKind.NEGATIVE, [])
+        for positive, negative in _combined(positives, negatives):
+            yield labels.texts[anchor], labels.texts[positive], labels.texts[negative]
+
+
+def _anchored(row: LabelRow, kind: Kind) -> Iterable[tuple[int, int]]:
+    both = (row.left_id, row.right_id), (row.right_id, row.left_id)
+    return both if kind == Kind.SYMMETRIC else both[:1]
+
+
+def _combined(positives: list[int], negatives: list[int]) -> Iterator[tuple[int, int]]:
+    length = max(len(positives), len(negatives))
+    return islice(zip(cycle(positives), cycle(negatives), strict=False), length)
+
+
+def _audit(labels: Labels) -> Iterator[tuple[Any, ...]]:
+    """The pairs of the audited pool as the last update of the figures placed them in the newest design's strata."""
+    if not labels.designs:
+        return
+    newest = labels.designs[-1]
+    answers = {(label.left_id, label.right_id): label.answer for label in labels.audits}
+    for left, right, stratum, inclusion in newest.details.get("sample", []):
+        if answers.get((left, right)) in NUMBERS:
+            label, size = NUMBERS[answers[left, right]], newest.strata[stratum]["size"]
+            yield labels.ids[left], labels.ids[right], label, inclusion, stratum, size
+
+
+def _implied(labels: Labels) -> Iterator[tuple[Any, ...]]:
+    for left, right, match in labels.implied:
+        yield *_texts(labels, left, right), int(match)
+
+
+_TABLES: dict[Form, Callable[[Labels], Iterator[tuple[Any, ...]]]] = {
+    Form.LABELS: _labels,
+    Form.HISTORY: _history,
+    Form.PAIRS: _pairs,
+    Form.POSITIVES: _positives,
+    Form.TRIPLETS: _triplets,
+    Form.AUDIT: _audit,
+    Form.IMPLIED: _implied,
+}

@@ -1,0 +1,224 @@
+"""Labels into a project, from a file: none twice, and a report on every row that was not stored."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from annotate.access.roles import Right
+from annotate.access.transactions import acting
+from annotate.labels.import_report import HARMLESS, Problem, Recorder, Report, Trouble, recording
+from db.corpus.cells import bad, shown
+from db.corpus.files import Row, column_names, read_rows
+from db.domain import LONGEST_NOTE, AnswerKind, EventKind, Kind, Side
+from db.labels.answers import current_labels, keys_like, store_answers
+from db.projects.events import add_event
+from db.projects.items import CHUNK, items_by_identifier
+from db.projects.projects import project_named
+from db.schema.engine import person_of, reading
+from db.schema.tables import now as present
+
+ANSWERS = {"1": AnswerKind.POSITIVE, "true": AnswerKind.POSITIVE, "positive": AnswerKind.POSITIVE} | {
+    "0": AnswerKind.NEGATIVE,
+    "false": AnswerKind.NEGATIVE,
+    "negative": AnswerKind.NEGATIVE,
+    "unsure": AnswerKind.UNSURE,
+}
+ANNOTATOR = "import"  # of labels that name none
+MAX_ANNOTATOR = 200
+KEYS = "import-"  # begins the key of every imported answer
+
+Act = tuple[int, int, str]  # left item, right item, annotator
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What becomes of rows with problems.
+
+    skip: leave out rows with mistakes; otherwise the first one stops the import and nothing is stored. replace: store
+    labels that differ from the one that counts, so that they count from then on. dry: store nothing, only report.
+    """
+
+    skip: bool = False
+    replace: bool = False
+    dry: bool = False
+
+
+def import_labels(
+    engine: Engine, project: str, path: Path, choices: Choices | None = None, problems: Path | None = None
+) -> Report:
+    """What came of importing a file with id1, id2, label (1, 0 or unsure) and optionally annotator and note.
+
+    A column `answer`, as exports have it, goes before `label`. problems: a CSV file to write all rows to that were not
+    stored. Raises InputError, and stores nothing, for a file that cannot be read and for the first row with a mistake,
+    unless rows with mistakes are to be skipped.
+    """
+    choices, report = choices or Choices(), Report()
+    columns = _columns(path)
+    with reading(engine) as session:  # a long file must not keep annotators from writing
+        found = project_named(session, project)
+        known = _read_known(session, found.id, found.kind == Kind.SYMMETRIC)
+    with recording(report, problems) as recorder:
+        reader = _Reader(path, columns, known, choices, recorder)
+        for row in read_rows(path, columns):
+            reader.add(row)
+    new = reader.rows(found.id)
+    report.stored = len(new)
+    if new and not choices.dry:
+        with acting(engine, Right.CHANGE, found.id) as session:
+            for start in range(0, len(new), CHUNK):
+                store_answers(session, new[start : start + CHUNK])
+            new_labels = {"labels": report.stored}
+            add_event(session, person_of(engine), EventKind.IMPORTED, found.id, path.name, new=new_labels)
+    return report
+
+
+def _columns(path: Path) -> Sequence[str]:
+    present = column_names(path)
+    answer = "answer" if "answer" in present else "label"
+    return ("id1", "id2", answer, *(name for name in ("annotator", "note") if name in present))
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the project has: items by id of both sides, the labels that count, each annotator's, and imported keys."""
+
+    project_id: int
+    items: tuple[dict[str, int], dict[str, int]]
+    symmetric: bool
+    labels: dict[tuple[int, int], AnswerKind]
+    own: dict[Act, AnswerKind]
+    keys: set[str]
+
+
+def _read_known(session: Session, project_id: int, symmetric: bool) -> _Known:
+    left = items_by_identifier(session, project_id, Side.LEFT)
+    right = left if symmetric else items_by_identifier(session, project_id, Side.RIGHT)
+    labels = current_labels(session, project_id)
+    return _Known(
+        project_id,
+        (left, right),
+        symmetric,
+        {(at.left_id, at.right_id): at.answer for at in labels},
+        {(at.left_id, at.right_id, at.annotator): at.answer for at in labels},
+        keys_like(session, project_id, KEYS),
+    )
+
+
+class _Wrong(Exception):
+    """A row that cannot be stored: why, in words, and in which column."""
+
+    def __init__(self, trouble: Trouble, what: str, column: int) -> None:
+        super().__init__(what)
+        self.trouble, self.what, self.column = trouble, what, column
+
+
+@dataclass
+class _Reader:
+    """Sorts rows into those to store and problems."""
+
+    path: Path
+    columns: Sequence[str]
+    known: _Known
+    choices: Choices
+    recorder: Recorder
+    acts: dict[Act, tuple[AnswerKind, int, str]] = field(default_factory=dict)  # answer, row of the file, note
+    contradicted: set[Act] = field(default_factory=set)
+
+    def add(self, row: Row) -> None:
+        """Nothing; the row is to be stored, or taken down as a problem."""
+        try:
+            act, answer, note = self._act(row), self._answer(row), self._note(row)
+            self._check(act, answer)
+        except _Wrong as wrong:
+            if wrong.trouble not in HARMLESS and not self.choices.skip:
+                raise bad(wrong.what, self.path, row.number, self.columns[wrong.column]) from None
+            annotator = self._optional(row, "annotator")
+            one, other, label = row.values[:3]
+            self.recorder.add(Problem(row.number, wrong.trouble, wrong.what, one, other, label, annotator))
+        else:
+            self.acts[act] = answer, row.number, note
+
+    def rows(self, project_id: int) -> list[dict[str, Any]]:
+        """The answers to store, in the order of the file."""
+        time = present()
+        kept = ((act, answer, note) for act, (answer, _, note) in self.acts.items() if act not in self.contradicted)
+        return [_row(project_id, act, answer, note, time) for act, answer, note in kept]
+
+    def _optional(self, row: Row, column: str) -> str:
+        """The cell of a column that the file need not have."""
+        return row.values[self.columns.index(column)] if column in self.columns else ""
+
+    def _act(self, row: Row) -> Act:
+        items = []
+        for which in (0, 1):
+            name = row.values[which].strip()
+            if name not in self.known.items[which]:
+                where = "the project" if self.known.symmetric else f"the project's {('left', 'right')[which]} list"
+                what = f"{where} has no id {shown(name)}; correct it or remove the row"
+                raise _Wrong(Trouble.UNKNOWN, what, which)
+            items.append(self.known.items[which][name])
+        if items[0] == items[1]:
+            raise _Wrong(Trouble.UNUSABLE, "both ids name the same text, which is no pair; remove the row", 1)
+        left, right = sorted(items) if self.known.symmetric else items
+        return left, right, self._annotator(row)
+
+    def _annotator(self, row: Row) -> str:
+        name = self._optional(row, "annotator").strip()
+        if len(name) > MAX_ANNOTATOR:
+            what = f"a name of {len(name):,} characters, and the limit is {MAX_ANNOTATOR}; shorten it"
+            raise _Wrong(Trouble.UNUSABLE, what, 3)
+        return name or ANNOTATOR
+
+    def _note(self, row: Row) -> str:
+        note = self._optional(row, "note").strip()
+        if len(note) > LONGEST_NOTE:
+            what = f"a note of {len(note):,} characters, and the limit is {LONGEST_NOTE:,}; shorten it"
+            raise _Wrong(Trouble.UNUSABLE, what, self.columns.index("note"))
+        return note
+
+    def _answer(self, row: Row) -> AnswerKind:
+        answer = ANSWERS.get(row.values[2].strip().lower())
+        if answer is None:
+            what = f"the label is {shown(row.values[2])}; write one of {', '.join(ANSWERS)}"
+            raise _Wrong(Trouble.UNUSABLE, what, 2)
+        return answer
+
+    def _check(self, act: Act, answer: AnswerKind) -> None:
+        """Nothing; raises for a row that says what another one or the project says, or something else than they."""
+        if act in self.acts:
+            before, number, _ = self.acts[act]
+            if before == answer:
+                raise _Wrong(Trouble.DOUBLE, f"the same as row {number}", 2)
+            self.contradicted.add(act)
+            what = f"{act[2]!r} calls this pair {answer} here and {before} in row {number}; keep one of the rows"
+            raise _Wrong(Trouble.CONTRADICTION, what, 2)
+        if self.known.own.get(act) == answer or _key(self.known.project_id, act, answer) in self.known.keys:
+            raise _Wrong(Trouble.DOUBLE, "stored already", 2)
+        counting = self.known.labels.get(act[:2], answer)
+        if counting != answer and not self.choices.replace:
+            raise _Wrong(Trouble.CONFLICT, f"the project's label of this pair is {counting}, and stays", 2)
+
+
+def _key(project_id: int, act: Act, answer: AnswerKind) -> str:
+    named = "\0".join((str(project_id), *map(str, act), answer))
+    return f"{KEYS}{hashlib.sha256(named.encode()).hexdigest()}"
+
+
+def _row(project_id: int, act: Act, answer: AnswerKind, note: str, time: Any) -> dict[str, Any]:
+    left, right, annotator = act
+    return {
+        "project_id": project_id,
+        "left_id": left,
+        "right_id": right,
+        "annotator": annotator,
+        "answer": answer,
+        "key": _key(project_id, act, answer),
+        "note": note or None,
+        "guidelines": None,  # the file does not say what its annotators were told
+        "created_at": time,
+    }

@@ -1,0 +1,118 @@
+"""The plots of people's work, and a sentence for each that says what it shows."""
+
+from datetime import timedelta
+
+import altair as alt
+import pandas as pd
+
+from annotate.monitor.charts import HEIGHT, SQUARES, Plot, tooltips
+from annotate.stats.label_times import CAP
+from annotate.text.measures import counted
+from annotate.text.palette import ANSWERS, NEUTRAL
+
+ROW, AROUND = 30, 110  # pixels of an annotator, and of axis and legend
+DAYS, PEOPLE = 90, 20  # that are drawn at most: the newest, and those who labelled most
+
+
+def days_chart(table: pd.DataFrame) -> Plot:
+    """A bar for each day from the first to the last, its labels stacked by kind. table: of `days_table`; annotators are
+    taken together.
+    """
+    summed = table.groupby("day", as_index=False)[list(ANSWERS)].sum()
+    axis = alt.Axis(labelExpr="timeFormat(toDate(datum.value), '%b %e')", labelAngle=0, labelOverlap=True, ticks=False)
+    bars = alt.Chart(_by_kind(summed.assign(day=summed["day"].map(str)), "day")).mark_bar(size=_width(table)).encode(
+        x=alt.X("day:O", title="Day (UTC)", scale=alt.Scale(domain=_days(table)), axis=axis),
+        y=alt.Y("labels:Q", title="Labels", axis=alt.Axis(format=",d", tickMinStep=1, tickCount=5)),
+        color=_kinds(), order="order:Q", tooltip=[alt.Tooltip("day:O", title="Day"), *_counts()],
+    )  # fmt: skip
+    return alt.layer(bars).properties(height=HEIGHT)
+
+
+def _days(table: pd.DataFrame) -> list[str]:
+    """Every day from the first to the last."""
+    return [f"{day:%Y-%m-%d}" for day in pd.date_range(min(table["day"]), max(table["day"]))]
+
+
+def _width(table: pd.DataFrame) -> int:
+    """Pixels of a bar, such that the days fit a phone."""
+    return max(2, min(28, 220 // len(_days(table))))
+
+
+def newest_days(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the 90 days that end with the last label."""
+    return table[table["day"] > max(table["day"]) - timedelta(days=DAYS)]
+
+
+def describe_days(table: pd.DataFrame, who: str) -> str:
+    """All labels, the most of a day, and those of the last day, in a sentence."""
+    days = table.groupby("day")["labels"].sum()
+    return (
+        f"Labels by day, {who}: {counted(int(days.sum()), 'label')} on {counted(len(days), 'day')}, "
+        f"most on {days.idxmax()} ({days.max():,}), last on {days.index[-1]} ({days.iloc[-1]:,}). {_kinds_of(table)}"
+    )
+
+
+def annotators_chart(table: pd.DataFrame) -> Plot:
+    """A bar for each annotator, the labels stacked by kind. table: of `annotators_table`."""
+    shown = table.head(PEOPLE)
+    bars = alt.Chart(_by_kind(shown, "annotator")).mark_bar(size=18).encode(
+        y=alt.Y("annotator:N", title=None, sort=list(shown["annotator"]), axis=alt.Axis(labelLimit=150)),
+        x=alt.X("labels:Q", title="Labels", axis=alt.Axis(format=",d", tickMinStep=1, tickCount=5)),
+        color=_kinds(), order="order:Q", tooltip=[alt.Tooltip("annotator:N", title="Annotator"), *_counts()],
+    )  # fmt: skip
+    return alt.layer(bars).properties(height=ROW * len(shown) + AROUND)
+
+
+def describe_annotators(table: pd.DataFrame) -> str:
+    """The labels of each annotator that is drawn, in a sentence."""
+    people = [f"{one.annotator} {one.labels:,} ({one.positives:,} positive)" for one in table.head(PEOPLE).itertuples()]
+    return f"Labels by annotator: {', '.join(people)}."
+
+
+def pace_chart(table: pd.DataFrame) -> Plot:
+    """Seconds for a label of each annotator: the median with its interval, and the middle half of the answers."""
+    shown = table.head(PEOPLE + 1)
+    base = alt.Chart(shown).encode(
+        y=alt.Y("annotator:N", title=None, sort=list(shown["annotator"]), axis=alt.Axis(labelLimit=150)),
+        tooltip=[alt.Tooltip("annotator:N", title="Annotator"),
+                 *tooltips({"answers": ("Answers", ",d"), "median": ("Median (s)", ".1f"), "low": ("Low", ".1f"),
+                            "high": ("High", ".1f"), "first_quarter": ("A quarter below", ".1f"),
+                            "third_quarter": ("A quarter above", ".1f"), "capped": ("Longer than the cap", ",d")})],
+    )  # fmt: skip
+    scale = alt.Scale(domain=[0, float(shown["third_quarter"].max()) * 1.08], nice=False)
+    halves = base.mark_bar(color=NEUTRAL, opacity=0.28, height=16).encode(
+        x=alt.X("first_quarter:Q", title="Seconds for a label", scale=scale, axis=alt.Axis(tickCount=6)),
+        x2="third_quarter:Q",
+    )
+    intervals = base.mark_rule(color=NEUTRAL, strokeWidth=3).encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
+    medians = base.mark_point(color=NEUTRAL, filled=True, size=90, opacity=1).encode(x=alt.X("median:Q", scale=scale))
+    return alt.layer(halves, intervals, medians).properties(height=ROW * len(shown) + AROUND - 50)
+
+
+def describe_pace(table: pd.DataFrame) -> str:
+    """Each annotator's median with its interval and the middle half, in a sentence."""
+    people = [
+        f"{one.annotator} {one.median:.1f} (95% interval {one.low:.1f} to {one.high:.1f}; half of {one.answers:,} "
+        f"answers between {one.first_quarter:.1f} and {one.third_quarter:.1f})"
+        for one in table.head(PEOPLE + 1).itertuples()
+    ]
+    return f"Median seconds for a label, a time above {CAP:g} counted as {CAP:g}: {'; '.join(people)}."
+
+
+def _by_kind(table: pd.DataFrame, key: str) -> pd.DataFrame:
+    """One row for each key and kind that has labels; `order` is the kind's place in the stack."""
+    long = table[[key, *ANSWERS]].melt(id_vars=[key], value_vars=list(ANSWERS), var_name="kind", value_name="labels")
+    return long.assign(order=long["kind"].map(list(ANSWERS).index))[long["labels"] > 0]
+
+
+def _kinds() -> alt.Color:
+    scale = alt.Scale(domain=list(ANSWERS), range=list(ANSWERS.values()))
+    return alt.Color("kind:N", title=None, scale=scale, legend=SQUARES)
+
+
+def _counts() -> list[alt.Tooltip]:
+    return [alt.Tooltip("kind:N", title="Kind"), *tooltips({"labels": ("Labels", ",d")})]
+
+
+def _kinds_of(table: pd.DataFrame) -> str:
+    return ", ".join(f"{table[kind].sum():,} {kind}" for kind in ANSWERS) + "."

@@ -1,0 +1,44 @@
+"""The plot of agreement: each coefficient with its interval."""
+
+from collections.abc import Mapping
+
+import altair as alt
+import pandas as pd
+
+from annotate.monitor.charts import Plot, tooltips
+from annotate.text.palette import MATCHER
+from db.domain import Estimate
+
+ROW = 34  # pixels
+COLUMNS = ("coefficient", "value", "low", "high", "answers")
+
+
+def agreement_table(found: Mapping[str, Estimate | None]) -> pd.DataFrame:
+    """One row for each coefficient that is defined: its value, its 95 % interval, and the answers it rests on."""
+    rows = [(name, one.value, one.low, one.high, one.labels) for name, one in found.items() if one is not None]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def agreement_chart(table: pd.DataFrame) -> Plot:
+    """A point with its interval for each row of `agreement_table`, in its order."""
+    low = min(0.0, float(table["low"].min()))
+    scale = alt.Scale(domain=[low, 1])
+    rows = alt.Y("coefficient:N", title=None, sort=None, axis=alt.Axis(labelLimit=260))
+    base = alt.Chart(table).encode(
+        y=rows,
+        tooltip=tooltips({"value": ("Value", ".3f"), "low": ("Low", ".3f"), "high": ("High", ".3f"),
+                          "answers": ("Answers", ",d")}),
+    )  # fmt: skip
+    axis = alt.Axis(format=".1f", tickCount=6)
+    interval = base.encode(x=alt.X("low:Q", title="Agreement", scale=scale, axis=axis), x2="high:Q")
+    value = base.encode(x=alt.X("value:Q", title="Agreement", scale=scale, axis=axis))
+    return alt.layer(
+        interval.mark_rule(color=MATCHER, strokeWidth=2),
+        value.mark_point(color=MATCHER, filled=True, size=80, opacity=1),
+    ).properties(height=ROW * len(table) + 40)
+
+
+def describe_agreement(table: pd.DataFrame) -> str:
+    """Each coefficient with its interval, in a sentence."""
+    parts = [f"{one.coefficient} {one.value:.3f} ({one.low:.3f} to {one.high:.3f})" for one in table.itertuples()]
+    return f"Agreement of annotators with 95% intervals: {'; '.join(parts)}."

@@ -1,0 +1,38 @@
+"""The plot of a correction: the precision in its forms, each with its interval."""
+
+import altair as alt
+import pandas as pd
+
+from annotate.monitor.charts import Plot, tooltips
+from annotate.monitor.false_negatives import FORMS
+from annotate.text.palette import MATCHER, NEUTRAL
+
+ROW, AROUND = 52, 60  # pixels of a form, and of the axis
+
+
+def correction_chart(table: pd.DataFrame) -> Plot:
+    """A point with its interval for each form, the form that is believed in colour. table: of `precisions_table`."""
+    shown = table.assign(
+        written=table["value"].map("{:.3f}".format), believed=table["precision"] == FORMS["consistent"]
+    )
+    scale = alt.Scale(domain=[0, 1])
+    numbers = {"value": ("Value", ".3f"), "low": ("Low", ".3f"), "high": ("High", ".3f")}
+    base = alt.Chart(shown).encode(
+        y=alt.Y("precision:N", title=None, sort=None, axis=alt.Axis(labelLimit=180, domain=False, ticks=False)),
+        color=alt.condition("datum.believed", alt.value(MATCHER), alt.value(NEUTRAL)),
+        tooltip=[alt.Tooltip("precision:N", title="Precision"), *tooltips(numbers)],
+    )
+    rules = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
+        x=alt.X("low:Q", title="Precision", scale=scale, axis=alt.Axis(format=".1f", tickCount=6)), x2="high:Q"
+    )
+    points = base.mark_point(filled=True, size=90, opacity=1).encode(x=alt.X("value:Q", scale=scale))
+    words = base.mark_text(dy=-13, fontSize=13, fontWeight=600).encode(
+        x=alt.X("value:Q", scale=scale), text="written:N"
+    )
+    return alt.layer(rules, points, words).properties(height=ROW * len(shown) + AROUND)
+
+
+def describe_correction(table: pd.DataFrame) -> str:
+    """The precision in each form with its interval, in a sentence."""
+    parts = [f"{row.precision} {row.value:.3f} ({row.low:.3f} to {row.high:.3f})" for row in table.itertuples()]
+    return f"Precision with its 95% interval: {'; '.join(parts)}."

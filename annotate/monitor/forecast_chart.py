@@ -1,0 +1,71 @@
+"""The plot of the forecast: the rounds so far, and what rounds with more labels would reach."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+
+from annotate.monitor.charts import HEIGHT, LINES, Plot, tooltips
+from annotate.stats.forecast import Point
+from annotate.text.palette import MATCHER, NEUTRAL
+
+MEASURED, FORECAST = "measured", "forecast"
+
+
+def outlook_chart(measured: pd.DataFrame, band: pd.DataFrame, target: float) -> Plot:
+    """Measured rounds as a line with points and intervals, the forecast dashed in its 95 % band, the target across.
+
+    measured: of `measured_table`; band: of `band_table`.
+    """
+    top = min(1.0, 1.08 * max(float(measured["high"].max()), float(band["high"].max()), target))
+    scale = alt.Scale(domain=[0, top], nice=False)
+    labels = alt.X("labels:Q", title="Labels spent", scale=alt.Scale(domain=[0, int(band["labels"].max())]),
+                   axis=alt.Axis(format=",d", tickCount=6))  # fmt: skip
+    value = alt.Y("average_precision:Q", title="Average precision", scale=scale,
+                  axis=alt.Axis(format=".1f", tickCount=5, labelFlush=False))  # fmt: skip
+    shown = tooltips({"labels": ("Labels", ",d"), "average_precision": ("Average precision", ".3f"),
+                      "low": ("Low", ".3f"), "high": ("High", ".3f")})  # fmt: skip
+    kinds = alt.Scale(domain=[MEASURED, FORECAST], range=[[1, 0], [5, 4]])
+    both = pd.concat([measured.assign(kind=MEASURED), band.assign(kind=FORECAST)])
+    base = alt.Chart(both).encode(x=labels, tooltip=[alt.Tooltip("kind:N", title="Round"), *shown])
+    ends = base.transform_filter("datum.high > datum.low").encode(
+        y=alt.Y("low:Q", scale=scale, title="Average precision"), y2="high:Q"
+    )
+    lines = base.mark_line(color=MATCHER, strokeWidth=2.5).encode(
+        y=value, strokeDash=alt.StrokeDash("kind:N", title=None, scale=kinds, legend=LINES)
+    )
+    is_forecast, is_measured = f"datum.kind == '{FORECAST}'", f"datum.kind == '{MEASURED}'"
+    return alt.layer(
+        ends.transform_filter(is_forecast).mark_area(color=MATCHER, opacity=0.18),
+        ends.transform_filter(is_measured).mark_rule(color=MATCHER, strokeWidth=1.5),
+        lines,
+        base.transform_filter(is_measured).mark_point(color=MATCHER, filled=True, size=70, opacity=1).encode(y=value),
+        base.transform_filter(is_forecast).mark_point(size=60, opacity=0).encode(y=value),
+        *_target(target, scale),
+    ).properties(height=HEIGHT + 20)
+
+
+def _target(target: float, scale: alt.Scale) -> list[alt.Chart]:
+    """A dashed line at the target with its name."""
+    base = alt.Chart(pd.DataFrame({"target": [target], "name": [f"target {target:g}"]})).encode(
+        y=alt.Y("target:Q", scale=scale)
+    )
+    rule = base.mark_rule(color=NEUTRAL, strokeDash=[2, 3], strokeWidth=2)
+    word = base.mark_text(color=NEUTRAL, align="left", dx=4, dy=-7, fontSize=12, fontWeight=600)
+    return [rule, word.encode(text="name:N", x=alt.value(0))]
+
+
+def measured_table(points: Sequence[Point]) -> pd.DataFrame:
+    """Labels and average precision of each trained round, with its interval."""
+    rows = [(point.labels, point.value, point.low, point.high) for point in points]
+    return pd.DataFrame(rows, columns=["labels", "average_precision", "low", "high"])
+
+
+def describe_outlook(measured: pd.DataFrame, band: pd.DataFrame, said: str) -> str:
+    """The last round and the end of the band, and what the target takes, in sentences."""
+    last, end = measured.iloc[-1], band.iloc[-1]
+    return (
+        f"Forecast of average precision: {last.average_precision:.3f} measured at {last.labels:,.0f} labels, "
+        f"{end.average_precision:.3f} forecast at {end.labels:,.0f} (95% interval {end.low:.3f} to {end.high:.3f}). "
+        f"{said.replace('*', '')}"
+    )

@@ -1,0 +1,103 @@
+"""What more labels would bring, in plain sentences."""
+
+from collections.abc import Iterator
+from math import floor
+
+import pandas as pd
+
+from annotate.monitor.rounds import Report, batches_table
+from annotate.text.measures import counted, estimate
+from db.domain import Estimate
+from db.schema.tables import Evaluation
+
+ROUNDS = 3  # over which the gain is reckoned
+
+
+def advice(report: Report) -> list[str]:
+    """Sentences on what was gained lately, what would narrow the interval, and whether the target is reached."""
+    return [*_gain(report), *_width(report), *_share(batches_table(report)), *_target(report)]
+
+
+def _gain(report: Report) -> Iterator[str]:
+    """Average precision gained for every hundred labels over the last rounds."""
+    rounds = report.measured[-ROUNDS - 1 :]
+    if len(rounds) < 2:
+        return
+    (first, before), (last, newest) = rounds[0], rounds[-1]
+    spent, old, new = last.labels - first.labels, estimate(before, _AP), estimate(newest, _AP)
+    if not spent or old is None or new is None:
+        return
+    gained = new.value - old.value
+    yield (
+        f"Average precision {_moved(gained / spent * 100)} per hundred labels over the last "
+        f"{_rounds(len(rounds) - 1)}, from {old.value:.3f} to {new.value:.3f}.{_uncertain(gained, new)}"
+    )
+
+
+_AP = "average_precision"
+
+
+def _moved(gain: float) -> str:
+    if abs(gain) < 0.0005:
+        return "changed by less than 0.001"
+    return f"{'rose' if gain > 0 else 'fell'} by {abs(gain):.3f}"
+
+
+def _rounds(number: int) -> str:
+    return "round" if number == 1 else f"{number} rounds"
+
+
+def _uncertain(gained: float, new: Estimate) -> str:
+    half = (new.high - new.low) / 2
+    return f" That is within the interval (± {half:.3f}): it may be chance." if abs(gained) <= half and half else ""
+
+
+def _width(report: Report) -> Iterator[str]:
+    """How wide the interval is, and what would halve it."""
+    if not report.measured:
+        return
+    _, evaluation = report.measured[-1]
+    found = estimate(evaluation, _AP)
+    if found is None or found.high <= found.low:
+        return
+    halve = evaluation.audit.get("halve")
+    more = f" About {counted(halve, 'more audit label')} would halve that." if halve else ""
+    yield f"The 95% interval of average precision is {found.high - found.low:.3f} wide.{more}"
+
+
+def _share(batches: pd.DataFrame) -> Iterator[str]:
+    """The share of positives in the last answered batch, against the one before."""
+    answered = batches.dropna(subset=["share_positive"])
+    if answered.empty:
+        return
+    last = answered.iloc[-1]
+    before = f", after {answered.iloc[-2].share_positive:.0%} in the one before" if len(answered) > 1 else ""
+    yield f"{last.share_positive:.0%} of the decided pairs in batch {last['round']} were positives{before}."
+
+
+def _target(report: Report) -> Iterator[str]:
+    """Whether the precision that the project aims at is reached: announced only where looking often cannot mislead."""
+    if not report.measured:
+        return
+    _, evaluation = report.measured[-1]
+    found = estimate(evaluation, "precision")
+    if evaluation.audit:
+        yield from _shown(evaluation)
+    elif found is not None and found.method == "exact":
+        reached = "reached" if found.value >= report.settings.target_precision else "not reached"
+        yield (
+            f"Precision at the threshold is {found.value:.3f} over all pairs: the target of "
+            f"{report.settings.target_precision:g} is {reached}."
+        )
+
+
+def _shown(evaluation: Evaluation) -> Iterator[str]:
+    reached = evaluation.audit["reached"]
+    if not reached:
+        return
+    low = floor(reached["precision_low"] * 100) / 100  # a lower end is never rounded up
+    end = f"the lower end of its confidence sequence, valid however often you look, is {low:.2f}."
+    if reached["reached"]:
+        yield f"Reached: precision at the threshold is at least {reached['target']:g}; {end}"
+    else:
+        yield f"Precision of {reached['target']:g} at the threshold is not shown yet: {end}"

@@ -1,0 +1,240 @@
+"""What the pages show of a project's rounds, as data frames."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from sqlalchemy import Engine
+
+from annotate.text.measures import TITLES, estimate
+from db.domain import AnswerKind, Purpose, Settings
+from db.labels.label_counts import Tally, label_tally
+from db.labels.tasks import open_sitting, unanswered
+from db.projects.evaluations import gold_counts, has_evaluation_items, matchers_with_evaluations
+from db.projects.rounds import audit_counts, rounds_of
+from db.schema.engine import reading
+from db.schema.tables import Evaluation, Matcher, Project, Round
+
+BIASED = (
+    "The labels of the batches cannot take their place: the model chose those pairs because they are hard or similar, "
+    "so they are a biased sample, and a figure computed from them would say nothing about all pairs."
+)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The rows behind the monitoring of one project, as of one moment."""
+
+    matchers: list[tuple[Matcher, Evaluation | None]]
+    rounds: list[Round]
+    tally: Sequence[Tally]  # labels by batch, day and annotator
+    audits: dict[int, int]  # audit tasks by round
+    gold: int  # known positives
+    gold_measurable: int  # those that are pairs of evaluation items
+    evaluation_items: bool  # whether any are kept for measuring
+    sitting: int  # pairs of the open sitting that nobody has labelled
+    settings: Settings
+
+    @property
+    def measured(self) -> list[tuple[Matcher, Evaluation]]:
+        """The matchers that have an estimate, the pre-trained encoder first."""
+        return [(m, e) for m, e in self.matchers if e is not None and estimate(e, "average_precision") is not None]
+
+    @property
+    def answers(self) -> dict[int, dict[AnswerKind, int]]:
+        """For each round's id: how many pairs were given each label in it, the reserve included.
+
+        Audit tasks are left out: they measure, and belong to no batch that trains.
+        """
+        counts: dict[int, dict[AnswerKind, int]] = {}
+        for one in self.tally:
+            if one.round_id is not None and one.purpose == Purpose.TRAIN:
+                of_round = counts.setdefault(one.round_id, {})
+                of_round[one.answer] = of_round.get(one.answer, 0) + one.count
+        return counts
+
+    @property
+    def audited(self) -> Evaluation | None:
+        """The newest evaluation that rests on audit labels, be there enough of them for figures or not."""
+        return next((e for _, e in reversed(self.matchers) if e is not None and e.audit), None)
+
+
+def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None = None) -> Report:
+    """Everything that monitoring shows of a project, in one transaction; the tally is read where it is not given."""
+    with reading(engine) as session:
+        gold, measurable = gold_counts(session, project_id)
+        sitting = open_sitting(session, project_id)
+        return Report(
+            matchers=matchers_with_evaluations(session, project_id),
+            rounds=rounds_of(session, project_id),
+            tally=label_tally(session, project_id) if tally is None else tally,
+            audits=audit_counts(session, project_id),
+            gold=gold,
+            gold_measurable=measurable,
+            evaluation_items=has_evaluation_items(session, project_id),
+            sitting=unanswered(session, sitting) if sitting else 0,
+            settings=Settings.model_validate(session.get_one(Project, project_id).settings),
+        )
+
+
+def estimates_table(report: Report) -> pd.DataFrame:
+    """One row for each round and measure: labels spent, value, interval, method, and what it was measured on."""
+    rows = [
+        {
+            "round": matcher.number,
+            "labels": matcher.labels,
+            "positives": matcher.positives,
+            "measure": title,
+            "value": found.value,
+            "low": found.low,
+            "high": found.high,
+            "method": found.method,
+            "measured_on": found.labels,
+            "pairs": evaluation.pairs,
+            "evaluation_positives": evaluation.positives,
+        }
+        for matcher, evaluation in report.measured
+        for measure, title in TITLES.items()
+        if (found := estimate(evaluation, measure)) is not None
+    ]
+    columns = ["round", "labels", "positives", "measure", "value", "low", "high", "method", "measured_on", "pairs"]
+    return pd.DataFrame(rows, columns=[*columns, "evaluation_positives"])
+
+
+def batches_table(report: Report) -> pd.DataFrame:
+    """One row for each batch: how it was chosen, its size, what people answered, the share of positives."""
+    answers = report.answers
+    return pd.DataFrame(
+        [_batch_row(one, report.audits.get(one.id, 0), answers.get(one.id, {})) for one in report.rounds],
+        columns=["round", "strategy", "size", "answered", "positives", "negatives", "unsure", "share_positive"],
+    )
+
+
+def _batch_row(batch: Round, audits: int, answers: dict[AnswerKind, int]) -> dict[str, object]:
+    positives, negatives = answers.get(AnswerKind.POSITIVE, 0), answers.get(AnswerKind.NEGATIVE, 0)
+    decided = positives + negatives
+    return {
+        "round": batch.number,
+        "strategy": batch.strategy,
+        "size": batch.size - audits,
+        "answered": sum(answers.values()),
+        "positives": positives,
+        "negatives": negatives,
+        "unsure": answers.get(AnswerKind.UNSURE, 0),
+        "share_positive": positives / decided if decided else None,
+    }
+
+
+def curves_table(report: Report, rounds: Sequence[int]) -> pd.DataFrame:
+    """The precision-recall curves of some rounds, one row for each threshold, from the strictest down.
+
+    `low` and `high` are the 95 % band of the precision, empty where it is exact.
+    """
+    frames = [_curve(matcher, evaluation) for matcher, evaluation in report.measured if matcher.number in rounds]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["round", *_CURVE])
+
+
+_CURVE = ("recall", "precision", "low", "high", "score")
+
+
+def _curve(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
+    points = len(evaluation.curve["recall"])
+    columns = {name: evaluation.curve.get(name) or [float("nan")] * points for name in _CURVE}
+    return pd.DataFrame({"round": matcher.number, **columns})
+
+
+def histogram_table(evaluation: Evaluation) -> pd.DataFrame:
+    """The number of evaluation pairs in each interval of the score: negatives and positives, without gold `pairs`."""
+    edges = evaluation.histogram.get("edges", [])
+    counts = {name: evaluation.histogram[name] for name in _COUNTED if name in evaluation.histogram}
+    return pd.DataFrame({"score_from": edges[:-1], "score_to": edges[1:], **counts})
+
+
+_COUNTED = ("pairs", "negatives", "positives")
+
+
+def strata_table(evaluation: Evaluation) -> pd.DataFrame:
+    """One row for each stratum of the audit, the highest first: its size, its labels, what each of them stands for.
+
+    `share` is the estimated share of positives with its 95 % interval. Of the far stratum, which lies below the audited
+    pool, only an upper bound is known.
+    """
+    rows = [
+        {
+            "stratum": stratum["name"],
+            "score_from": stratum["low"],
+            "score_to": stratum["high"],
+            "size": stratum["size"],
+            "sampled": stratum["sampled"],
+            "positives": stratum["positives"],
+            "weight": stratum["size"] / stratum["sampled"] if stratum["sampled"] else None,
+            **_share(stratum, evaluation.audit["far"]),
+            "far": stratum["far"],
+        }
+        for stratum in evaluation.audit.get("strata", [])
+    ]
+    numbers = ("score_from", "score_to", "weight", "share", "share_low", "share_high")  # empty where not known
+    return pd.DataFrame(rows, columns=_STRATUM).astype(dict.fromkeys(numbers, float))
+
+
+def _share(stratum: dict[str, Any], far: dict[str, Any]) -> dict[str, float | None]:
+    if stratum["far"]:
+        return {"share": None, "share_low": 0.0, "share_high": far["high"] / stratum["size"]}
+    return {"share": stratum["rate"], "share_low": stratum["rate_low"], "share_high": stratum["rate_high"]}
+
+
+_STRATUM = ["stratum", "score_from", "score_to", "size", "sampled", "positives", "weight", "share", "share_low",
+            "share_high", "far"]  # fmt: skip
+
+
+def threshold(matcher: Matcher) -> float | None:
+    """The score at which the matcher's probability is one half, or nothing where it has none."""
+    if not matcher.w or matcher.b is None:
+        return None
+    return -matcher.b / matcher.w
+
+
+def why_unmeasured(report: Report) -> str:
+    """What is missing before known pairs can measure the project; empty when nothing is."""
+    if not report.evaluation_items:
+        return "No items are kept for measuring: the share of evaluation items was 0 when the project was made."
+    if not report.gold:
+        return "No known pairs came with the texts, so nothing says which pairs of evaluation items are positives."
+    if not report.gold_measurable:
+        return f"None of the {report.gold:,} known positives is a pair of two evaluation items."
+    return ""
+
+
+def card(matcher: Matcher) -> list[tuple[str, str]]:
+    """What there is to know about a matcher: name and value of each property."""
+    details = matcher.details
+    rows = [
+        ("Round", str(matcher.number)),
+        ("Base encoder", matcher.encoder),
+        ("Labels", f"{matcher.labels:,}"),
+        ("Positives", f"{matcher.positives:,}"),
+        ("w", _number(matcher.w)),
+        ("b", _number(matcher.b)),
+        ("Threshold (score where p = ½)", _number(threshold(matcher))),
+        ("Spelling (weights beside the cosine's 1)", _weights(details.get("lexical", {}))),
+        ("Crowded neighbourhoods (weight)", _number(details.get("crowding", 0.0))),
+        ("Cutoff (last answer seen)", f"{matcher.cutoff:,}"),
+        ("Seed", str(details.get("seed", "–"))),
+        ("Loss", _number(details.get("loss"))),
+        ("Made", f"{matcher.created_at:%Y-%m-%d %H:%M} UTC"),
+    ]
+    return rows + [(f"Seconds: {stage}", f"{spent:.1f}") for stage, spent in details.get("seconds", {}).items()]
+
+
+def _weights(lexical: dict[str, float]) -> str:
+    return ", ".join(f"{kind} {weight:.2f}" for kind, weight in lexical.items()) or "none"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4g}"
+
+
+def round_name(number: int) -> str:
+    """A matcher's name for people."""
+    return f"Round {number}" if number else "Before training"

@@ -1,0 +1,67 @@
+"""The plot of an audit's strata: the estimated share of positives in each, with its interval."""
+
+from math import floor, log10
+
+import altair as alt
+import pandas as pd
+
+from annotate.monitor.charts import Plot, tooltips
+from annotate.text.palette import NEUTRAL, POSITIVE
+
+ROW, AROUND = 24, 110  # pixels of a stratum, and of axis and legend
+KINDS = {"audited pool": POSITIVE, "below the pool": NEUTRAL}
+DEEPEST = 1e-9  # share at which the axis ends: less is not told apart
+
+
+def strata_chart(table: pd.DataFrame) -> Plot:
+    """The share of positives in each stratum on a logarithmic axis, the highest stratum on top.
+
+    table: as `strata_table` gives it; a stratum without a bound has no mark.
+    """
+    known = table.dropna(subset=["share_high"])
+    low = _axis_low(known)
+    drawn = known.assign(
+        kind=known["far"].map({False: "audited pool", True: "below the pool"}),
+        share=known["share"].clip(lower=low),
+        share_low=known["share_low"].fillna(low).clip(lower=low),
+        labelled=known["positives"].map("{:,}".format) + " of " + known["sampled"].map("{:,}".format),
+    )
+    base = alt.Chart(drawn).encode(
+        y=alt.Y("stratum:N", title=None, sort=list(table["stratum"]),
+                axis=alt.Axis(labelLimit=170, labelOverlap=False, labelFlush=False)),
+        color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=list(KINDS), range=list(KINDS.values())),
+                        legend=alt.Legend(orient="bottom", symbolType="circle", symbolOpacity=1)),
+        tooltip=[alt.Tooltip("stratum:N", title="Stratum"), alt.Tooltip("labelled:N", title="Positives of labelled"),
+                 *tooltips({"size": ("Pairs", ",d"), "share": ("Share", ".3~%"), "share_low": ("Low", ".3~%"),
+                            "share_high": ("High", ".3~%")})],
+    )  # fmt: skip
+    share = alt.Scale(type="log", domain=[low, 1], nice=False)
+    axis = alt.Axis(values=_ticks(low), format="~%", labelOverlap="greedy")
+    title = "Share of positives (log)"
+    rules = base.mark_rule(strokeWidth=3, opacity=0.45).encode(
+        x=alt.X("share_low:Q", title=title, scale=share, axis=axis), x2="share_high:Q"
+    )
+    points = base.mark_point(filled=True, size=75, opacity=1).encode(
+        x=alt.X("share:Q", title=title, scale=share, axis=axis)
+    )
+    return alt.layer(rules, points).properties(height=ROW * len(table) + AROUND)
+
+
+def describe_strata(table: pd.DataFrame) -> str:
+    """The share of positives in the highest and in the lowest stratum of the pool, in a sentence."""
+    pool = table[~table["far"].astype(bool)]
+    first, last = pool.iloc[0], pool.iloc[-1]
+    return (
+        f"Estimated share of positives in each of {len(pool)} strata: {first.share:.3g} in the highest, "
+        f"{first.stratum}, down to {last.share:.2g} in the lowest, {last.stratum}."
+    )
+
+
+def _axis_low(known: pd.DataFrame) -> float:
+    """The power of ten below every share that is drawn."""
+    smallest = known["share"].dropna().min() if len(known) else 0.01
+    return max(DEEPEST, 10.0 ** floor(log10(max(DEEPEST, smallest)) - 0.5))
+
+
+def _ticks(low: float) -> list[float]:
+    return [10.0**power for power in range(round(log10(low)), 1)]

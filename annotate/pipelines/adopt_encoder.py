@@ -1,0 +1,47 @@
+"""A bi-encoder that a pipeline trained becomes its project's encoder."""
+
+from pathlib import Path
+
+from sqlalchemy import Engine
+
+from annotate.pipelines.runs import made
+from annotate.projects.progress import situation_of
+from annotate.projects.projects import update_settings
+from annotate.projects.setting_effects import implications
+from db.domain import InputError, Settings
+from db.projects.projects import live_project
+from db.schema.engine import reading
+
+BIENCODER = "biencoder"
+LOADS = ("modules.json", "config.json")  # files that tell a folder from which an encoder is loaded
+DOT = "It learned by inner products, and projects compare texts by the cosine: look at its precision before and after."
+
+
+def plan_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> tuple[Settings, list[str]]:
+    """The project's settings with the run's bi-encoder, and in words what that implies; nothing where it has it.
+
+    Raises InputError where the run made no encoder of that number, or one for each list.
+    """
+    found = made(engine, project_id, run_id, number)
+    folders = encoders_in(found.path) if found.kind == BIENCODER else []
+    if len(folders) != 1:
+        raise InputError(f"{found.title} is no encoder that a project can use: it needs one for both texts")
+    with reading(engine) as session:
+        old = Settings.model_validate(live_project(session, project_id).settings)
+    new = old.model_copy(update={"encoder": str(folders[0])})
+    if new == old:
+        return new, []
+    lines = implications(old, new, situation_of(engine, project_id))
+    return new, [*lines, DOT] if found.about.get("similarity") == "dot" else lines
+
+
+def encoders_in(folder: Path) -> list[Path]:
+    """The folders from which encoders are loaded: this one, else those in it; of two towers there are two."""
+    places = [folder, *sorted(path for path in folder.glob("*") if path.is_dir())]
+    found = [place for place in places if any((place / name).is_file() for name in LOADS)]
+    return [folder] if folder in found else found
+
+
+def use_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> None:
+    """Nothing; the project's encoder is the run's bi-encoder from its next batch on. Raises as `plan_encoder`."""
+    update_settings(engine, project_id, plan_encoder(engine, project_id, run_id, number)[0])

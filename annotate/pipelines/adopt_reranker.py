@@ -1,0 +1,48 @@
+"""A re-ranker that a pipeline trained puts its project's batches in order."""
+
+from sqlalchemy import Engine
+
+from annotate.pipelines.runs import made
+from annotate.projects.progress import situation_of
+from annotate.projects.projects import update_settings
+from annotate.projects.setting_effects import implications
+from db.domain import BatchOrder, InputError, Settings
+from db.projects.projects import live_project
+from db.results.pipelines import RERANKER
+from db.schema.engine import reading
+
+
+def orders_batches(engine: Engine, project_id: int, run_id: str, number: int) -> BatchOrder | None:
+    """How the run's re-ranker puts the project's batches in order; nothing where it does not."""
+    settings, folder = _settings(engine, project_id), made(engine, project_id, run_id, number).path
+    return settings.batch_order if settings.reranker == str(folder) else None
+
+
+def plan_order(
+    engine: Engine, project_id: int, run_id: str, number: int, order: BatchOrder
+) -> tuple[Settings, list[str]]:
+    """The project's settings with this order by the run's re-ranker, and in words what that implies.
+
+    No words where it has it. Raises InputError where the run made no re-ranker of that number.
+    """
+    found = made(engine, project_id, run_id, number)
+    if found.kind != RERANKER:
+        raise InputError(f"{found.title} is no re-ranker: choose one to put batches in order")
+    old = _settings(engine, project_id)
+    new = old.model_copy(update={"reranker": str(found.path), "batch_order": order})
+    return new, [] if new == old else implications(old, new, situation_of(engine, project_id))
+
+
+def use_order(engine: Engine, project_id: int, run_id: str, number: int, order: BatchOrder) -> None:
+    """Nothing; the run's re-ranker orders the project's batches from the next one on. Raises as `plan_order`."""
+    update_settings(engine, project_id, plan_order(engine, project_id, run_id, number, order)[0])
+
+
+def stop_order(engine: Engine, project_id: int) -> None:
+    """Nothing; batches have the strategy's own order from the next one on."""
+    update_settings(engine, project_id, _settings(engine, project_id).model_copy(update={"reranker": ""}))
+
+
+def _settings(engine: Engine, project_id: int) -> Settings:
+    with reading(engine) as session:
+        return Settings.model_validate(live_project(session, project_id).settings)

@@ -1,0 +1,158 @@
+"""Experiments as the app sees them: asked for, watched, read. The worker runs them and leaves files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Engine
+
+from annotate.access.roles import Right
+from annotate.access.transactions import acting
+from annotate.jobs import requests as jobs
+from annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
+from db.domain import InputError, Settings
+from db.files.artifacts import discard
+from db.projects.evaluations import gold_counts
+from db.projects.jobs import EXPERIMENT, OPEN, jobs_of_kind
+from db.projects.projects import all_projects
+from db.results.experiments import FIGURES, REPORT, TABLES, RunState, experiment_folder, experiment_names, read_stored
+from db.schema.engine import reading
+from db.schema.tables import Job, Project
+from learner.catalog import STRATEGIES
+
+REFERENCE, MATCHED = "uncertainty", "stratified-match"
+# Settings that no simulation has a use for.
+OF_PEOPLE = {"question", "guidelines", "auto_train", "reranker", "batch_order"}
+
+
+@dataclass(frozen=True)
+class ExperimentRow:
+    """One experiment: its project where it has one, its job where the app asked for it, and its runs once begun."""
+
+    id: str
+    name: str
+    project: str | None
+    job: Job | None
+    runs: Sequence[RunState]
+    at: datetime  # when it was asked for, else when its files changed last
+
+    @property
+    def state(self) -> str:
+        """The job's state; of an experiment of the command line done, or stopped before its end."""
+        if self.job is not None:
+            return self.job.state
+        return "stopped" if any(run.state in OPEN for run in self.runs) else "done"
+
+    @property
+    def failed(self) -> list[RunState]:
+        return [run for run in self.runs if run.state == "failed"]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a person asks for: strategies of the catalog, how many seeds and rounds, and how batches grow."""
+
+    name: str
+    strategies: Sequence[str]
+    seeds: int
+    rounds: int
+    first: int
+    growth: float
+
+
+def list_experiments(engine: Engine) -> list[ExperimentRow]:
+    """Every experiment, the newest first: those of jobs, and those whose folder was put among theirs.
+
+    Those of projects in the bin are left out, and so are those of projects that whoever asks was not let into.
+    """
+    with reading(engine) as session:
+        projects = {project.id: project.name for project in all_projects(session, archived=True)}
+        found = jobs_of_kind(session, EXPERIMENT)
+    rows = [_of_job(job, projects[job.project_id]) for job in found if job.project_id in projects]
+    others = [_of_folder(name) for name in experiment_names() if name not in {job.id for job in found}]
+    return sorted([*rows, *others], key=lambda row: row.at, reverse=True)
+
+
+def _of_job(job: Job, project: str) -> ExperimentRow:
+    stored = read_stored(job.id)
+    name, runs = (stored.name, stored.runs) if stored else (f"Experiment on {project}", ())
+    return ExperimentRow(job.id, name, project, job, runs, job.created_at)
+
+
+def _of_folder(name: str) -> ExperimentRow:
+    stored = read_stored(name)
+    assert stored is not None  # its file named it
+    return ExperimentRow(name, stored.name, None, None, stored.runs, datetime.fromtimestamp(stored.updated, UTC))
+
+
+def hindrance(engine: Engine, project_id: int) -> str:
+    """Why no experiment can be made on the project's data; empty where one can."""
+    with reading(engine) as session:
+        positives, measurable = gold_counts(session, project_id)
+    if not positives:
+        return "This project has no known pairs: a simulated annotator answers by them. Import some with a new project."
+    if not measurable:
+        return "No known positive is a pair of items kept for measuring: make the project with a larger share of them."
+    return ""
+
+
+def request(engine: Engine, project_id: int, wish: Wish) -> str:
+    """The id of the job that runs the experiment. Raises InputError for a wish that cannot be met."""
+    if reason := hindrance(engine, project_id):
+        raise InputError(reason)
+    with reading(engine) as session:
+        settings = Settings.model_validate(session.get_one(Project, project_id).settings)
+    return jobs.request_experiment(engine, project_id, definition_of(wish, settings))
+
+
+def definition_of(wish: Wish, settings: Settings) -> dict[str, Any]:
+    """The experiment as in its file, without data sets: one row for each strategy, in the catalog's order.
+
+    Raises InputError without a strategy, and where one needs another that is not chosen.
+    """
+    chosen = [name for name in STRATEGIES if name in wish.strategies]
+    if not chosen:
+        raise InputError("no strategy is chosen: choose at least one")
+    if MATCHED in chosen and REFERENCE not in chosen:
+        what, needed = STRATEGIES[MATCHED].title, STRATEGIES[REFERENCE].title
+        raise InputError(f"“{what}” draws as many of each class as “{needed}” collected: choose that too")
+    common = settings.model_dump(exclude=OF_PEOPLE | {"strategy", "seed"})
+    return {
+        "name": wish.name.strip() or "Experiment",
+        "rows": [{"name": name, "strategy": name} for name in chosen],
+        "seeds": list(range(wish.seeds)),
+        "rounds": wish.rounds,
+        "baseline": REFERENCE if REFERENCE in chosen else chosen[0],
+        "settings": {**common, "first": wish.first, "growth": wish.growth},
+    }
+
+
+def tables_of(id_: str) -> list[TableFile]:
+    """The experiment's tables; none before it has results."""
+    return read_tables(experiment_folder(id_) / TABLES)
+
+
+def figures_of(id_: str) -> list[FigureFile]:
+    """The experiment's figures; none before it has results."""
+    return read_figures(experiment_folder(id_) / FIGURES)
+
+
+def report_of(id_: str) -> str:
+    """The whole report as Markdown; empty before there is one."""
+    return read_report(experiment_folder(id_) / REPORT)
+
+
+def delete(engine: Engine, id_: str) -> None:
+    """Nothing; the experiment's files and its job's row are gone. Raises InputError while it is at work."""
+    with reading(engine) as session:
+        job = session.get(Job, id_)
+    # One of the command line belongs to no project: the installation's administrators alone may delete it.
+    right, project_id = (Right.CHANGE, job.project_id) if job is not None else (Right.INSTALL, None)
+    with acting(engine, right, project_id) as session:
+        job = session.get(Job, id_)
+        if job is not None and job.state in OPEN:
+            raise InputError("the experiment is at work: cancel it first")
+        if job is not None:
+            session.delete(job)
+    discard(experiment_folder(id_))

@@ -1,0 +1,154 @@
+"""The pairs that a pipeline mined, in its project: read, made training pairs, taken back."""
+
+import json
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from annotate.access.roles import Right
+from annotate.access.transactions import acting
+from annotate.labelling.pick_pair import why_not
+from annotate.labelling.queue import ask_if_due
+from annotate.pipelines.runs import made
+from db.domain import AnswerKind, EventKind, InputError, Kind
+from db.labels.answers import answer_at_once, answered_at_once
+from db.labels.mined_samples import BEGINNING, UNDO, sampled
+from db.labels.pairs import Pair, labels_of, splits_of
+from db.projects.events import add_event
+from db.projects.projects import live_project
+from db.results.pipelines import read_began
+from db.schema.engine import person_of, reading
+
+PAIRS = "pairs"  # the kind of what a run made
+
+
+@dataclass(frozen=True)
+class Mined:
+    """A mined pair: its items in the project's order, its texts, and the cosine under the bi-encoder."""
+
+    pair: Pair
+    score: float
+
+
+@dataclass(frozen=True)
+class Use:
+    """What becomes of the best pairs: those that are new labels, and those left out, labelled or in a sample."""
+
+    new: list[Pair]
+    labelled: int
+    sampled: int
+
+
+def read_mined(path: Path, symmetric: bool, most: int | None = None) -> list[Mined]:
+    """The pairs of the file by rank, each once: all, or the first `most`.
+
+    Raises InputError for a line that is no pair of items.
+    """
+    found: dict[Pair, Mined] = {}
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                row = json.loads(line)
+                left, right, score = int(row["x_id"]), int(row["y_id"]), float(row["cos"])
+            except (ValueError, KeyError, TypeError):
+                raise InputError(f"{path.name}, line {number}: no mined pair; run the pipeline again") from None
+            pair = (min(left, right), max(left, right)) if symmetric else (left, right)
+            if left != right:
+                found.setdefault(pair, Mined(pair, score))
+            if len(found) == most:
+                break
+    return list(found.values())
+
+
+def first_rows(path: Path, n: int) -> list[dict[str, Any]]:
+    """The first n rows of the file: texts, ranks and scores of the best pairs."""
+    with path.open(encoding="utf-8") as file:
+        return [json.loads(line) for line in islice(file, n)]
+
+
+def mined_pairs(engine: Engine, project_id: int, run_id: str, number: int, most: int | None = None) -> list[Mined]:
+    """The pairs that the run mined, the best first: all, or the best `most`.
+
+    Raises InputError where it made no pairs of that number.
+    """
+    found = made(engine, project_id, run_id, number)
+    if found.kind != PAIRS:
+        raise InputError(f"{found.title} is no list of pairs")
+    with reading(engine) as session:
+        symmetric = live_project(session, project_id).kind == Kind.SYMMETRIC
+    return read_mined(found.path, symmetric, most)
+
+
+def check_items(session: Session, project_id: int, pairs: list[Pair]) -> None:
+    """Nothing. Raises InputError for pairs that cannot train, and those of items that are not there."""
+    splits = splits_of(session, project_id, {item for pair in pairs for item in pair})
+    for pair in pairs:
+        if not splits.keys() >= set(pair):
+            raise InputError(f"the project has no pair {pair}: run the pipeline again")
+        if problem := why_not(*(splits[item] for item in pair)):
+            raise InputError(f"the pair {pair}: {problem}")
+
+
+def annotator_of(run_id: str) -> str:
+    """The annotator who gives the labels that the run's pairs become: named after its pipeline."""
+    began = read_began(run_id)
+    if began is None:
+        raise InputError(f"the run {run_id} is gone: reload the page “Pipelines”")
+    return began.pipeline
+
+
+def plan_use(engine: Engine, project_id: int, run_id: str, number: int, best: int) -> Use:
+    """What `use_as_training` would do now."""
+    pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number, best)]
+    with reading(engine) as session:
+        return _use(session, project_id, pairs)
+
+
+def _use(session: Session, project_id: int, pairs: list[Pair]) -> Use:
+    check_items(session, project_id, pairs)
+    labelled, drawn = labels_of(session, project_id, pairs), sampled(session, project_id, pairs)
+    new = [pair for pair in pairs if pair not in labelled and pair not in drawn]
+    return Use(new, len(labelled), len(drawn - labelled.keys()))
+
+
+def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, best: int) -> int:
+    """How many of the best pairs are positive labels now: those that nobody has labelled, and that no sample holds.
+
+    Their annotator is named after the pipeline. Raises InputError where none is left. Asks for the job that is due.
+    """
+    annotator = annotator_of(run_id)
+    pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number, best)]
+    with acting(engine, Right.CHANGE, project_id) as session:
+        live_project(session, project_id)
+        use = _use(session, project_id, pairs)
+        if not use.new:
+            raise InputError("all of these pairs are labelled already, or are in a sample for labelling")
+        answer_at_once(
+            session, project_id, annotator, use.new, AnswerKind.POSITIVE, f"{BEGINNING}{run_id}-{uuid4().hex[:8]}"
+        )
+        new = {"labels": len(use.new), "run": run_id}
+        add_event(session, person_of(engine), EventKind.MINED_USED, project_id, annotator, new=new)
+    ask_if_due(engine, project_id, news=True)
+    return len(use.new)
+
+
+def used(engine: Engine, project_id: int, run_id: str) -> int:
+    """How many training pairs of this run stand as they were made."""
+    with reading(engine) as session:
+        return len(answered_at_once(session, project_id, annotator_of(run_id), f"{BEGINNING}{run_id}-"))
+
+
+def take_back(engine: Engine, project_id: int, run_id: str) -> int:
+    """How many training pairs of this run are unlabelled again: all that nobody has changed since."""
+    annotator = annotator_of(run_id)
+    with acting(engine, Right.CHANGE, project_id) as session:
+        pairs = answered_at_once(session, project_id, annotator, f"{BEGINNING}{run_id}-")
+        answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, f"{UNDO}{run_id}-{uuid4().hex[:8]}")
+        old = {"labels": len(pairs), "run": run_id}
+        add_event(session, person_of(engine), EventKind.MINED_BACK, project_id, annotator, old=old)
+    return len(pairs)

@@ -1,0 +1,133 @@
+"""A sample of the pairs that a pipeline mined, put up for labelling: what its labels say of the whole list."""
+
+from typing import Any
+from uuid import uuid4
+
+import numpy as np
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from annotate.access.roles import Right
+from annotate.access.transactions import acting
+from annotate.jobs.requests import require_no_sitting
+from annotate.pipelines.mined_pairs import Mined, check_items, mined_pairs
+from annotate.stats.precision_by_rank import Band, allocate, ranks
+from db.domain import AnswerKind, DesignKind, InputError
+from db.labels.answers import answer_at_once
+from db.labels.mined_samples import UNDO, count_drawn, drawn_pairs, mined_designs, next_design_number, own_labels
+from db.labels.pairs import Pair
+from db.labels.tasks import add_tasks
+from db.projects.jobs import AUDIT, CORRECTION, open_job
+from db.projects.projects import live_project
+from db.schema.engine import reading
+from db.schema.tables import Design, Project, Round
+
+DRAW = 50  # pairs, unless a person says otherwise
+
+
+def put_up(engine: Engine, project_id: int, run_id: str, number: int, draw: int, rng: np.random.Generator) -> int:
+    """How many mined pairs are a sitting now, drawn at random in bands of ranks; of a band no pair twice.
+
+    Pairs that are labelled may be among them: they count, and nobody is asked again. Where the label is only the
+    pipeline's own, it is taken back, so that a person is asked. Raises InputError while another sitting is open or
+    being drawn, and where no pair is left.
+    """
+    mined = mined_pairs(engine, project_id, run_id, number)
+    with acting(engine, Right.CHANGE, project_id) as session:
+        live_project(session, project_id)
+        session.scalar(select(Project.id).where(Project.id == project_id).with_for_update())  # one sitting at a time
+        _require_room(session, project_id)
+        before = drawn_pairs(session, [one.id for one in mined_designs(session, project_id, run_id, number)])
+        strata = [mined[first - 1 : last] for first, last in ranks(len(mined))]
+        drawn = _draw(strata, before, draw, rng)
+        if not drawn:
+            raise InputError("every mined pair is drawn already: see what the labels say")
+        pairs = [mined_pair.pair for _, mined_pair, _ in drawn]
+        check_items(session, project_id, pairs)
+        _ask_again(session, project_id, pairs)
+        design = _design(session, project_id, {"run": run_id, "made": number}, strata)
+        _store(session, design, drawn, rng)
+    return len(drawn)
+
+
+def _require_room(session: Session, project_id: int) -> None:
+    require_no_sitting(session, project_id)
+    job = open_job(session, project_id)
+    if job is not None and job.kind in (AUDIT, CORRECTION):
+        raise InputError("a job is at work that may draw a sitting: wait until it is done")
+
+
+def _draw(
+    strata: list[list[Mined]], before: set[Pair], draw: int, rng: np.random.Generator
+) -> list[tuple[int, Mined, float]]:
+    """Band, pair and probability of each drawn pair. Each band's draws so far and these are one random sample of it."""
+    left = [[one for one in stratum if one.pair not in before] for stratum in strata]
+    found = []
+    for place, n in enumerate(allocate(draw, [len(rest) for rest in left])):
+        taken = len(strata[place]) - len(left[place]) + n
+        chosen = rng.permutation(len(left[place]))[:n].tolist()
+        found += [(place, left[place][at], taken / len(strata[place])) for at in chosen]
+    return found
+
+
+def _ask_again(session: Session, project_id: int, pairs: list[Pair]) -> None:
+    own = own_labels(session, project_id, pairs)
+    for annotator in set(own.values()):
+        again = [pair for pair, who in own.items() if who == annotator]
+        answer_at_once(session, project_id, annotator, again, AnswerKind.RETRACT, f"{UNDO}{uuid4().hex}")
+
+
+def _design(session: Session, project_id: int, details: dict[str, Any], strata: list[list[Mined]]) -> Design:
+    bounds = ranks(sum(map(len, strata)))
+    found = next_design_number(session, project_id)
+    design = Design(
+        project_id=project_id,
+        number=found,
+        kind=DesignKind.MINED,
+        pairs=sum(map(len, strata)),
+        strata=[
+            {"name": f"ranks {first:,} to {last:,}", "low": min(one.score for one in stratum),
+             "high": max(one.score for one in stratum), "size": len(stratum), "first": first, "last": last}
+            for (first, last), stratum in zip(bounds, strata, strict=True)
+        ],
+        details=details,
+        folder=f"project-{project_id}/design-{found}",
+    )  # fmt: skip
+    session.add(design)
+    session.flush()
+    return design
+
+
+def _store(session: Session, design: Design, drawn: list[tuple[int, Mined, float]], rng: np.random.Generator) -> None:
+    """Nothing; the pairs are a sitting, in an order by chance: the first labels are a sample of each band, too."""
+    sitting = Round(project_id=design.project_id, number=None, strategy=DesignKind.MINED, size=len(drawn))
+    session.add(sitting)
+    session.flush()
+    order = rng.permutation(len(drawn)).tolist()
+    add_tasks(session, [
+        {"project_id": design.project_id, "round_id": sitting.id, "design_id": design.id, "stratum": stratum,
+         "left_id": one.pair[0], "right_id": one.pair[1], "score": one.score, "inclusion": inclusion,
+         "strategy": DesignKind.MINED, "position": position}
+        for position, (stratum, one, inclusion) in zip(order, drawn, strict=True)
+    ])  # fmt: skip
+
+
+def bands_of(engine: Engine, project_id: int, run_id: str, number: int) -> list[Band]:
+    """The bands of the run's mined pairs with what is drawn and labelled of each; none before a sample is drawn."""
+    with reading(engine) as session:
+        designs = mined_designs(session, project_id, run_id, number)
+        counts = count_drawn(session, [one.id for one in designs])
+    if not designs:
+        return []
+    found = {(one.stratum, one.answer): one.pairs for one in counts}
+    return [
+        Band(
+            stratum["first"],
+            stratum["last"],
+            sum(pairs for (at, _), pairs in found.items() if at == place),
+            found.get((place, AnswerKind.POSITIVE), 0),
+            found.get((place, AnswerKind.NEGATIVE), 0),
+            found.get((place, AnswerKind.UNSURE), 0),
+        )
+        for place, stratum in enumerate(designs[0].strata)
+    ]

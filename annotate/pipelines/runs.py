@@ -1,0 +1,218 @@
+"""Runs of pipelines as the app sees them: asked for, watched, read, removed. The worker does them and leaves files."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from annotate.access.roles import Right
+from annotate.access.transactions import acting, allowed
+from annotate.jobs import requests as jobs
+from annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
+from db.domain import InputError, Kind
+from db.files.artifacts import discard, held
+from db.labels.pipeline_seeds import seed_counts
+from db.projects.jobs import OPEN, PIPELINE, list_jobs
+from db.projects.projects import all_projects, project_named
+from db.results.pipelines import (
+    FIGURES,
+    REPORT,
+    TABLES,
+    Began,
+    pipeline_folder,
+    read_artifacts,
+    read_began,
+    results_folder,
+)
+from db.schema.engine import reading
+from db.schema.tables import Job, Project
+from learner.catalog import PIPELINES
+from learner.catalog.from_project import (
+    FEWEST,
+    FROM_PROJECT,
+    ON_WORKER,
+    TWO_LISTS,
+    JudgedPairs,
+    SeedPairs,
+    SourcePairs,
+)
+from learner.catalog.section import Section
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run: its job, and what it was asked for once it has begun."""
+
+    job: Job
+    began: Began | None
+
+    @property
+    def id(self) -> str:
+        return self.job.id
+
+    @property
+    def title(self) -> str:
+        """The pipeline's title in the catalog."""
+        entry = PIPELINES.get(self.began.pipeline) if self.began else None
+        return entry.title if entry else "Pipeline"
+
+
+@dataclass(frozen=True)
+class Made:
+    """Something that a run made: its kind and title, where it lies, its figures by name."""
+
+    number: int  # place among what the run made, from 0
+    kind: str
+    title: str
+    path: Path
+    about: Mapping[str, Any]
+
+
+def list_runs(engine: Engine, project_id: int) -> list[RunRow]:
+    """The project's runs, the newest first."""
+    with reading(engine) as session:
+        found = [job for job in list_jobs(session, project_id) if job.kind == PIPELINE]
+    return [RunRow(job, read_began(job.id)) for job in found]
+
+
+def hindrance(engine: Engine, project_id: int, name: str) -> str:
+    """Why the pipeline cannot run on the project; empty where it can."""
+    if name not in FROM_PROJECT:
+        return "It cannot run on a project yet: run it on files, with `python -m learner pipeline`."
+    if name in TWO_LISTS:
+        with reading(engine) as session:
+            if session.get_one(Project, project_id).kind != Kind.BIPARTITE:
+                return "It needs a project of two lists: questions on the left, passages on the right."
+    begins = FROM_PROJECT[name]()
+    return "" if isinstance(begins, SourcePairs) else _too_few(engine, project_id, begins)
+
+
+def _too_few(engine: Engine, project_id: int, chosen: Section) -> str:
+    """Why the project has too few positive pairs for what is chosen to begin with; empty where it has enough."""
+    if not isinstance(chosen, SeedPairs | JudgedPairs):
+        return ""
+    with reading(engine) as session:
+        of = chosen.project.strip() if isinstance(chosen, SourcePairs) else ""
+        try:
+            source_id = project_named(session, of).id if of else project_id
+        except InputError as problem:
+            return str(problem)
+        labelled, known = seed_counts(session, source_id, FEWEST)
+    if {"labels": labelled, "known pairs": known}.get(chosen.source, max(labelled, known)) >= FEWEST:
+        return ""
+    return (
+        f"It begins with at least {FEWEST} positive pairs of training texts, and there are {labelled or 'no'} labelled "
+        f"and {known or 'no'} known ones: label some on the page “Label”."
+    )
+
+
+def request(engine: Engine, project_id: int, name: str, config: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
+    """The id of the job that runs the pipeline. config, chosen: as the catalog has them.
+
+    Raises InputError for values that are not possible, for too few positive pairs, while another run is at work, and
+    where whoever asks may not read the files that are named.
+    """
+    if name not in PIPELINES:
+        raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
+    if reason := hindrance(engine, project_id, name):
+        raise InputError(reason)
+    try:
+        checked = PIPELINES[name].config.model_validate(config)
+        begins = FROM_PROJECT[name].model_validate(chosen)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise InputError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}, not {first['input']!r}") from None
+    if reason := _too_few(engine, project_id, begins) or _unreadable(engine, project_id, name, begins):
+        raise InputError(reason)
+    return jobs.request_pipeline(engine, project_id, name, checked.model_dump(), begins.model_dump())
+
+
+def _unreadable(engine: Engine, project_id: int, name: str, chosen: Section) -> str:
+    """Why the files that are named may not be read for whoever asks; empty where none is, or they may."""
+    titles = type(chosen).model_fields
+    named = [titles[field].title or field for field in ON_WORKER.get(name, ()) if getattr(chosen, field)]
+    if not named or allowed(engine, Right.INSTALL, project_id):
+        return ""
+    return (
+        f"only administrators of the installation may name files on the worker's machine: leave “{named[0]}” empty, or "
+        "ask one of them to start the run"
+    )
+
+
+def run_of(session: Session, project_id: int, run_id: str) -> Job:
+    """The run's job. Raises InputError where the project has no such run."""
+    job = session.get(Job, run_id)
+    if job is None or job.project_id != project_id or job.kind != PIPELINE:
+        raise InputError(f"this project has no run {run_id}: reload the page “Pipelines”")
+    return job
+
+
+def tables_of(run_id: str) -> list[TableFile]:
+    """The run's tables; none before it has results."""
+    return read_tables(results_folder(run_id) / TABLES)
+
+
+def figures_of(run_id: str) -> list[FigureFile]:
+    """The run's figures; none before it has results."""
+    return read_figures(results_folder(run_id) / FIGURES)
+
+
+def report_of(run_id: str) -> str:
+    """The whole report as Markdown; empty before there is one."""
+    return read_report(results_folder(run_id) / REPORT)
+
+
+def made_by(run_id: str) -> Sequence[Made]:
+    """What the run made and is there; what lies outside its folder is left out."""
+    folder = pipeline_folder(run_id).resolve()
+    found = [
+        Made(number, one["kind"], one["title"], (folder / one["path"]).resolve(), one["about"])
+        for number, one in enumerate(read_artifacts(run_id))
+    ]
+    return [one for one in found if one.path.is_relative_to(folder) and _is_here(one.path)]
+
+
+def _is_here(path: Path) -> bool:
+    with held(path):
+        return path.exists()
+
+
+def made(engine: Engine, project_id: int, run_id: str, number: int) -> Made:
+    """That which the run made, by its place. Raises InputError where there is no such run, or nothing in that place."""
+    with reading(engine) as session:
+        run_of(session, project_id, run_id)
+    for one in made_by(run_id):
+        if one.number == number:
+            return one
+    raise InputError(f"the run {run_id} has made nothing of that number, or its files are gone")
+
+
+def delete(engine: Engine, project_id: int, run_id: str) -> None:
+    """Nothing; the run's files and its job's row are gone; labels that came of it stay.
+
+    Raises InputError while it is at work, and while the encoder or the re-ranker of a project lies in its folder.
+    """
+    folder = pipeline_folder(run_id)
+    with acting(engine, Right.CHANGE, project_id) as session:
+        job = run_of(session, project_id, run_id)
+        if job.state in OPEN:
+            raise InputError("the run is at work: cancel it first")
+        for project in all_projects(session, archived=True):
+            if uses := _uses(project, folder):
+                raise InputError(
+                    f"the {uses} of {project.name!r} lies in this run: choose another in its settings first"
+                )
+        session.delete(job)
+    discard(folder)
+
+
+def _uses(project: Project, folder: Path) -> str:
+    """What the project uses of the run, in words; empty where it uses nothing."""
+    settings = {"encoder": "encoder", "reranker": "re-ranker"}
+    mine = (word for name, word in settings.items()
+            if Path(str(project.settings.get(name, ""))).is_relative_to(folder.resolve()))  # fmt: skip
+    return next(mine, "")

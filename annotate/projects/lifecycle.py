@@ -1,0 +1,182 @@
+"""What becomes of projects: their names, copies, archive and bin."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import count
+
+from sqlalchemy import Engine, func, select
+from sqlalchemy.orm import Session
+
+from annotate.access.roles import Right
+from annotate.access.transactions import acting
+from annotate.projects.projects import delete_project
+from db.domain import EventKind, InputError
+from db.files.artifacts import size_of
+from db.files.object_store import is_within
+from db.labels.answers import label_counts
+from db.maintenance.project_copy import copy_items, copy_labels
+from db.projects.events import add_event
+from db.projects.jobs import stop_jobs
+from db.projects.projects import (
+    MAX_NAME,
+    add_project,
+    all_projects,
+    artifact_folders,
+    binned_projects,
+    free_name,
+    live_project,
+    project_of,
+)
+from db.schema.engine import artifacts, person_of, reading
+from db.schema.tables import Item, Matcher, Project, now
+
+KEPT = timedelta(days=7)  # in the bin
+
+
+@dataclass(frozen=True)
+class Binned:
+    """A project in the bin, and when it is removed for good."""
+
+    id: int
+    name: str
+    deleted_at: datetime
+    until: datetime
+
+
+@dataclass(frozen=True)
+class Holdings:
+    """What a project holds; `folder_bytes`: of its models, vectors and experiments on disk."""
+
+    items: int
+    labels: int
+    models: int
+    folder_bytes: int
+
+
+def has_projects(engine: Engine) -> bool:
+    """Whether there is any project, in a list, in the archive or in the bin."""
+    with reading(engine) as session:
+        return bool(all_projects(session, archived=True) or binned_projects(session))
+
+
+def name_problem(engine: Engine, name: str) -> str:
+    """Why no new project can have this name, in a sentence; empty where it is free and possible."""
+    try:
+        with reading(engine) as session:
+            free_name(session, name)
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def archive_project(engine: Engine, project_id: int) -> None:
+    """Nothing; the project is left out of lists and selection, and its jobs are cancelled.
+
+    Raises InputError for a project that is archived or in the bin.
+    """
+    with acting(engine, Right.CHANGE, project_id) as session:
+        project = live_project(session, project_id)
+        project.archived_at = now()
+        stop_jobs(session, project_id)
+        add_event(session, person_of(engine), EventKind.ARCHIVED, project_id, project.name)
+
+
+def bin_project(engine: Engine, project_id: int) -> None:
+    """Nothing; the project lies in the bin, whole, for seven days; its jobs are cancelled.
+
+    Raises InputError for a project that lies there already.
+    """
+    with acting(engine, Right.CHANGE, project_id) as session:
+        project = project_of(session, project_id)
+        if project.deleted_at is not None:
+            raise InputError(f"the project {project.name!r} is in the bin already")
+        project.deleted_at = now()
+        stop_jobs(session, project_id)
+        add_event(session, person_of(engine), EventKind.BINNED, project_id, project.name)
+
+
+def restore_project(engine: Engine, project_id: int) -> None:
+    """Nothing; the project is back from the bin as it was, archived or not; one that is not there, from the archive.
+
+    Raises InputError for a project that is neither in the bin nor archived.
+    """
+    with acting(engine, Right.CHANGE, project_id) as session:
+        project = project_of(session, project_id)
+        if project.deleted_at is not None:
+            project.deleted_at = None
+        elif project.archived_at is not None:
+            project.archived_at = None
+        else:
+            raise InputError(f"the project {project.name!r} is neither archived nor in the bin")
+        add_event(session, person_of(engine), EventKind.RESTORED, project_id, project.name)
+
+
+def list_archive(engine: Engine) -> list[str]:
+    """The names of the archived projects, the newest first."""
+    with reading(engine) as session:
+        return [project.name for project in all_projects(session, archived=True) if project.archived_at is not None]
+
+
+def list_bin(engine: Engine) -> list[Binned]:
+    """The projects in the bin, the last one deleted first."""
+    with reading(engine) as session:
+        return [
+            Binned(project.id, project.name, project.deleted_at, project.deleted_at + KEPT)
+            for project in binned_projects(session)
+            if project.deleted_at is not None
+        ]
+
+
+def empty_bin(engine: Engine, time: datetime) -> list[str]:
+    """The names of the projects that had lain in the bin for seven days at this time; they are gone for good."""
+    with reading(engine) as session:
+        expired = [(project.id, project.name) for project in binned_projects(session, before=time - KEPT)]
+    for project_id, _ in expired:
+        delete_project(engine, project_id)
+    return [name for _, name in expired]
+
+
+def holdings(engine: Engine, project_id: int) -> Holdings:
+    """What goes with the project."""
+    with reading(engine) as session:
+        items = session.scalar(select(func.count()).where(Item.project_id == project_id)) or 0
+        models = session.scalar(select(func.count()).where(Matcher.project_id == project_id, Matcher.number > 0)) or 0
+        labels = sum(label_counts(session, project_id).values())
+        folders = artifact_folders(session, project_id)
+    outermost = {
+        folder for folder in folders if not any(is_within(folder, other) for other in folders if other != folder)
+    }
+    return Holdings(items, labels, models, sum(size_of(artifacts() / folder) for folder in outermost))
+
+
+def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str = "") -> tuple[int, str]:
+    """Id and name of the copy: the same items, known pairs and settings, and if wanted the labels; no rounds or models.
+
+    Without a name it is the first that is free of "… copy", "… copy 2" and so on. Raises InputError for a name that
+    is taken, and for a project in the bin.
+    """
+    with acting(engine, Right.INSTALL) as session:
+        project = project_of(session, project_id)
+        if project.deleted_at is not None:
+            raise InputError(f"the project {project.name!r} is in the bin: restore it first")
+        named = name or _name_of_copy(session, project.name)
+        copy = add_project(session, free_name(session, named), project.kind, dict(project.settings))
+        copy_items(session, project_id, copy.id)
+        if labels:
+            copy_labels(session, project_id, copy.id)
+        new = {"copy of": project.name, "labels": labels}
+        add_event(session, person_of(engine), EventKind.MADE, copy.id, copy.name, new=new)
+        return copy.id, copy.name
+
+
+def name_of_copy(engine: Engine, name: str) -> str:
+    """The first free name of "… copy", "… copy 2" and so on."""
+    with reading(engine) as session:
+        return _name_of_copy(session, name)
+
+
+def _name_of_copy(session: Session, name: str) -> str:
+    taken = set(session.scalars(select(Project.name)))
+    endings = (" copy" if number == 1 else f" copy {number}" for number in count(1))
+    names = (name[: MAX_NAME - len(ending)].rstrip() + ending for ending in endings)
+    return next(candidate for candidate in names if candidate not in taken)

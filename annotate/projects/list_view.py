@@ -1,0 +1,96 @@
+"""What the page "Projects" shows of each project, and in which order."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import Engine
+
+from annotate.text.measures import stored_estimate
+from db.domain import Estimate, Kind
+from db.projects.project_list import (
+    BatchStanding,
+    NewestMatcher,
+    batch_standings,
+    labels_by_day,
+    last_answers,
+    newest_figures,
+    newest_matchers,
+)
+from db.projects.projects import all_projects
+from db.schema.engine import reading
+from db.schema.tables import now
+
+DAYS = 14  # of labels, today included
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Average precision over all `pairs` of evaluation items, of the model of round `number`."""
+
+    number: int
+    pairs: int
+    found: Estimate
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A project at a glance; `days`: the labels of each of the last 14 days, today's last."""
+
+    id: int
+    name: str
+    kind: Kind
+    created_at: datetime
+    archived: bool
+    batch: BatchStanding | None
+    matcher: NewestMatcher | None
+    precision: Precision | None
+    days: tuple[int, ...]
+    labelled_at: datetime | None
+
+
+ORDERS: dict[str, Callable[[Overview], object]] = {
+    "Newest first": lambda project: (-project.created_at.timestamp(), -project.id),
+    "Last labelled": lambda project: -(project.labelled_at or _NEVER).timestamp(),
+    "Name": lambda project: project.name.casefold(),
+    "Average precision": lambda project: -project.precision.found.value if project.precision else 1.0,
+}
+
+
+def read_overviews(engine: Engine, archived: bool = False) -> list[Overview]:
+    """Every project at a glance, the newest first; archived ones only if asked for."""
+    today = now().replace(hour=0, minute=0, second=0, microsecond=0)
+    dates = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
+    with reading(engine) as session:
+        projects = all_projects(session, archived)
+        ids = [project.id for project in projects]
+        batches, matchers = batch_standings(session, ids), newest_matchers(session, ids)
+        figures, last = newest_figures(session, ids), last_answers(session, ids)
+        days = labels_by_day(session, ids, dates)
+    measured = {
+        id_: Precision(one.number, one.pairs, found)
+        for id_, one in figures.items()
+        if (found := stored_estimate(one.estimates, "average_precision")) is not None
+    }
+    return [
+        Overview(
+            id=project.id,
+            name=project.name,
+            kind=Kind(project.kind),
+            created_at=project.created_at,
+            archived=project.archived_at is not None,
+            batch=batches.get(project.id),
+            matcher=matchers.get(project.id),
+            precision=measured.get(project.id),
+            days=tuple(days[project.id]),
+            labelled_at=last.get(project.id),
+        )
+        for project in projects
+    ]
+
+
+def arranged(projects: Sequence[Overview], wanted: str, order: str) -> list[Overview]:
+    """The projects whose name holds what is wanted, whatever its case, in one of `ORDERS`."""
+    found = [project for project in projects if wanted.strip().casefold() in project.name.casefold()]
+    return sorted(found, key=ORDERS[order])  # type: ignore[arg-type]

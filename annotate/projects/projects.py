@@ -1,0 +1,217 @@
+"""Projects as people use them: each function is one act, in one transaction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from annotate.access.roles import Right
+from annotate.access.transactions import acting
+from db.corpus.corpus import Corpus
+from db.corpus.split import split_corpus
+from db.domain import SIMULATED, AnswerKind, EventKind, InputError, Kind, Progress, Settings, Side, Split, no_progress
+from db.files.artifacts import discard
+from db.labels.answers import label_counts
+from db.projects.events import add_event
+from db.projects.items import add_corpus, gold_label_counts, item_counts
+from db.projects.projects import (
+    add_project,
+    all_projects,
+    binned_projects,
+    checked_name,
+    project_named,
+    project_of,
+    remove_project,
+    round_count,
+)
+from db.results.pipelines import require_reranker
+from db.schema.engine import artifacts, person_of, reading
+from db.schema.tables import Project
+from learner.catalog import STRATEGIES
+
+
+@dataclass(frozen=True)
+class ProjectRow:
+    """A project and how far its labelling is."""
+
+    id: int
+    name: str
+    kind: Kind
+    settings: Settings
+    created_at: datetime
+    answers: dict[AnswerKind, int]
+    rounds: int
+    state: str = "active"  # or archived, or binned
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What was imported: this never changes after a project is made."""
+
+    items: dict[tuple[Side, Split], int]
+    gold_positives: int
+    gold_negatives: int
+
+    @property
+    def kept(self) -> int:
+        """The number of items kept for measuring."""
+        return sum(count for (_, split), count in self.items.items() if split == Split.EVALUATION)
+
+    def count(self, side: Side) -> int:
+        """The number of items of one side."""
+        return sum(count for (of, _), count in self.items.items() if of == side)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Everything about a project that fits on one screen."""
+
+    project: ProjectRow
+    contents: Contents
+
+
+def checked_settings(values: Mapping[str, Any]) -> Settings:
+    """The settings with these values, defaults elsewhere.
+
+    Raises InputError, one line for all that is wrong.
+    """
+    try:
+        settings = Settings.model_validate(dict(values))
+    except ValidationError as error:
+        wrong = (f"{'.'.join(map(str, e['loc']))}: {e['msg'].lower()}, not {e['input']!r}" for e in error.errors())
+        raise InputError("settings: " + "; ".join(wrong)) from None
+    entry = STRATEGIES.get(settings.strategy)
+    usable = [name for name, strategy in STRATEGIES.items() if strategy.live]
+    if entry is None or not entry.live:
+        raise InputError(f"settings: no strategy {settings.strategy!r} for projects; choose {', '.join(usable)}")
+    if other := [name for name in SIMULATED if getattr(settings, name) != Settings.model_fields[name].default]:
+        raise InputError(f"settings: {', '.join(other)}: for simulations, not for projects; leave it out")
+    return settings
+
+
+def split_as_set(corpus: Corpus, settings: Settings) -> Corpus:
+    """The corpus itself if it is split already, else split with the share and seed of the settings.
+
+    Raises InputError where no pair is left for training.
+    """
+    if any(item.split is None for item in corpus.items):
+        corpus = split_corpus(corpus, settings.evaluation_share, np.random.default_rng(settings.seed))
+    shares = corpus.shares()
+    left, right = (shares[side, Split.TRAIN] + shares[side, Split.BOTH] for side in (Side.LEFT, Side.RIGHT))
+    if left < 2 if corpus.kind == Kind.SYMMETRIC else not (left and right):
+        raise InputError(
+            f"the split leaves {left + right} of {len(corpus.items)} items for training, which makes no pair: "
+            "lower the evaluation share or add items"
+        )
+    return corpus
+
+
+def create_project(
+    engine: Engine, name: str, corpus: Corpus, settings: Settings, progress: Progress = no_progress
+) -> int:
+    """The id of the new project; all of it is stored or nothing.
+
+    Where the corpus has another share of evaluation items than the settings, its own is stored. Raises InputError for
+    a name that is taken or no name, and where no pair is left for training.
+    """
+    checked_name(name)
+    corpus = split_as_set(corpus, checked_settings(settings.model_dump()))
+    settings = settings.model_copy(update={"evaluation_share": _share(corpus, settings.evaluation_share)})
+    with acting(engine, Right.INSTALL) as session:
+        project = add_project(session, name, corpus.kind, settings.model_dump())
+        add_corpus(session, project.id, corpus, progress)
+        new = {"items": len(corpus.items), "known pairs": len(corpus.gold)}
+        add_event(session, person_of(engine), EventKind.MADE, project.id, project.name, new=new)
+        return project.id
+
+
+def _share(corpus: Corpus, wanted: float) -> float:
+    share = round(corpus.shares()[Side.LEFT, Split.EVALUATION] / corpus.count(Side.LEFT), 4)
+    return wanted if abs(share - wanted) < 0.01 else share
+
+
+def list_projects(engine: Engine, everything: bool = False) -> list[ProjectRow]:
+    """Every project, the newest first: if `everything`, archived ones too, and then those in the bin."""
+    with reading(engine) as session:
+        binned = binned_projects(session) if everything else []
+        return [_row(session, project) for project in (*all_projects(session, archived=everything), *binned)]
+
+
+def project_by_name(engine: Engine, name: str, in_bin: bool = False) -> ProjectRow:
+    """The project of this name; one in the bin only if asked for.
+
+    Raises InputError where there is none.
+    """
+    with reading(engine) as session:
+        return _row(session, project_named(session, name, in_bin))
+
+
+def project_contents(engine: Engine, project_id: int) -> Contents:
+    """What was imported into the project."""
+    with reading(engine) as session:
+        return _contents(session, project_id)
+
+
+def project_summary(engine: Engine, name: str) -> Summary:
+    """The project of this name with what it contains.
+
+    Raises InputError where there is none.
+    """
+    with reading(engine) as session:
+        project = project_named(session, name)
+        return Summary(_row(session, project), _contents(session, project.id))
+
+
+def update_settings(engine: Engine, project_id: int, settings: Settings) -> None:
+    """Nothing; the project has these settings from its next batch on.
+
+    Raises InputError for another share of evaluation items: the split is made once; and where the re-ranker is another
+    one, and is not there.
+    """
+    settings = checked_settings(settings.model_dump())
+    with acting(engine, Right.CHANGE, project_id) as session:
+        project = project_of(session, project_id)
+        if settings.reranker and settings.reranker != project.settings.get("reranker"):
+            require_reranker(settings.reranker)
+        share = project.settings["evaluation_share"]
+        if settings.evaluation_share != share:
+            raise InputError(f"the evaluation share stays {share}: the split is made once, with the project")
+        old, new = Settings.model_validate(project.settings).model_dump(), settings.model_dump()
+        changed = [name for name in new if new[name] != old[name]]
+        project.settings = new
+        if changed:
+            values = ({name: which[name] for name in changed} for which in (old, new))
+            add_event(session, person_of(engine), EventKind.SETTINGS, project_id, project.name, *values)
+
+
+def delete_project(engine: Engine, project_id: int) -> None:
+    """Nothing; the project, its labels and its matchers are gone for good (`lifecycle.bin_project` can be undone)."""
+    with acting(engine, Right.CHANGE, project_id) as session:
+        project = project_of(session, project_id)
+        add_event(session, person_of(engine), EventKind.REMOVED, about=project.name)  # its own events go with it
+        folders = remove_project(session, project)
+    for folder in folders:
+        discard(artifacts() / folder)
+
+
+def _row(session: Session, project: Project) -> ProjectRow:
+    return ProjectRow(
+        id=project.id,
+        name=project.name,
+        kind=Kind(project.kind),
+        settings=Settings.model_validate(project.settings),
+        created_at=project.created_at,
+        answers=label_counts(session, project.id),
+        rounds=round_count(session, project.id),
+        state="binned" if project.deleted_at else "archived" if project.archived_at else "active",
+    )
+
+
+def _contents(session: Session, project_id: int) -> Contents:
+    gold = gold_label_counts(session, project_id)
+    return Contents(item_counts(session, project_id), gold[True], gold[False])

@@ -1,0 +1,106 @@
+"""How far annotators agree on pairs that several of them have labelled."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from sqlalchemy import Engine
+
+from annotate.stats.agreement import (
+    Coefficient,
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    observed_agreement,
+    specific_agreement,
+)
+from annotate.stats.agreement_in_words import why_kappa_is_low
+from annotate.stats.agreement_intervals import cohen_estimate, estimate
+from db.domain import AnswerKind, Estimate
+from db.labels.reviews import shared_votes
+from db.schema.engine import reading
+
+ANSWERS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)  # unsure is no opinion
+NAMES = ("yes", "no")
+# What is looked at first comes first: positives are rare, and chance-corrected figures say little of them.
+COEFFICIENTS: dict[str, Coefficient] = {
+    "On matches (positive-specific)": specific_agreement(0),
+    "On others (negative-specific)": specific_agreement(1),
+    "Observed": observed_agreement,
+    "Gwet's AC1": gwet_ac1,
+    "Fleiss' kappa": fleiss_kappa,
+    "Krippendorff's alpha": krippendorff_alpha,
+}
+
+Votes = Sequence[tuple[int, int, str, AnswerKind]]  # left_id, right_id, annotator, answer
+
+
+@dataclass(frozen=True)
+class Two:
+    """How far two annotators agree, on the pairs that both labelled yes or no."""
+
+    one: str
+    other: str
+    pairs: int
+    positive: Estimate | None
+    negative: Estimate | None
+    kappa: Estimate | None
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far annotators agree: coefficients by name, in words why kappa is low, and each two of them.
+
+    pairs: how many pairs have a yes or no of several annotators.
+    """
+
+    pairs: int
+    coefficients: dict[str, Estimate | None]
+    why: str
+    twos: list[Two]
+
+
+def read_votes(engine: Engine, project_id: int, drawn: bool) -> Votes:
+    """The votes on pairs with several annotators; drawn: only on those drawn at random for several."""
+    with reading(engine) as session:
+        return shared_votes(session, project_id, drawn)
+
+
+def agreement(votes: Votes, seed: int = 0) -> Agreement:
+    """How far the annotators agree, with 95 % intervals."""
+    rng = np.random.default_rng(seed)
+    said = opinions_by_pair(votes)
+    counts = np.array([_counts(answers.values()) for answers in said], dtype=np.int64).reshape(-1, len(ANSWERS))
+    shared = counts[counts.sum(axis=1) > 1]
+    found = {name: estimate(how, shared, rng=rng) for name, how in COEFFICIENTS.items()}
+    people = sorted({who for answers in said for who in answers})
+    twos = [two for one, other in combinations(people, 2) if (two := _two(said, one, other, rng)) is not None]
+    return Agreement(len(shared), found, why_kappa_is_low(shared, NAMES), twos)
+
+
+def opinions_by_pair(votes: Votes) -> list[dict[str, AnswerKind]]:
+    """Who said yes or no to each pair."""
+    said: dict[tuple[int, int], dict[str, AnswerKind]] = defaultdict(dict)
+    for left, right, who, answer in votes:
+        if answer in ANSWERS:
+            said[left, right][who] = answer
+    return list(said.values())
+
+
+def _counts(answers: Iterable[AnswerKind]) -> list[int]:
+    given = list(answers)
+    return [given.count(answer) for answer in ANSWERS]
+
+
+def _two(said: list[dict[str, AnswerKind]], one: str, other: str, rng: np.random.Generator) -> Two | None:
+    both = [(answers[one], answers[other]) for answers in said if one in answers and other in answers]
+    if not both:
+        return None
+    table = np.zeros((2, 2), dtype=np.int64)
+    for first, second in both:
+        table[ANSWERS.index(first), ANSWERS.index(second)] += 1
+    counts = np.array([_counts(pair) for pair in both])
+    positive, negative = (estimate(specific_agreement(place), counts, rng=rng) for place in range(len(ANSWERS)))
+    return Two(one, other, len(both), positive, negative, cohen_estimate(table, rng))

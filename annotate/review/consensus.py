@@ -1,0 +1,63 @@
+"""How often each annotator is right, by the consensus of all."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotate.review.agreement import ANSWERS, Votes, opinions_by_pair
+from annotate.stats.dawid_skene import answers_of, dawid_skene, posterior
+from annotate.stats.reliability import wilson
+from db.domain import Estimate
+
+SAMPLED = "Gibbs sampling"
+COUNTED = "Wilson"
+
+
+@dataclass(frozen=True)
+class Person:
+    """How one annotator does against the consensus of all, which their own answers are part of."""
+
+    name: str
+    answers: int
+    sensitivity: Estimate
+    specificity: Estimate
+    agrees: Estimate
+
+
+def people(votes: Votes, seed: int = 0) -> list[Person]:
+    """Each annotator by name, with 95 % intervals; nobody where no pair has two opinions.
+
+    The intervals of sensitivity and specificity are what the answers leave possible, given that annotators err
+    independently of each other; that of the agreement is Wilson's, for the consensus as it is.
+    """
+    said = [answers for answers in opinions_by_pair(votes) if len(answers) > 1]
+    if not said:
+        return []
+    # Few kinds of pairs differ in who said what, so that the consensus of very many is that of a few.
+    kinds = Counter(frozenset(answers.items()) for answers in said)
+    names = {name: at for at, name in enumerate(sorted({who for answers in said for who in answers}))}
+    rows = [(at, names[who], answer == ANSWERS[0]) for at, kind in enumerate(kinds) for who, answer in sorted(kind)]
+    pair, annotator, yes = np.array(rows, dtype=np.int64).T
+    answers = answers_of(pair, annotator, yes, np.array(list(kinds.values())))
+    found = dawid_skene(answers)
+    drawn = posterior(answers, found, np.random.default_rng(seed))
+    given = answers.times @ (answers.yes + answers.no)
+    right = answers.times @ np.where(found.positive[:, None] > 0.5, answers.yes, answers.no)
+    return [
+        Person(
+            name, int(given[at]), _sampled(found.sensitivity[at], drawn[0][:, at], int(given[at])),
+            _sampled(found.specificity[at], drawn[1][:, at], int(given[at])), _counted(right[at], given[at]),
+        )
+        for name, at in names.items()
+    ]  # fmt: skip
+
+
+def _sampled(value: float, drawn: np.ndarray, answers: int) -> Estimate:
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return Estimate(float(value), float(min(low, value)), float(max(high, value)), SAMPLED, answers)
+
+
+def _counted(right: float, given: float) -> Estimate:
+    low, high = wilson(float(right), float(given))
+    return Estimate(float(right / given), low, high, COUNTED, int(given))

@@ -1,0 +1,69 @@
+"""What the labels of one list imply, and where they contradict each other: A = B, B = C, and yet A ≠ C."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from sqlalchemy import Engine
+
+from annotate.review.disagreements import Case
+from db.corpus.implied import Contradiction, links_of
+from db.domain import AnswerKind, Kind
+from db.labels.answers import Label, labels_among, opinions_of_pairs
+from db.labels.tasks import texts_of
+from db.projects.projects import project_of
+from db.schema.engine import reading
+
+SHOWN = 20  # contradictions
+
+
+@dataclass(frozen=True)
+class Step:
+    """A labelled pair of a contradiction: what it is labelled, and by whom."""
+
+    case: Case
+    answer: AnswerKind
+    annotator: str
+
+
+@dataclass(frozen=True)
+class Algebra:
+    """What labels imply: how many groups matches make, how many pairs follow, and the first contradictions.
+
+    Each contradiction is the steps from one text to another over matches, and last the pair of both, which is none.
+    problem: why what follows cannot train; empty where it can.
+    """
+
+    groups: int
+    matches: int
+    others: int
+    contradictions: int
+    shown: list[list[Step]]
+    problem: str
+
+
+def algebra(engine: Engine, project_id: int) -> Algebra | None:
+    """What the labels of the project imply; nothing for two lists, where nothing follows by transitivity."""
+    with reading(engine) as session:
+        if project_of(session, project_id).kind != Kind.SYMMETRIC:
+            return None
+        left, right, match = np.array(opinions_of_pairs(session, project_id), dtype=np.int64).reshape(-1, 3).T
+        links = links_of(np.column_stack([left, right]), match == 1)
+        first = links.contradictions(SHOWN)
+        items = {item for one in first for item in one.path}
+        by_pair = {(label.left_id, label.right_id): label for label in labels_among(session, project_id, items)}
+        texts = texts_of(session, items)
+    shown = [_steps(one, by_pair, texts) for one in first]
+    counts = links.groups, links.matches, links.others, int(links.clashes.sum())
+    return Algebra(*counts, shown, links.trouble())
+
+
+def _steps(one: Contradiction, by_pair: dict[tuple[int, int], Label], texts: dict[int, str]) -> list[Step]:
+    pairs = [(min(step), max(step)) for step in pairwise(one.path)] + [(one.left, one.right)]
+    return [_step(by_pair[pair], texts) for pair in pairs]
+
+
+def _step(label: Label, texts: dict[int, str]) -> Step:
+    left, right = label.left_id, label.right_id
+    case = Case(left, right, label.answer_id, label.task_id, texts[left], texts[right])
+    return Step(case, label.answer, label.annotator)

@@ -1,0 +1,100 @@
+"""What the app shows to whom it does not know: the way to the log-in page, or to a provider that vouches for people."""
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+from urllib.parse import quote
+
+import streamlit as st
+
+from annotate.access import cookies, invitations, logins
+from annotate.text.formatting import literal
+from annotate.ui.state import system_engine
+from annotate.web.middleware import LOG_IN, LOGIN
+from annotate.web.security_headers import LEAVE_SCRIPT
+from db.domain import InputError
+from db.schema.tables import now
+
+DEFAULT = "default"  # the provider that stands in [auth] itself
+
+
+def providers() -> dict[str, str]:
+    """The title of each OpenID Connect provider in Streamlit's secrets, by its name."""
+    if not st.secrets.load_if_toml_exists():
+        return {}
+    section: Mapping[str, Any] = st.secrets.get("auth", {})
+    named = {name: name.replace("_", " ").capitalize() for name, part in section.items() if isinstance(part, Mapping)}
+    return ({DEFAULT: "single sign-on"} if "client_id" in section else {}) | named
+
+
+def door() -> None:
+    """Nothing; whoever is not logged in is sent to where they can."""
+    st.title("Allpairs", anchor=False)
+    found = providers()
+    if found and st.user.is_logged_in:
+        _vouched_for()
+    elif (asked := st.query_params.get(LOG_IN)) in found:
+        st.login(None if asked == DEFAULT else asked)
+    else:
+        st.write("You are not logged in.")
+        _go(LOGIN, "Log in", come_back=True)
+
+
+def _vouched_for() -> None:
+    """Nothing; whom a provider vouches for goes in if they are known here, or were invited, and hears it if not."""
+    issuer, subject = str(st.user.get("iss") or ""), str(st.user.get("sub") or "")
+    called = str(st.user.get("name") or st.user.get("email") or subject)
+    if not issuer or not subject:
+        st.error("Your provider does not say who vouches for you, and as whom (iss and sub): ask an administrator.")
+    elif _enter(issuer, subject):
+        return
+    else:
+        st.write(f"Your provider knows you as **{literal(called)}**, but nobody here does.")
+        _invited(issuer, subject, called)
+    st.button("Use another account", key="leave_provider", icon=":material/logout:", on_click=st.logout)
+
+
+def _enter(issuer: str, subject: str) -> bool:
+    """Whether the person is known: then they are sent through the address that sets the cookie."""
+    here = browser()
+    ticket = logins.ticket_for(system_engine(), issuer, subject, here, now()) if here else None
+    if ticket is not None:
+        _go(f"{LOGIN}/ticket/{quote(ticket)}", "Go on")
+    return ticket is not None
+
+
+def browser() -> str:
+    """What stands for this browser; empty where no provider vouches for anybody in it."""
+    return cookies.browser_of(st.context.cookies.to_dict())
+
+
+def invitation() -> str:
+    """The token of the invitation that was opened in this browser; empty where none was."""
+    return st.context.cookies.get(cookies.INVITED, "")
+
+
+def _invited(issuer: str, subject: str, called: str) -> None:
+    """Nothing; draws the invitation that was opened in this browser, if it is good, or what to ask for."""
+    token = invitation()
+    try:
+        offer = invitations.offer_of(system_engine(), token, now())
+    except InputError:
+        st.error("Ask an administrator of your project for an invitation link, open it, and log in from there.")
+        return
+    st.write(f"You are invited to **{literal(offer.project)}**, as {offer.role}.")
+    name = st.text_input("Your name, under which your answers are kept", called[:80], key="vouched_name", max_chars=80)
+    if not st.button("Join", key="join", type="primary"):
+        return
+    try:
+        invitations.accept_by_subject(system_engine(), token, name, issuer, subject, now())
+    except InputError as error:
+        st.error(literal(f"{str(error)[0].upper()}{str(error)[1:]}."))
+    else:
+        _enter(issuer, subject)
+
+
+def _go(address: str, label: str, come_back: bool = False) -> None:
+    """Nothing; the browser goes to another address of this server, at a click where scripts are off."""
+    back = "?next=" if come_back else ""
+    link = f'<a href="{escape(address)}" target="_self" data-leave="{back}">{escape(label)}</a>'
+    st.html(f"{link}<script>{LEAVE_SCRIPT}</script>", unsafe_allow_javascript=True)

@@ -1,0 +1,126 @@
+"""The value of a coefficient of agreement, and its interval by a bootstrap over units."""
+
+from collections.abc import Callable
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from annotate.stats.agreement import Coefficient, Disagreement, cohen_disagreement, sums_of
+from db.domain import Estimate
+
+METHOD = "Bayesian bootstrap over units"
+DRAWS = 2_000
+# Units that are added, shared among all that could have been: what was not seen yet is not impossible. With two,
+# intervals hold the truth in 91 to 98 of 100 simulations of 40 to 200 units and two to five raters.
+PRIOR = 2.0
+LEAST = 1e-12  # an expected disagreement below this is a rounding error of none
+_Measured = Callable[[np.ndarray], Disagreement]  # of units of which each is there so often
+
+
+def value(coefficient: Coefficient, counts: np.ndarray, times: np.ndarray | None = None) -> float | None:
+    """The coefficient; nothing where it is not defined.
+
+    counts: (units, categories) ints, how many raters gave each unit each category. Units with fewer than two ratings
+    are left out. times: (units,) ints, how many units there are of each row, where rows that are alike are given once.
+    """
+    kinds, often = _kinds(counts, times)
+    return _value(_of(coefficient, kinds), often)
+
+
+def estimate(
+    coefficient: Coefficient, counts: np.ndarray, times: np.ndarray | None = None, *, rng: np.random.Generator,
+    draws: int = DRAWS,
+) -> Estimate | None:  # fmt: skip
+    """The coefficient with its 95 % interval, and how many ratings it rests on; nothing where it is not defined.
+
+    The interval is the percentiles' of a Bayesian bootstrap over units (Rubin 1981): it says what other units would
+    give, rated by these raters. Every unit that as many raters could have rated otherwise has a small weight too, so
+    that the interval has a width where all agree, and where nobody does. Draws in which the coefficient is not
+    defined are left out. counts, times: as in `value`.
+    """
+    kinds, often = _kinds(counts, times)
+    possible, prior = _possible(kinds, often)
+    measured = _of(coefficient, np.vstack([kinds, possible]))
+    seen, added = np.append(often, np.zeros(len(prior))), np.append(np.zeros(len(often)), prior)
+    return _estimate(measured, seen, added, int(often @ kinds.sum(axis=1)), rng, draws)
+
+
+def cohen_kappa(table: np.ndarray) -> float | None:
+    """Cohen's kappa of two raters; nothing where it is not defined.
+
+    table: (categories, categories) ints, the units by the first rater's category and the second one's.
+    """
+    table = _checked(table)
+    return _value(_of_cells(table), table.ravel())
+
+
+def cohen_estimate(table: np.ndarray, rng: np.random.Generator, draws: int = DRAWS) -> Estimate | None:
+    """Cohen's kappa of two raters with its 95 % interval, as `estimate` has it; nothing where it is not defined."""
+    table = _checked(table)
+    prior = np.full(table.size, PRIOR / table.size)
+    return _estimate(_of_cells(table), table.ravel(), prior, 2 * int(table.sum()), rng, draws)
+
+
+def _kinds(counts: np.ndarray, times: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """The counts of units that are alike, and how often each of them is there.
+
+    Raises ValueError for what is no table of counts.
+    """
+    counts = np.asarray(counts)
+    if counts.ndim != 2 or counts.shape[1] < 2 or (counts < 0).any():
+        raise ValueError(f"counts of shape {counts.shape}: (units, categories) with two categories or more is needed")
+    rated = counts.sum(axis=1) > 1
+    if times is not None:
+        return counts[rated], np.asarray(times)[rated]
+    kinds, often = np.unique(counts[rated], axis=0, return_counts=True)
+    return kinds, often
+
+
+def _possible(kinds: np.ndarray, often: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Every kind of unit that so many raters can make, and its part of the prior: as much for each kind of as many."""
+    raters, categories = kinds.sum(axis=1), kinds.shape[1]
+    rows, prior = [], []
+    for n in np.unique(raters):
+        chosen = combinations_with_replacement(range(categories), int(n))
+        every = [np.bincount(one, minlength=categories) for one in chosen]
+        rows += every
+        prior += [PRIOR * often[raters == n].sum() / often.sum() / len(every)] * len(every)
+    return np.array(rows, dtype=np.int64).reshape(-1, categories), np.array(prior)
+
+
+def _of(coefficient: Coefficient, kinds: np.ndarray) -> _Measured:
+    return lambda drawn: coefficient(sums_of(kinds, drawn))
+
+
+def _checked(table: np.ndarray) -> np.ndarray:
+    """The table. Raises ValueError where it is not square, or counts below zero."""
+    table = np.asarray(table)
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or (table < 0).any():
+        raise ValueError(f"a table of shape {table.shape}: (categories, categories) is needed")
+    return table
+
+
+def _of_cells(table: np.ndarray) -> _Measured:
+    """As `_of`; the units of a cell are alike."""
+    return lambda drawn: cohen_disagreement(drawn.reshape(*drawn.shape[:-1], *table.shape))
+
+
+def _value(measured: _Measured, times: np.ndarray) -> float | None:
+    if not times.sum():
+        return None
+    found = measured(times)
+    return None if found.expected < LEAST else float(1 - found.observed / found.expected)
+
+
+def _estimate(
+    measured: _Measured, times: np.ndarray, prior: np.ndarray, ratings: int, rng: np.random.Generator, draws: int
+) -> Estimate | None:
+    point = _value(measured, times)
+    if point is None:
+        return None
+    weights = rng.standard_gamma(times + prior, size=(draws, len(times)))
+    drawn = measured(weights / weights.sum(axis=1, keepdims=True) * times.sum())
+    defined = drawn.expected > LEAST
+    values = 1 - drawn.observed[defined] / drawn.expected[defined]
+    low, high = np.quantile(values, (0.025, 0.975)) if values.size else (point, point)
+    return Estimate(point, float(min(low, point)), float(max(high, point)), METHOD, ratings)

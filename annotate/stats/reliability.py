@@ -1,0 +1,47 @@
+"""How far a matcher's probabilities can be believed: the share of positives among pairs of like probability."""
+
+from math import sqrt
+
+import numpy as np
+import pandas as pd
+
+from annotate.stats.forecast import expit
+from db.schema.tables import Evaluation, Matcher
+
+BINS = 10  # of p, of equal width
+COLUMNS = ["p_from", "p_to", "p", "share", "low", "high", "pairs"]
+Z = 1.96
+
+
+def reliability_table(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
+    """One row for each tenth of p that holds pairs: their mean p, the share of positives and its 95 % interval.
+
+    Where audit labels measure, as the worker estimated them. Else from the bars of the score histogram, each at the p
+    of its middle; the interval is Wilson's for a binomial: what the share may be among such pairs, of which these are a
+    sample. Empty where a matcher has no probabilities, or nobody knows which pairs are positives.
+    """
+    if evaluation.audit:
+        return pd.DataFrame(evaluation.audit.get("reliability", []), columns=COLUMNS)
+    if matcher.w is None or matcher.b is None or matcher.w <= 0 or "positives" not in evaluation.histogram:
+        return pd.DataFrame(columns=COLUMNS)
+    edges = np.array(evaluation.histogram["edges"], dtype=float)
+    positives = np.array(evaluation.histogram["positives"], dtype=float)
+    pairs = positives + np.array(evaluation.histogram["negatives"], dtype=float)
+    p = expit(matcher.w * (edges[1:] + edges[:-1]) / 2 + matcher.b)
+    at = np.minimum((p * BINS).astype(int), BINS - 1)
+    n, found, summed = (np.bincount(at, weights, BINS) for weights in (pairs, positives, p * pairs))
+    rows = [_row(place, n[place], found[place], summed[place]) for place in range(BINS) if n[place] >= 1]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _row(place: int, pairs: float, positives: float, summed: float) -> dict[str, float]:
+    low, high = wilson(positives, pairs)
+    return {"p_from": place / BINS, "p_to": (place + 1) / BINS, "p": summed / pairs, "share": positives / pairs,
+            "low": low, "high": high, "pairs": round(pairs)}  # fmt: skip
+
+
+def wilson(hits: float, n: float) -> tuple[float, float]:
+    """The 95 % interval of a binomial share (Wilson 1927); never of width 0."""
+    centre = (hits + Z**2 / 2) / (n + Z**2)
+    half = Z / (n + Z**2) * sqrt(hits * (n - hits) / n + Z**2 / 4)
+    return max(0.0, centre - half), min(1.0, centre + half)

@@ -1,0 +1,40 @@
+"""Errors that whoever looks at a page can do something about: a line instead of a traceback."""
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import streamlit as st
+from sqlalchemy.exc import DBAPIError
+
+from annotate.text.formatting import literal
+from db.domain import InputError
+from db.maintenance.error_messages import in_words
+
+AGAIN = 5  # seconds until a page that could not be drawn is tried again
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Nothing; what goes wrong with disk, database or files within is said on the page, which is tried again soon."""
+    try:
+        yield
+    except InputError as error:
+        st.error(literal(str(error)))
+    except (DBAPIError, OSError) as error:
+        said = in_words(error)
+        if said is None:
+            raise
+        log.error("%s (%s)", said, error)
+        st.error(literal(said), icon=":material/error:")
+        _try_again(time.monotonic())
+
+
+@st.fragment(run_every=AGAIN)
+def _try_again(since: float) -> None:
+    """Nothing; the page is drawn anew after a while."""
+    if time.monotonic() - since > AGAIN / 2:
+        st.rerun()

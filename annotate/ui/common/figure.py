@@ -1,0 +1,72 @@
+"""A plot with its description for screen readers, and the table behind it."""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from annotate.monitor.charts import Plot
+from db.corpus.formula import guarded
+
+
+def figure(chart: Plot, description: str) -> None:
+    """Nothing; draws the chart as wide as the page."""
+    st.altair_chart(chart, alt=description, width="stretch")
+
+
+def plot(draw: Callable[..., Plot], *data: Any, described: str) -> None:
+    """Nothing; draws the plot that `draw` makes of these data, as wide as the page.
+
+    described: what it shows, with its figures, in words. Making a plot takes longer than all else on a page, so that of
+    the same data is made once.
+    """
+    spec = _spec(f"{draw.__module__}.{draw.__qualname__}", data, draw)
+    st.vega_lite_chart(spec=spec, alt=described, width="stretch")
+
+
+@st.cache_data(max_entries=200, show_spinner=False)
+def _spec(name: str, data: tuple[Any, ...], _draw: Callable[..., Plot]) -> dict[str, Any]:
+    """The plot in Vega-Lite's words. name: of `_draw`, which is no part of the key itself."""
+    with alt.data_transformers.disable_max_rows():  # the data are bounded where they are read
+        return _draw(*data).to_dict(validate=False)  # a third of the time; the charts are ours, and tested
+
+
+def table_behind(table: pd.DataFrame, name: str) -> None:
+    """Nothing; draws the table of a plot, folded, with a download of the same rows. `name` names the file."""
+    with st.expander("Table", icon=":material/table:"):
+        table_open(table, name)
+
+
+def table_open(
+    table: pd.DataFrame,
+    name: str,
+    formats: Mapping[str, str] = MappingProxyType({}),
+    height: Literal["auto", "content"] = "auto",
+) -> None:
+    """Nothing; draws the table of a plot with a download of the same rows. `name` names the file.
+
+    formats: how a column's numbers are written, in Streamlit's words; fractions have four digits. height: of ten rows
+    at most, or of all of them.
+    """
+    columns = {column: _column(column, table[column], formats) for column in map(str, table.columns)}
+    alt = f"The table behind the plot: {name}"
+    st.dataframe(table, hide_index=True, column_config=columns, height=height, alt=alt)
+    st.download_button(
+        "Download CSV",
+        table.map(guarded).to_csv(index=False).encode(),
+        file_name=f"{name}.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"csv_{name}",
+    )
+
+
+def _column(name: str, values: "pd.Series[Any]", formats: Mapping[str, str]) -> Any:
+    """The column's name for people, and how its numbers are written."""
+    title = name.replace("_", " ").capitalize()
+    form = formats.get(name, "%.4f" if pd.api.types.is_float_dtype(values) else None)
+    return st.column_config.NumberColumn(title, format=form) if form else st.column_config.Column(title)

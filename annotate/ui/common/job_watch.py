@@ -1,0 +1,49 @@
+"""A job that changes nothing of its project, watched where its result is shown."""
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from annotate.projects.batch_preview import PreviewWork
+from annotate.ui.common.job_status import KINDS, OPEN, failure, progress, progress_in_words
+
+EVERY = 1  # seconds between two looks at a job that is under way
+NO_WORKER = "No worker is alive, so it cannot be computed yet. Start one with `python -m learner worker`."
+
+
+def watch(look: Callable[[], PreviewWork], title: str, after: Callable[[], None]) -> None:
+    """Nothing; draws how far the job is and what it waits for, until it has ended; then why it failed, and `after`.
+
+    look: finds the job, if there is one. The whole page is drawn anew when it ends.
+    """
+    under_way = _under_way(look())
+    st.fragment(_watched, run_every=EVERY if under_way else None)(look, title, after, under_way)
+
+
+def _watched(look: Callable[[], PreviewWork], title: str, after: Callable[[], None], was_under_way: bool) -> None:
+    work = look()
+    if work.job is not None and _under_way(work):
+        progress(work.job, title)
+        st.caption(why_waiting(work))
+        return
+    if was_under_way:
+        st.rerun()  # it has ended: stop looking, and show what came of it
+    if work.job is not None and work.job.state == "failed":
+        failure(work.job)
+    after()
+
+
+def _under_way(work: PreviewWork) -> bool:
+    return work.job is not None and work.job.state in OPEN
+
+
+def why_waiting(work: PreviewWork) -> str:
+    """What the job waits for, as Markdown; empty while it is at work."""
+    if work.job is None or work.job.state != "waiting":
+        return ""
+    if not work.has_worker:
+        return NO_WORKER
+    if work.ahead is None:
+        return ""
+    kind = KINDS.get(work.ahead.kind, work.ahead.kind)
+    return f"It begins when the job at work is done: “{kind}” ({progress_in_words(work.ahead)})."

@@ -1,0 +1,61 @@
+"""A form made from a configuration's model: a widget for each field, an expander for each part."""
+
+import inspect
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeGuard
+
+import streamlit as st
+from pydantic import ValidationError
+
+from annotate.ui.common.fields import help_of, in_rows, problem_line, widget
+from learner.catalog.section import Section
+
+
+def model_form(model: type[Section], key: str, without: Collection[str] = ()) -> dict[str, Any]:
+    """What the person has entered, by field; to be checked with `problems`. The model's defaults fill it at first."""
+    fields = {name: field for name, field in model.model_fields.items() if name not in without}
+    plain = [name for name in fields if not _is_part(fields[name].annotation)]
+    initial = model().model_dump()
+
+    def draw(name: str) -> Any:
+        field = fields[name]
+        return widget(field.title or title_of(name), field, initial[name], key=f"{key}_{name}", help=help_of(field))
+
+    entered = in_rows(plain, draw)
+    for name in fields:
+        part = fields[name].annotation
+        if _is_part(part):
+            with st.expander(fields[name].title or title_of(name)):
+                st.caption(inspect.getdoc(part) or "")
+                entered[name] = model_form(part, f"{key}_{name}")
+    return entered
+
+
+def problems(model: type[Section], values: Mapping[str, Any]) -> list[str]:
+    """One line for each field whose value is not possible."""
+    try:
+        model.model_validate(values)
+    except ValidationError as error:
+        return [problem_line(", ".join(_where(model, found["loc"])), found) for found in error.errors()]
+    return []
+
+
+def title_of(name: str) -> str:
+    """A field's name as a person reads it."""
+    return name.replace("_", " ").capitalize()
+
+
+def _where(model: type[Section], location: Sequence[int | str]) -> list[str]:
+    """The titles of the fields on the way to the value; a place in a list is counted from 1."""
+    if not location:
+        return []
+    name, *rest = location
+    if not isinstance(name, str) or name not in model.model_fields:
+        return [f"value {part + 1}" if isinstance(part, int) else part for part in location]
+    field = model.model_fields[name]
+    part = field.annotation if _is_part(field.annotation) else Section
+    return [field.title or title_of(name), *_where(part, rest)]
+
+
+def _is_part(annotation: Any) -> TypeGuard[type[Section]]:
+    return isinstance(annotation, type) and issubclass(annotation, Section)

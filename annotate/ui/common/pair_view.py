@@ -1,0 +1,79 @@
+"""A pair on the page Explore: both texts with their differences marked, what is known, the button that picks it."""
+
+from html import escape
+
+import streamlit as st
+
+from annotate.access.roles import Right
+from annotate.explore.prepared import ShownPair
+from annotate.labelling.pick_pair import pick
+from annotate.text.diff import Segment, highlight
+from annotate.text.formatting import beginning, literal
+from annotate.ui.state import annotator, engine, may
+from db.domain import AnswerKind, InputError, Split
+
+TEXT = "white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.45"
+MARK = (
+    "color: inherit; background: color-mix(in srgb, currentColor 12%, transparent); text-decoration: underline; "
+    "text-decoration-thickness: 1px; text-underline-offset: 3px"
+)
+LAST_PICK = "last_pick"  # in the session: the pair that was picked last, and what came of it
+ANSWERS = {AnswerKind.POSITIVE: "yes", AnswerKind.NEGATIVE: "no", AnswerKind.UNSURE: "unsure"}
+
+
+def pair_row(project_id: int, pair: ShownPair, note: str = "") -> None:
+    """Nothing; draws the pair. note: a further figure, in Markdown."""
+    left, right = highlight(beginning(pair.left), beginning(pair.right))
+    with st.container(border=True, key=f"pair_{pair.left_id}_{pair.right_id}"):
+        texts = st.columns(2, gap="small")
+        for column, segments in zip(texts, (left, right), strict=True):
+            column.html(f"<div dir='auto' style='{TEXT}'>{marked(segments)}</div>")
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.caption(" · ".join(filter(None, [note, figures(pair), *known(pair)])))
+            if may(Right.LABEL, project_id):
+                pick_button(project_id, pair)
+
+
+def pick_button(project_id: int, pair: ShownPair) -> None:
+    """Nothing; draws the button that makes the pair a task, and what came of pressing it."""
+    key = f"pick_{project_id}_{pair.left_id}_{pair.right_id}"
+    arguments = (key, project_id, annotator(), pair)
+    st.button("Label it", key=key, icon=":material/add_task:", type="tertiary", on_click=_pick, args=arguments)
+    picked, outcome = st.session_state.get(LAST_PICK, ("", ""))
+    if picked == key:
+        st.caption(literal(outcome))
+
+
+def _pick(key: str, project_id: int, who: str, pair: ShownPair) -> None:
+    try:
+        number = pick(engine(), project_id, who, (pair.left_id, pair.right_id), pair.score, pair.p)
+        outcome = f"It is the next pair of batch {number} on the page “Label”."
+    except InputError as problem:
+        outcome = f"It cannot be a task: {problem}."
+    st.session_state[LAST_PICK] = key, outcome
+
+
+def figures(pair: ShownPair) -> str:
+    """Score and p in words."""
+    return f"score {pair.score:.3f}" + ("" if pair.p is None else f", p {pair.p:.3f}")
+
+
+def known(pair: ShownPair) -> list[str]:
+    """What is known of the pair, in Markdown: its label, its gold answer, and what it may be used for."""
+    words = []
+    if pair.label is not None:
+        words.append(f"**label: {ANSWERS[pair.label]}**")
+    if pair.gold is not None:
+        words.append(f"**gold: {'yes' if pair.gold else 'no'}**")
+    if pair.in_batch and pair.label is None:
+        words.append("in the batch")
+    measuring = pair.splits.count(Split.EVALUATION)
+    if measuring:
+        words.append("evaluation pair" if measuring == 2 or Split.BOTH in pair.splits else "half an evaluation pair")
+    return words
+
+
+def marked(segments: list[Segment]) -> str:
+    """The text as HTML; what differs is underlined on a background, so that it does not rest on colour alone."""
+    return "".join(f"<mark style='{MARK}'>{escape(text)}</mark>" if differs else escape(text)
+                   for text, differs in segments)  # fmt: skip

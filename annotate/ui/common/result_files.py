@@ -1,0 +1,34 @@
+"""Figures, tables and a report that the worker left, on a page."""
+
+import altair as alt
+import streamlit as st
+
+from annotate.jobs.result_files import FigureFile, TableFile
+from annotate.text.formatting import literal
+from annotate.ui.common.figure import figure
+
+
+def draw_figure(found: FigureFile) -> None:
+    """Nothing; draws the figure's panels beside each other."""
+    st.subheader(literal(found.title), anchor=False)
+    for column, panel in zip(st.columns(len(found.panels)), found.panels, strict=True):
+        with column:
+            figure(alt.LayerChart.from_dict(panel.chart), panel.description)
+
+
+def draw_table(table: TableFile) -> None:
+    """Nothing; draws the table with a download of its numbers."""
+    st.markdown(table.markdown)
+    st.download_button(
+        "Download CSV", table.csv.encode(), file_name=f"{table.name}.csv", mime="text/csv", key=f"csv_{table.name}",
+        icon=":material/download:", on_click="ignore",
+    )  # fmt: skip
+
+
+def draw_report(report: str, id_: str) -> None:
+    """Nothing; draws the download of the whole report, where there is one. id_: what it reports on."""
+    if report:
+        st.download_button(
+            "Download report", report.encode(), file_name="report.md", mime="text/markdown", key=f"report_{id_}",
+            icon=":material/description:", on_click="ignore",
+        )  # fmt: skip

@@ -1,0 +1,147 @@
+"""What can be brought in: labels that were made elsewhere, with a report, and whole projects."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from annotate.access.roles import Right
+from annotate.exchange.project_import import import_project
+from annotate.labels.import_labels import Choices, import_labels
+from annotate.labels.import_report import Report, Trouble
+from annotate.text.formatting import literal
+from annotate.text.measures import counted
+from annotate.ui.common.upload import chosen_file, uploads
+from annotate.ui.state import engine, may
+from db.domain import InputError
+from db.schema.tables import Project
+
+PROBLEMS = "problems.csv"
+TROUBLES = {
+    Trouble.UNKNOWN: "an id that the project does not have",
+    Trouble.UNUSABLE: "no label, no pair, or a name that is too long",
+    Trouble.CONTRADICTION: "another row of the file says otherwise, and neither is stored",
+    Trouble.CONFLICT: "the project's label says otherwise, and stays",
+    Trouble.DOUBLE: "there already",
+}
+ABOUT_LABELS = (
+    "A table with the columns `id1`, `id2` and `label` (1, 0 or unsure) or `answer`, and perhaps `annotator` and "
+    "`note`: what this page exports, or what another tool made. The file is checked first; nothing is stored "
+    "before you say so."
+)
+ABOUT_PROJECT = (
+    "An archive of a project, from any installation. It becomes a project of its own; where its name is taken, a "
+    "number follows. The upload is limited to 200 MB: give a path on the server for more."
+)
+
+
+def bring_in(project: Project | None) -> None:
+    """Nothing; draws what can be imported."""
+    if project is not None:
+        with st.container(border=True):
+            labels(project)
+    if may(Right.INSTALL):
+        with st.container(border=True):
+            whole()
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What came of checking or storing a file: of which project, file and choice; a report, or what is wrong."""
+
+    asked: tuple[int, str, bool]
+    report: Report | None = None
+    error: str = ""
+    stored: bool = False
+
+    @property
+    def storable(self) -> int:
+        """The number of labels that could be stored now."""
+        return 0 if self.report is None or self.stored else self.report.stored
+
+
+def labels(project: Project) -> None:
+    """Nothing; draws the file of labels, the report on it, and the button that stores them."""
+    st.subheader("Labels", anchor=False)
+    st.caption(ABOUT_LABELS)
+    path = chosen_file("bring_labels", example="/data/labels.csv")
+    replace = st.checkbox("Let labels of the file replace the project's own where they differ", key="bring_replace")
+    if path is None:
+        return
+    asked = (project.id, str(path), replace)
+    last: Checked = st.session_state.get("bring_checked", Checked(asked))
+    last = last if last.asked == asked else Checked(asked)
+    with st.container(horizontal=True):
+        check = st.button("Check the file", key="bring_check", icon=":material/fact_check:")
+        title = f"Store {counted(last.storable, 'label')}" if last.storable else "Store the labels"
+        icon, off = ":material/save:", not last.storable
+        store = st.button(title, key="bring_store", type="primary", icon=icon, disabled=off)
+    if check or store:
+        st.session_state["bring_checked"] = _import(project, path, asked, dry=not store)
+        st.rerun()  # the button says how many there are
+    if last.error:
+        st.error(literal(last.error))
+    if last.report is not None:
+        report(last.report, last.stored)
+
+
+def _import(project: Project, path: Path, asked: tuple[int, str, bool], dry: bool) -> Checked:
+    choices = Choices(skip=True, replace=asked[2], dry=dry)
+    try:
+        with st.spinner("Checking the file …" if dry else "Storing the labels …"):
+            found = import_labels(engine(), project.name, path, choices, uploads() / PROBLEMS)
+    except InputError as error:
+        return Checked(asked, error=str(error))
+    return Checked(asked, found, stored=not dry)
+
+
+def report(found: Report, stored: bool) -> None:
+    """Nothing; draws what was or would be stored, and the rows that were or would not be."""
+    say = st.success if found.stored else st.info
+    verb = ("is" if found.stored == 1 else "are") + " stored now" if stored else "can be stored"
+    say(f"{counted(found.stored, 'label')} {verb}.", icon=":material/label:")
+    if not found.total:
+        return
+    st.markdown(f"**{counted(found.total, 'row')} not stored:**")
+    for trouble, about in TROUBLES.items():
+        if count := found.counts.get(trouble, 0):
+            first = found.first[trouble]
+            more = f", the first {len(first)}" if count > len(first) else ""
+            with st.expander(f"{counted(count, 'row')}: {about}{more}"):
+                table = pd.DataFrame(first).drop(columns="trouble")
+                st.dataframe(table, hide_index=True, alt=f"Rows of the file: {about}")
+    st.download_button(
+        "All of these rows as CSV",
+        (uploads() / PROBLEMS).read_bytes,
+        file_name=PROBLEMS,
+        mime="text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key="bring_problems",
+    )
+
+
+def whole() -> None:
+    """Nothing; draws the archive, the name and the button that makes a project of it."""
+    st.subheader("A whole project", anchor=False)
+    st.caption(ABOUT_PROJECT)
+    path = chosen_file("bring_project", [".zip"], "What “Download the project” gave.", "/data/questions.zip")
+    name = st.text_input("Name", key="bring_name", max_chars=80, placeholder="as it was")
+    pressed = st.button(
+        "Import the project", key="bring_import", type="primary", icon=":material/unarchive:", disabled=path is None
+    )
+    if pressed and path is not None:
+        try:
+            with st.spinner("Importing the project …"):
+                st.session_state["arrived"] = import_project(engine(), path, name.strip() or None)
+        except InputError as error:
+            st.session_state.pop("arrived", None)
+            st.error(literal(str(error)))
+    if arrived := st.session_state.get("arrived"):
+        texts, answers = arrived.rows["items"], arrived.rows["answers"]
+        st.success(f"{literal(arrived.name)}: {texts:,} texts and {answers:,} answers.", icon=":material/folder_open:")
+        for note in arrived.notes:
+            st.warning(literal(note))
+        to = {"project": arrived.name}
+        st.page_link("../pages/label.py", label="Open it", icon=":material/rule:", query_params=to)

@@ -1,0 +1,103 @@
+"""The matches of a whole project: the search that a person asks for, the wait, the files."""
+
+import streamlit as st
+
+from annotate.exchange.download_routes import matches_address
+from annotate.explore import match_export as matches
+from annotate.explore.match_export import MatchWork
+from annotate.jobs import requests as jobs
+from annotate.monitor.rounds import round_name
+from annotate.text.formatting import literal
+from annotate.ui.common.job_status import EVERY, OPEN, failure, progress
+from annotate.ui.state import engine
+from db.domain import InputError
+from db.results.matches import Matches
+
+ABOUT = (
+    "All pairs of the project's texts that score at least the threshold, and the groups that they connect. What people "
+    "know goes before the model: known negatives are left out, known positives are in."
+)
+SUFFIXES = {"csv": "CSV", "parquet": "Parquet"}
+
+
+def match_search(project_id: int) -> None:
+    """Nothing; draws the search for matches, how far it is, and the files that the last one made."""
+    job = matches.work(engine(), project_id).job
+    under_way = job is not None and job.state in OPEN
+    st.fragment(_search, run_every=EVERY if under_way else None)(project_id, under_way)
+
+
+def _search(project_id: int, was_under_way: bool) -> None:
+    work = matches.work(engine(), project_id)
+    st.caption(ABOUT)
+    if work.job is not None and work.job.state in OPEN:
+        progress(work.job, "Matches: ")
+    elif was_under_way:
+        st.rerun()  # it has ended: stop looking every two seconds
+    elif work.thresholds:
+        _ask(project_id, work)
+        if work.job is not None and work.job.state == "failed":
+            failure(work.job)
+    else:
+        st.caption("No round yet: the first job makes one.")
+    if work.found is not None:
+        _files(project_id, work.found)
+
+
+def _ask(project_id: int, work: MatchWork) -> None:
+    """Nothing; draws the choice of a round and a threshold, and the button."""
+    newest = max(work.thresholds)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        rounds = list(work.thresholds)
+        number = st.selectbox("Round", rounds, format_func=round_name, key=f"match_round_{newest}", width=200)
+        threshold = st.number_input(
+            "Threshold",
+            value=work.thresholds[number],
+            min_value=-1.0,
+            max_value=1.0,
+            step=0.01,
+            format="%.4f",
+            placeholder="a score",
+            key=f"match_threshold_{number}",
+            width=200,
+            help="The lowest score of a match. It begins where the model's probability is one half; the page “Monitor” "
+            "shows precision and recall by score.",
+        )
+        reranker = _order(project_id)
+        asked = st.button("Find matches", key="find_matches", icon=":material/join:", disabled=threshold is None)
+    if not asked or threshold is None:
+        return
+    try:
+        jobs.request_matches(engine(), project_id, number, threshold, reranker)
+    except InputError as problem:
+        st.warning(literal(str(problem)))
+    else:
+        st.rerun()
+
+
+def _order(project_id: int) -> str | None:
+    """The folder of the re-ranker that puts the pairs in order; asked for where a pipeline made one."""
+    found = matches.rerankers(engine(), project_id)
+    if not found:
+        return None
+    chosen: str | None = st.selectbox(
+        "Order by", [None, *found], format_func=lambda folder: found.get(folder, "the score"), key="match_order",
+        width=260,
+        help="A re-ranker reads both texts of every match, the left one as the query: some 100 pairs a second on a "
+        "processor. Which pairs are matches stays the round's to say.",
+    )  # fmt: skip
+    return chosen
+
+
+def _files(project_id: int, found: Matches) -> None:
+    """Nothing; draws what the last search found, and its files."""
+    model, order = round_name(found.matcher), ", in the order of a re-ranker" if found.reranker else ""
+    st.markdown(
+        f"**{found.pairs:,} pairs, {found.groups:,} groups of {found.grouped:,} texts** "
+        f"({literal(model)}, threshold {found.threshold:.4f}{order})"
+    )
+    with st.container(horizontal=True):
+        for what in matches.COLUMNS:
+            for suffix, title in SUFFIXES.items():
+                where = matches_address(project_id, what, suffix)
+                st.link_button(f"{what.capitalize()} as {title}", where, icon=":material/download:")

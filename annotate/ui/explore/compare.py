@@ -1,0 +1,80 @@
+"""Two rounds pair by pair, on the page Explore: the plot of both probabilities, and what changed most."""
+
+import numpy as np
+import streamlit as st
+
+from annotate.explore import compare as exploring_compare
+from annotate.explore import prepared as exploring
+from annotate.explore.charts import KINDS, change_chart, describe_changes
+from annotate.explore.compare import Compared
+from annotate.explore.prepared import Round, shown_pairs
+from annotate.monitor.rounds import round_name
+from annotate.ui.common.figure import figure, table_behind
+from annotate.ui.common.pair_view import pair_row
+from annotate.ui.explore.matches import SHOWN, paged
+from annotate.ui.explore.round import choose_round, offer
+from annotate.ui.state import engine
+from db.projects.items import item_texts
+from db.schema.engine import reading
+
+UNTRAINED = "The pre-trained encoder has scores but no probabilities: choose a trained round."
+MOST = 1_000  # pairs that are listed
+LEAST = 0.0005  # change of p that shows in three digits
+TABLE = 200  # rows of the table behind the plot
+
+
+def compare_view(project_id: int, found: Round) -> None:
+    """Nothing; draws the difference between the round and another one."""
+    if found.matcher.w is None:
+        st.info(UNTRAINED, icon=":material/info:")
+        return
+    trained = [one for one in exploring.rounds_of(engine(), project_id) if one.matcher.w is not None]
+    others = [one for one in trained if one.matcher.number != found.matcher.number]
+    if not others:
+        st.info("There is no other trained round to compare with yet.", icon=":material/hourglass:")
+        return
+    other = choose_round(project_id, others, "Compared with", f"compare_{found.matcher.number}")
+    if other.exploration is None:
+        offer(project_id, other)
+        return
+    earlier, later = sorted((found, other), key=lambda one: one.matcher.number)
+    _differences(project_id, earlier, later)
+
+
+@st.fragment
+def _differences(project_id: int, earlier: Round, later: Round) -> None:
+    compared = _compared(f"{earlier.folder} {earlier.exploration} {later.folder} {later.exploration}", earlier, later)
+    names = round_name(earlier.matcher.number), round_name(later.matcher.number)
+    if np.abs(compared.change).max(initial=0.0) < LEAST:
+        st.info(f"{names[0]} and {names[1].lower()} give the same probabilities.", icon=":material/drag_handle:")
+        return
+    _plot(compared, *names)
+    st.caption(
+        f"All known pairs and the best {exploring_compare.TOP:,} of each round, {len(compared):,} in all, the greatest "
+        "change first."
+    )
+    page = paged(min(len(compared), MOST), f"compare_page_{'_'.join(names)}", SHOWN, "the greatest change first")
+    part = compared.take(slice(page * SHOWN, (page + 1) * SHOWN))
+    pairs = shown_pairs(engine(), later.matcher, part.scored)
+    for pair, before, after, bound in zip(pairs, part.before, part.after, part.bound, strict=True):
+        about = " (a change of at least this)" if bound else ""
+        pair_row(project_id, pair, f"**p {before:.3f} → {after:.3f}**{about}")
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _compared(key: str, _earlier: Round, _later: Round) -> Compared:
+    """The two rounds compared, once for what is prepared of them, which the key names."""
+    return exploring_compare.compare(_earlier, _later)
+
+
+def _plot(compared: Compared, before: str, after: str) -> None:
+    points = compared.take(exploring_compare.drawn(compared, np.random.default_rng(0)))
+    most = compared.take(slice(TABLE))
+    with reading(engine()) as session:
+        texts = item_texts(session, {*most.scored.left.tolist(), *most.scored.right.tolist()})
+    table = exploring_compare.points_table(points).assign(kind=[KINDS[truth] for truth in points.truth.tolist()])
+    figure(change_chart(table, before, after), describe_changes(table, before, after))
+    if len(table) < len(compared):
+        st.caption(f"{len(table):,} of the {len(compared):,} pairs are drawn: the most changed, and others by chance.")
+    name = f"changes-{before}-{after}".lower().replace(" ", "-")
+    table_behind(exploring_compare.changes_table(most, texts), name)

@@ -1,0 +1,133 @@
+"""The groups that the matches above a threshold connect, on the page Explore, and the act that answers one at once."""
+
+import streamlit as st
+
+from annotate.access.roles import Right
+from annotate.explore import groups as grouping
+from annotate.explore.groups import Groups
+from annotate.explore.matches import count_above
+from annotate.explore.prepared import Round, best_pairs, kind_of
+from annotate.text.formatting import beginning, literal
+from annotate.text.measures import counted
+from annotate.ui.explore.matches import expectation, paged, threshold_slider
+from annotate.ui.state import annotator, engine, may
+from db.domain import InputError
+from db.projects.items import item_texts
+from db.schema.engine import reading
+
+SHOWN = 10  # groups on one page
+TEXTS = 50  # of a group that are shown: as many as one act answers
+LARGEST, LOOSEST = "Largest first", "Least coherent first"
+LAST_ACT = "last_group"  # in the session: the group that was asked about last, and what came of it
+WHAT = (
+    "Texts that matches connect, directly or by way of others, form a group. Its *coherence* is the share of its pairs "
+    "that are matches themselves: 1 where every pair is one; low in a chain, where a wrong match may have joined two "
+    "groups."
+)
+SURE = "Each of them is stored as your answer “yes” and trains the next model."
+
+
+@st.fragment
+def groups_view(project_id: int, found: Round) -> None:
+    """Nothing; draws the groups of the round's matches."""
+    scored = best_pairs(found)
+    if not len(scored):
+        st.info("There are no pairs: the project needs at least two texts.", icon=":material/inbox:")
+        return
+    at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
+    above = scored.take(slice(count_above(scored, at)))
+    expectation(found, above, at)
+    _undo(project_id)
+    if not len(above):
+        st.info("No pair scores as high: lower the threshold.", icon=":material/inbox:")
+        return
+    groups = grouping.groups_of(above, kind_of(engine(), project_id))
+    st.caption(f"{WHAT} Here: {counted(len(groups.size), 'group')} of {counted(len(groups.ids), 'text')}.")
+    order = st.segmented_control(
+        "Order", [LARGEST, LOOSEST], default=LARGEST, required=True, key="groups_order", persist_state="session",
+        label_visibility="collapsed",
+    )  # fmt: skip
+    ordered = groups.largest_first() if order == LARGEST else groups.least_coherent_first()
+    page = paged(len(ordered), f"groups_page_{found.folder.name}", SHOWN, str(order).lower())
+    for group in ordered[page * SHOWN : (page + 1) * SHOWN].tolist():
+        _group(project_id, groups, group)
+
+
+def _group(project_id: int, groups: Groups, group: int) -> None:
+    """Nothing; draws one group."""
+    items = groups.items(group)
+    with reading(engine()) as session:
+        texts = item_texts(session, items[:TEXTS])
+    with st.container(border=True, key=f"group_{items[0]}"):
+        matching = f"{groups.matches[group]:,} of {counted(int(groups.pairs[group]), 'pair')} match"
+        st.caption(
+            f"**{counted(len(items), 'text')}** · {matching} (coherence {groups.coherence[group]:.2f}) · "
+            f"mean score {groups.score[group]:.3f}"
+        )
+        lines = [f"- {literal(beginning(texts[id_]))}" for id_ in items[:TEXTS]]
+        more = [f"- *{len(items) - TEXTS:,} more*"] if len(items) > TEXTS else []
+        st.markdown("\n".join([*lines, *more]))
+        _answer(project_id, items)
+
+
+def _answer(project_id: int, items: list[int]) -> None:
+    """Nothing; draws the button that answers all pairs of the group, and the question whether to."""
+    if not may(Right.LABEL, project_id):
+        return
+    key = f"group_{project_id}_{items[0]}_{len(items)}"
+    number = st.session_state.get(f"{key}_asked", 0)
+    if not number:
+        label, icon = "All pairs of this group match", ":material/done_all:"
+        st.button(label, key=f"{key}_ask", icon=icon, type="tertiary", on_click=_ask, args=(key, project_id, items))
+        acted, outcome = st.session_state.get(LAST_ACT, ("", ""))
+        if acted == key and outcome:
+            st.caption(literal(outcome))
+        return
+    st.write(f"Answer {counted(number, 'pair')} that nobody has labelled with yes? {SURE}")
+    with st.container(horizontal=True):
+        yes, arguments = f"Yes, {counted(number, 'answer')}", (key, project_id, annotator(), items)
+        st.button(yes, key=f"{key}_yes", type="primary", on_click=_store, args=arguments)
+        st.button("Cancel", key=f"{key}_no", on_click=_close, args=(key, ""))
+
+
+def _ask(key: str, project_id: int, items: list[int]) -> None:
+    try:
+        number = len(grouping.open_pairs(engine(), project_id, items))
+    except InputError as problem:
+        _close(key, f"Nothing is answered: {problem}.")
+        return
+    st.session_state[f"{key}_asked"] = number
+    if not number:
+        _close(key, "There is nothing to answer: its pairs are labelled already, or kept for measuring.")
+
+
+def _store(key: str, project_id: int, who: str, items: list[int]) -> None:
+    try:
+        number = grouping.answer_group(engine(), project_id, who, items)
+        _close(key, f"{counted(number, 'pair')} answered with yes.")
+    except InputError as problem:
+        _close(key, f"Nothing is answered: {problem}.")
+
+
+def _close(key: str, outcome: str) -> None:
+    st.session_state[f"{key}_asked"] = 0
+    st.session_state[LAST_ACT] = key, outcome
+
+
+def _undo(project_id: int) -> None:
+    """Nothing; draws the button that takes this annotator's last group back."""
+    last = grouping.last_act(engine(), project_id, annotator())
+    if last is None:
+        return
+    act, number = last
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button(
+            "Undo", key="undo_group", icon=":material/undo:", on_click=_take_back,
+            args=(project_id, annotator(), act),
+        )  # fmt: skip
+        st.caption(f"Your last group: {counted(number, 'pair')} answered with yes.")
+
+
+def _take_back(project_id: int, who: str, act: str) -> None:
+    grouping.undo(engine(), project_id, who, act)
+    st.session_state[LAST_ACT] = "", ""

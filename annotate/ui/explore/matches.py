@@ -1,0 +1,145 @@
+"""All matches above a threshold: the slider, what to expect of them, the table page by page, the download."""
+
+from functools import partial
+from math import ceil, floor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import streamlit as st
+
+from annotate.explore import matches
+from annotate.explore.charts import describe_thresholds, threshold_chart
+from annotate.explore.prepared import Round, Scored, best_pairs, probability, shown_pairs
+from annotate.text.measures import counted
+from annotate.ui.common.figure import figure
+from annotate.ui.common.pair_view import pair_row
+from annotate.ui.state import engine
+from db.schema.tables import Evaluation
+
+SHOWN = 20  # pairs on one page
+STEP = 0.001
+
+
+@st.fragment
+def matches_view(project_id: int, found: Round) -> None:
+    """Nothing; draws the matches of the round."""
+    scored = best_pairs(found)
+    if not len(scored):
+        st.info("There are no pairs: the project needs at least two texts.", icon=":material/inbox:")
+        return
+    at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
+    above = scored.take(slice(matches.count_above(scored, at)))
+    expectation(found, above, at)
+    if found.evaluation is not None:
+        _curve(found, found.evaluation, scored, at)
+    _table(project_id, found, above, at)
+
+
+def threshold_slider(found: Round, scored: Scored, key: str) -> float:
+    """The chosen threshold, between the scores of the pairs (the best first)."""
+    low, high = matches.worth_a_look(found, scored)
+    low, high = floor(low / STEP) * STEP, ceil(high / STEP) * STEP
+    start = min(high, max(low, round(matches.start_at(found, scored), 3)))
+    return st.slider(
+        "Threshold", low, max(high, low + STEP), start, STEP, format="%.3f", key=key, persist_state="session",
+        help="Every pair that scores at least this is a match.",
+    )  # fmt: skip
+
+
+def expectation(found: Round, above: Scored, at: float) -> None:
+    """Nothing; draws the number of matches, and what the stored evaluation says of such pairs."""
+    evaluation = found.evaluation
+    expected = matches.expected_at(evaluation, at) if evaluation else None
+    p = probability(found.matcher, np.array([at]))
+    figures = {
+        "Matches": f"{len(above):,}" + ("+" if at < _lowest(found, above) else ""),
+        "Estimated precision": "–" if expected is None else _at_most(expected.precision, expected.beyond),
+        "Estimated recall": "–" if expected is None else f"{expected.recall:.1%}",
+        "p at the threshold": "–" if p is None else f"{p[0]:.3f}",
+    }
+    with st.container(horizontal=True):
+        for title, value in figures.items():
+            st.metric(title, value, width=160)
+    st.caption(" ".join(_words(found, above, expected)))
+
+
+def _lowest(found: Round, above: Scored) -> float:
+    """Below this score there are pairs that are not kept."""
+    kept = found.exploration
+    return -1e9 if kept is None or kept.kept == kept.pairs or len(above) < kept.kept else float(above.score[-1])
+
+
+def _at_most(precision: float, beyond: bool) -> str:
+    return f"{'≤ ' if beyond else ''}{precision:.1%}"
+
+
+def _words(found: Round, above: Scored, expected: matches.Expected | None) -> list[str]:
+    """What the figures mean, and how far they hold."""
+    evaluation = found.evaluation
+    mean = matches.mean_p(found, above)
+    own = f"The model's own probabilities expect {mean:.1%}: an opinion, not a measurement." if mean else ""
+    if evaluation is None or not evaluation.curve.get("score"):
+        return ["Nothing has measured this round, so precision and recall are not known.", own]
+    if expected is None:
+        return ["No measured match scores as high, so nothing is known of so strict a threshold.", own]
+    words = [f"Measured on the {evaluation.pairs:,} pairs of evaluation items{_interval(expected)}."]
+    if evaluation.audit:
+        words.append("Recall is of the positives in the audited pool.")
+    times = found.exploration.times if found.exploration else 1.0
+    if times > 1.01:
+        less = matches.over_all(expected.precision, times)
+        words.append(
+            f"This list is of all items: it has {times:.1f} times as many pairs for each right one, so its precision "
+            f"may be lower, down to {less:.1%} if wrong matches grow like pairs do."
+        )
+    return [*words, own]
+
+
+def _interval(expected: matches.Expected) -> str:
+    """The interval of the precision in words; nothing where it is exact."""
+    if expected.low is None or expected.high is None or expected.high <= expected.low:
+        return ""
+    return f" (95% interval of the precision {expected.low:.1%} to {expected.high:.1%})"
+
+
+def _curve(found: Round, evaluation: Evaluation, scored: Scored, at: float) -> None:
+    low, high = matches.worth_a_look(found, scored)
+    table = matches.curve_table(evaluation, low, high)
+    if len(table) > 1:
+        figure(threshold_chart(table, at, low, max(high, at)), describe_thresholds(table))
+
+
+def _table(project_id: int, found: Round, above: Scored, at: float) -> None:
+    """Nothing; draws one page of the matches, the best first, and the download of all of them."""
+    if not len(above):
+        st.info("No pair scores as high: lower the threshold.", icon=":material/inbox:")
+        return
+    page = paged(len(above), f"matches_page_{found.folder.name}")
+    for pair in shown_pairs(engine(), found.matcher, above.take(slice(page * SHOWN, (page + 1) * SHOWN))):
+        pair_row(project_id, pair)
+    name = f"matches-round-{found.matcher.number}.csv"
+    st.download_button(
+        f"Download {counted(len(above), 'match').replace('matchs', 'matches')} as CSV", partial(_csv, found, at, name),
+        file_name=name, mime="text/csv", icon=":material/download:", on_click="ignore", key="download_matches",
+    )  # fmt: skip
+
+
+def paged(length: int, key: str, each: int = SHOWN, order: str = "the best first") -> int:
+    """The chosen page of a list, from 0; nothing is drawn where there is only one."""
+    pages = ceil(length / each)
+    if pages < 2:
+        return 0
+    if st.session_state.get(key, 1) > pages:
+        st.session_state[key] = pages  # the list has become shorter
+    with st.container(horizontal=True, vertical_alignment="center"):
+        page = st.number_input("Page", 1, pages, key=key, label_visibility="collapsed", width=140)
+        st.caption(f"page {page:,} of {pages:,}, {order}")
+    return page - 1
+
+
+def _csv(found: Round, at: float, name: str) -> bytes:
+    with TemporaryDirectory(prefix="allpairs-") as folder:
+        path = Path(folder) / name
+        matches.write_matches(engine(), found, at, path)
+        return path.read_bytes()

@@ -1,0 +1,45 @@
+"""What a round gets most wrong among the pairs with a known answer, on the page Explore."""
+
+import streamlit as st
+
+from annotate.explore import mistakes
+from annotate.explore.prepared import Round, known_pairs, shown_pairs
+from annotate.monitor.rounds import threshold
+from annotate.text.measures import counted
+from annotate.ui.common.pair_view import pair_row
+from annotate.ui.explore.matches import paged
+from annotate.ui.state import engine
+
+SHOWN = 10
+CONFIDENT, MISSED = "Confident mistakes", "Missed positives"
+WHAT = {
+    CONFIDENT: "Pairs that people or the data call different, the surest of the model first.",
+    MISSED: "Pairs that people or the data call the same, the ones the model finds least likely first.",
+}
+NONE = {CONFIDENT: "No pair is known to be different yet.", MISSED: "No pair is known to be the same yet."}
+
+
+@st.fragment
+def mistakes_view(project_id: int, found: Round) -> None:
+    """Nothing; draws the pairs that the round gets most wrong."""
+    known = known_pairs(found)
+    which = st.segmented_control(
+        "Mistakes", list(WHAT), default=CONFIDENT, required=True, key="mistakes", label_visibility="collapsed",
+        persist_state="session",
+    )  # fmt: skip
+    scored = mistakes.confident_mistakes(known) if which == CONFIDENT else mistakes.missed_positives(known)
+    if not len(scored):
+        st.info(NONE[which], icon=":material/inbox:")
+        return
+    at = threshold(found.matcher)
+    st.caption(f"{WHAT[which]} {'' if at is None else _share(which, mistakes.wrong_above(scored, at), len(scored))}")
+    page = paged(len(scored), f"mistakes_page_{which}_{found.folder.name}", SHOWN, "the worst first")
+    for pair in shown_pairs(engine(), found.matcher, scored.take(slice(page * SHOWN, (page + 1) * SHOWN))):
+        pair_row(project_id, pair)
+
+
+def _share(which: str, above: int, of: int) -> str:
+    """How many of the pairs lie on the wrong side of p = 1/2."""
+    if which == CONFIDENT:
+        return f"{above:,} of {counted(of, 'pair')} have p ≥ ½."
+    return f"{of - above:,} of {counted(of, 'pair')} have p < ½."

@@ -1,0 +1,72 @@
+"""The round that is explored: its choice, and the preparation that the other parts of the page Explore need."""
+
+from functools import partial
+
+import streamlit as st
+
+from annotate.explore import prepared as exploring
+from annotate.explore.prepared import Round
+from annotate.monitor.rounds import round_name
+from annotate.text.formatting import duration, literal
+from annotate.text.measures import counted
+from annotate.ui.common.job_watch import watch
+from annotate.ui.state import engine
+from db.domain import InputError
+
+
+def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key: str = "explore_round") -> Round:
+    """The round that is chosen, at first the newest one."""
+    by_number = {one.matcher.number: one for one in rounds}
+    number = st.selectbox(
+        label, list(by_number), format_func=round_name, key=f"{key}_{project_id}", persist_state="session"
+    )
+    return by_number[number]
+
+
+def preparation(project_id: int, chosen: Round) -> None:
+    """Nothing; draws what is prepared of the round, the button that prepares it, and how far that is."""
+    watch(partial(exploring.work, engine(), project_id), "Preparing: ", partial(offer, project_id, chosen))
+
+
+def offer(project_id: int, chosen: Round) -> None:
+    """Nothing; draws the button that prepares the round, and what there is to know before pressing it."""
+    name = round_name(chosen.matcher.number)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        title, kind = (f"Prepare {name[0].lower()}{name[1:]}", "primary")
+        if chosen.exploration:
+            title, kind = ("Prepare again", "tertiary")
+        asked = st.button(title, key=f"prepare_{chosen.matcher.number}", icon=":material/manage_search:", type=kind)  # type: ignore[arg-type]
+        st.caption(_prepared(project_id, chosen) if chosen.exploration else f"Nothing is prepared yet. {cost(chosen)}")
+    if not asked:
+        return
+    try:
+        exploring.ask(engine(), project_id, chosen.matcher.number)
+    except InputError as problem:
+        st.warning(literal(str(problem)))
+    else:
+        st.rerun()
+
+
+def _prepared(project_id: int, chosen: Round) -> str:
+    """What is prepared, and what is missing from it since."""
+    found = chosen.exploration
+    assert found is not None
+    whole = found.kept == found.pairs
+    what = f"All {found.pairs:,} pairs" if whole else f"The best {found.kept:,} of {found.pairs:,} pairs"
+    since = exploring.answers_since(engine(), project_id, found)
+    news = f" {counted(since, 'answer')} came later: prepare again to see them among the mistakes." if since else ""
+    return f"{what} and {counted(found.known, 'known pair')} are prepared (it took {_time(found.seconds)}).{news}"
+
+
+def _time(seconds: float) -> str:
+    return duration(seconds) if seconds >= 1 else "less than a second"
+
+
+def cost(chosen: Round) -> str:
+    """What preparing or searching the round takes."""
+    seconds = chosen.matcher.details.get("seconds", {}).get("encode")
+    if exploring.vectors_are_kept(chosen.matcher):
+        return "The vectors of this round are kept: only the pairs are searched."
+    took = f", which took {_time(seconds)} when the round was made" if seconds else ""
+    which = "its model" if chosen.matcher.folder else "the pre-trained encoder, unless its vectors are kept"
+    return f"All texts are encoded again with {which}{took}."

@@ -1,0 +1,107 @@
+"""Search on the page Explore: a typed text or an item of the project, and what lies nearest to it."""
+
+from functools import partial
+
+import streamlit as st
+
+from annotate.explore import prepared as exploring
+from annotate.explore import search as searching
+from annotate.explore.prepared import Round
+from annotate.monitor.rounds import round_name
+from annotate.text.formatting import beginning, literal
+from annotate.ui.common.job_watch import watch
+from annotate.ui.common.pair_view import pair_row
+from annotate.ui.explore.round import cost
+from annotate.ui.state import engine
+from db.domain import InputError, Kind
+from db.results.explorations import Search
+
+SHOWN = 20  # of its hits
+TYPED, ITEM = "A text I type", "A text of the project"
+
+
+def search_view(project_id: int, found: Round) -> None:
+    """Nothing; draws the search: it needs nothing prepared."""
+    kind = exploring.kind_of(engine(), project_id)
+    how = st.segmented_control(
+        "Search for", [TYPED, ITEM], default=TYPED, required=True, key="search_how", persist_state="session"
+    )
+    if how == TYPED:
+        _typed(project_id, found, kind)
+    else:
+        _of_project(project_id, found)
+    job_id = st.session_state.get(_key(project_id))
+    if job_id is None:
+        st.caption(f"{round_name(found.matcher.number)}: {cost(found)}")
+        return
+    watch(partial(searching.work, engine(), job_id), "Searching: ", partial(_result, project_id, kind, job_id))
+
+
+def _key(project_id: int) -> str:
+    """Where the job of the search that is shown is remembered."""
+    return f"search_{project_id}"
+
+
+def _typed(project_id: int, found: Round, kind: Kind) -> None:
+    with st.form("search_form", border=False):
+        text = st.text_area("Text", key="search_text", height=80, max_chars=searching.LONGEST)
+        side = "Right list"
+        if kind == Kind.BIPARTITE:
+            side = st.radio("Nearest texts of the", ["Right list", "Left list"], horizontal=True, key="search_side")
+        asked = st.form_submit_button("Search", icon=":material/search:", type="primary")
+    if not asked:
+        return
+    try:
+        job_id = searching.ask_text(engine(), project_id, found.matcher.number, text, of_left=side == "Right list")
+    except InputError as problem:
+        st.warning(literal(str(problem)))
+    else:
+        st.session_state[_key(project_id)] = job_id
+
+
+def _of_project(project_id: int, found: Round) -> None:
+    """Nothing; draws the field for words and, of the texts that hold them, one button each."""
+    words = st.text_input("Words of the text", key="search_words", persist_state="session")
+    items = searching.items_by_words(engine(), project_id, words)
+    if words.strip() and not items:
+        st.caption("No text of the project holds all these words.")
+    with st.container(key="search_items", gap="xsmall"):
+        for item in items:
+            arguments = (project_id, found.matcher.number, item.id)
+            st.button(
+                literal(beginning(item.text)), key=f"search_item_{item.id}", type="tertiary", on_click=_ask_item,
+                args=arguments, icon=":material/search:",
+            )  # fmt: skip
+    if len(items) == searching.FOUND:
+        st.caption(f"These are the first {searching.FOUND}: more words narrow them down.")
+
+
+def _ask_item(project_id: int, number: int, item_id: int) -> None:
+    st.session_state[_key(project_id)] = searching.ask_item(engine(), project_id, number, item_id)
+
+
+def _result(project_id: int, kind: Kind, job_id: str) -> None:
+    search = searching.found(project_id, job_id)
+    if search is not None:
+        _show(project_id, kind, search)
+
+
+def _show(project_id: int, kind: Kind, search: Search) -> None:
+    """Nothing; draws what was searched for, and the nearest texts."""
+    name = round_name(search.number)
+    st.markdown(f"**Nearest to “{literal(beginning(search.text))}”**, {name[0].lower()}{name[1:]}")
+    if not search.hits:
+        st.info("There is no other text to compare it with.", icon=":material/inbox:")
+    if search.item_id is None:
+        st.caption("A typed text makes no pair of the project: search for a text of the project to label pairs.")
+    for near in searching.nearest(engine(), project_id, kind, search, slice(SHOWN)):
+        if near.pair is not None:
+            pair_row(project_id, near.pair)
+        else:
+            _near(near)
+
+
+def _near(near: searching.Near) -> None:
+    with st.container(border=True, horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        st.markdown(literal(beginning(near.text)))
+        st.caption(f"score {near.score:.3f}" + ("" if near.p is None else f", p {near.p:.3f}"))

@@ -1,0 +1,178 @@
+"""The labelling card: the browser's side is in card.html, card.css and card.js."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from annotate.labelling.queue import Reason, Receipt, Sitting, Standing, Why
+from annotate.labelling.shown_pairs import Answered, Pair
+from annotate.stats.label_times import CAP
+from annotate.text.diff import Segment, highlight, shortened
+from db.domain import DesignKind
+from db.projects.jobs import NEXT_ROUND, OPEN
+
+SITTINGS = {DesignKind.AUDIT: "Audit sitting", DesignKind.CORRECTION: "Check", DesignKind.MINED: "Mined sample"}
+MOST_EVENTS = 5_000  # of one message; the browser sends the others again
+LONG = 400  # characters from which a text gets a higher box
+
+
+Run = tuple[str, str]  # a piece of a text, and how it is shown: same, differs, likely
+SCRIPTS = ("main", "answers", "server", "draw", "keys", "storage")
+
+
+def _source(*parts: str) -> str:
+    return "\n".join((Path(__file__).parent / part).read_text("utf-8") for part in parts)
+
+
+_mount = st.components.v2.component(
+    "allpairs_card",
+    html=_source("card.html"),
+    css=_source("card.css"),
+    js=_source(*(f"card_js/{name}.js" for name in SCRIPTS)),  # one module: the browser gets no other files
+)
+
+
+def outbox(key: str) -> tuple[int, list[Any]]:
+    """The number of the browser's last message and the events in it: everything that it knows no receipt for."""
+    message = st.session_state.get(key, {}).get("outbox")
+    if not isinstance(message, dict):
+        return 0, []
+    attempt, events = message.get("attempt"), message.get("events")
+    return attempt if isinstance(attempt, int) else 0, events[:MOST_EVENTS] if isinstance(events, list) else []
+
+
+def card(
+    key: str,
+    project_id: int,
+    annotator: str,
+    question: str,
+    attempt: int,
+    receipt: Receipt,
+    pairs: Sequence[Pair],
+    standing: Standing,
+    sitting: Sitting | None = None,
+    recent: Sequence[Answered] = (),
+    grouped: bool = False,
+) -> None:
+    """Nothing; the card is on the page, with these pairs in its buffer: those of the batch, or of the sitting.
+
+    recent: what a browser that has just opened the page can undo; grouped: one left text with all its candidates.
+    """
+    progress = standing.progress
+    data = {
+        "project": project_id,
+        "annotator": annotator,
+        "queue": f"sitting {sitting.round_id}" if sitting else "batch",
+        "round": progress.round_id,
+        "title": _title(standing, sitting),
+        "question": question,
+        "attempt": attempt,  # so that no two replies are equal: an equal one would not reach the browser's side
+        "stored": receipt.stored,
+        "refused": receipt.refused,
+        "why": {str(task_id): _words(why) for task_id, why in receipt.why.items()},
+        "pairs": [_pair(pair, progress.round_id) for pair in pairs],
+        "recent": [
+            {"pair": _pair(each.pair, progress.round_id), "answer": each.answer, "note": each.note} for each in recent
+        ],
+        "grouped": grouped,
+        "idle": CAP,
+        "progress": {
+            "size": progress.size,
+            "answered": progress.answered,
+            "positives": progress.positives,
+            "all_positives": progress.total_positives + progress.total_audit_positives,
+        },
+        "empty": why_empty(standing, sitting),
+    }
+    # In a list: to look for data frames in a dictionary, Streamlit would import pandas.
+    _mount(key=key, data=[data], on_outbox_change=lambda: None)
+
+
+def _title(standing: Standing, sitting: Sitting | None) -> str:
+    if sitting is not None:
+        return SITTINGS[sitting.kind]
+    return f"Batch {standing.progress.number}" if standing.progress.number else ""
+
+
+def _words(why: Why) -> str:
+    """Why a pair that is answered was put up."""
+    if why.score is None:
+        return f"{why.strategy}: it measures, and never trains"
+    p = "" if why.p is None else f" · p {why.p:.2f}"
+    return f"score {why.score:.2f}{p} · {why.strategy}"
+
+
+def _pair(pair: Pair, round_id: int | None) -> dict[str, Any]:
+    """What the browser gets of a pair before the answer: nothing that tells why it was chosen, or what for."""
+    left, right = _segments(pair)
+    return {
+        "id": pair.task_id,
+        "round": round_id,
+        "batch": pair.in_batch,
+        "again": pair.again,
+        "left": left,
+        "right": right,
+        "long": max(len(pair.left), len(pair.right)) > LONG,
+    }
+
+
+def _segments(pair: Pair) -> tuple[list[Run], list[Run]]:
+    """Both texts in runs: what differs or, in a passage, the sentence that is likely to answer."""
+    if pair.likely is None:
+        left, right = highlight(pair.left, pair.right)
+        return _kinds(left), _kinds(right)
+    start, end = pair.likely
+    text = shortened(pair.right)
+    parts = (text[:start], "same"), (text[start:end], "likely"), (text[end:], "same")
+    return [(shortened(pair.left), "same")], [part for part in parts if part[0]]
+
+
+def _kinds(segments: list[Segment]) -> list[Run]:
+    return [(text, "differs" if differs else "same") for text, differs in segments]
+
+
+def why_empty(standing: Standing, sitting: Sitting | None = None) -> str:
+    """What to tell an annotator who has nothing to label; empty while there is something."""
+    match standing.reason:
+        case Reason.NO_BATCH:
+            if standing.job is not None and standing.job.state in ("failed", "cancelled"):
+                return f"There is no batch yet: the job that makes the first one {_ended(standing.job.state)}."
+            return "There is no batch yet. The first one appears here by itself."
+        case Reason.EMPTY:
+            return "Nothing is left to label."
+        case Reason.LEASED:
+            return f"Everything that is left is with other annotators. {_when(standing.free_at)}"
+        case Reason.COMPLETE:
+            if sitting is not None:
+                where = "The figures are on the page “Pipelines”."
+                figures = where if sitting.kind == DesignKind.MINED else _figures(standing)
+                return f"The {SITTINGS[sitting.kind].lower()} is complete. {figures}"
+            return f"Batch {standing.progress.number} is complete. {_next_batch(standing)}"
+        case None:
+            return ""
+
+
+def _ended(state: str) -> str:
+    return "was cancelled" if state == "cancelled" else "failed"
+
+
+def _next_batch(standing: Standing) -> str:
+    if standing.job is not None and standing.job.state in OPEN:
+        if standing.job.kind != NEXT_ROUND:
+            return "The next one waits until the job at work is done."
+        return "The next one is being made and appears here by itself."
+    return "The next one is not being made: administrators of the project have a button for it here."
+
+
+def _figures(standing: Standing) -> str:
+    if standing.job is not None and standing.job.state in OPEN:
+        return "The figures are being updated: they appear on the page “Monitor”."
+    return "The figures are on the page “Monitor”."
+
+
+def _when(free_at: datetime | None) -> str:
+    minutes = max(1, round((free_at - datetime.now(UTC)).total_seconds() / 60)) if free_at else 1
+    return f"If they stop, the next pair is free in {minutes} minute{'s' if minutes > 1 else ''}."

@@ -1,0 +1,86 @@
+"""Why a pair was put up, in words, a plot of its score, and the labelled pairs that are most like it."""
+
+from collections.abc import Sequence
+
+import altair as alt
+import pandas as pd
+import streamlit as st
+
+from annotate.explore.pair_reason import Alike, Reasons, Scored
+from annotate.monitor.charts import Plot, tooltips
+from annotate.projects.setting_effects import ORDERS
+from annotate.text.formatting import beginning, literal
+from annotate.text.palette import MATCHER
+from annotate.ui.common.figure import figure
+from annotate.ui.common.pair_view import ANSWERS
+from db.domain import DesignKind, Purpose
+from learner.catalog import STRATEGIES
+
+
+def why(found: Reasons) -> None:
+    """Nothing; draws the reasons."""
+    st.markdown(_sentence(found))
+    if found.purpose == Purpose.AUDIT or found.strategy == DesignKind.MINED:
+        return
+    _history(found.scores)
+    if found.alike:
+        st.markdown("**Labelled pairs most like it, when it was chosen**")
+        for pair in found.alike:
+            _labelled(pair)
+
+
+def _sentence(found: Reasons) -> str:
+    where = f"batch {found.batch}" if found.batch else "a sitting"
+    if found.purpose == Purpose.AUDIT:
+        return f"An audit pair of {where}: it was drawn by chance, it measures, and it never trains."
+    if found.strategy == DesignKind.MINED:
+        return "A pair that a pipeline mined: it was drawn by chance from its ranks, and its label trains."
+    entry = STRATEGIES.get(found.strategy)
+    model = f"the model of round {found.chosen_by}" if found.chosen_by else "the pre-trained encoder"
+    place = f"Number {found.rank:,} of the {found.of:,} pairs of {where}"
+    if found.rank > found.of:
+        place = f"Number {found.rank - found.of:,} of the reserve of {where}"
+    chosen = f"chosen by **{literal(found.strategy)}** with {model}"
+    sentence = f"{place}, {chosen} on {found.put_up_at:%Y-%m-%d}."
+    parts = [sentence, entry.description if entry else "", _order(found)]
+    return " ".join(part for part in parts if part)
+
+
+def _order(found: Reasons) -> str:
+    """What a re-ranker had to do with the pair's place; empty where it had nothing."""
+    if found.ordered is None or found.rerank is None:
+        return ""
+    return (
+        f"A re-ranker put the batch in order: {ORDERS[found.ordered]} came first. It gave this pair the score "
+        f"**{found.rerank:.2f}**; above 0 it says match."
+    )
+
+
+def _history(scores: Sequence[Scored]) -> None:
+    if len(scores) == 1:
+        st.markdown(f"Its {_scored(scores[0])} when it was chosen. Rounds after its label will show theirs here.")
+        return
+    st.markdown(f"Its {_scored(scores[0])} when it was chosen; {_scored(scores[-1])} in round {scores[-1].number}.")
+    listed = ", ".join(f"{each.score:.3f} in round {each.number}" for each in scores)
+    figure(score_chart(scores), f"Score of this pair by round: {listed}.")
+
+
+def _scored(at: Scored) -> str:
+    return f"score **{at.score:.3f}**" + ("" if at.p is None else f" (p {at.p:.2f})")
+
+
+def score_chart(scores: Sequence[Scored]) -> Plot:
+    """The score by round."""
+    table = pd.DataFrame([{"round": each.number, "score": each.score, "p": each.p} for each in scores])
+    line = alt.Chart(table, height=140).encode(
+        x=alt.X("round:O", title="Round"),
+        y=alt.Y("score:Q", title="Score", scale=alt.Scale(zero=False)),
+        tooltip=tooltips({"round": ("Round", "d"), "score": ("Score", ".3f"), "p": ("p", ".2f")}),
+    )
+    return alt.layer(line.mark_line(color=MATCHER), line.mark_point(color=MATCHER, filled=True, size=70, opacity=1))
+
+
+def _labelled(pair: Alike) -> None:
+    label = ANSWERS[pair.answer] if pair.answer else "no label any more"
+    st.caption(f"{label} · likeness {pair.alike:.2f}")
+    st.text(f"{beginning(pair.left)}\n{beginning(pair.right)}")

@@ -1,0 +1,103 @@
+"""What people did: labels by day and by annotator, and how long a label takes."""
+
+from collections.abc import Sequence
+
+import streamlit as st
+from sqlalchemy import Engine
+
+from annotate.monitor import activity_charts as work_charts
+from annotate.monitor.activity import (
+    EVERYBODY,
+    annotators_table,
+    counted_every,
+    days_table,
+    last_answer,
+    pace_table,
+    read_tally,
+    read_times,
+)
+from annotate.stats.label_times import CAP, LEAST, NEWEST, Timed
+from annotate.text.formatting import literal
+from annotate.ui.common.figure import plot, table_behind
+from annotate.ui.state import engine
+from db.labels.label_counts import Tally
+
+
+def tally_of(project_id: int) -> list[Tally]:
+    """The project's labels, counted; all of them are read only where enough are new (`counted_every`)."""
+    return _tally(str(engine().url), project_id, _counted_to(project_id), engine())
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _tally(database: str, project_id: int, last: int, _engine: Engine) -> list[Tally]:
+    return read_tally(_engine, project_id)
+
+
+def times_of(project_id: int) -> list[Timed]:
+    """The time on screen of the newest answers; read only where enough are new."""
+    return _times(str(engine().url), project_id, _counted_to(project_id), engine())
+
+
+def _counted_to(project_id: int) -> int:
+    last = last_answer(engine(), project_id)
+    return last - last % counted_every(last)
+
+
+@st.cache_data(max_entries=20, show_spinner=False)
+def _times(database: str, project_id: int, last: int, _engine: Engine) -> list[Timed]:
+    return read_times(_engine, project_id)
+
+
+def work(project_id: int, tally: Sequence[Tally], times: Sequence[Timed]) -> None:
+    """Nothing; draws the section, where there is a label."""
+    if not tally:
+        return
+    st.subheader("Labelling", anchor=False)
+    if (every := counted_every(last_answer(engine(), project_id))) > 1:
+        st.caption(f"So many answers are counted anew once in {every:,} of them.")
+    _days(tally)
+    if len({one.annotator for one in tally}) > 1:
+        _annotators(tally)
+    _pace(times)
+
+
+def _days(tally: Sequence[Tally]) -> None:
+    table = days_table(tally)
+    people = sorted(table["annotator"].unique())
+    who = EVERYBODY
+    st.markdown("**Labels by day**")
+    if len(people) > 1:
+        who = st.selectbox("Annotator", [EVERYBODY, *people], key=f"days_of_{len(people)}", width=240)
+    mine = table if who == EVERYBODY else table[table["annotator"] == who]
+    drawn = work_charts.newest_days(mine)
+    plot(work_charts.days_chart, drawn, described=work_charts.describe_days(drawn, who))
+    if len(drawn) < len(mine):
+        st.caption(f"The last {work_charts.DAYS} days are drawn; the table has all.")
+    table_behind(table, "labels-by-day")
+
+
+def _annotators(tally: Sequence[Tally]) -> None:
+    table = annotators_table(tally)
+    st.markdown("**Labels by annotator**")
+    plot(work_charts.annotators_chart, table, described=work_charts.describe_annotators(table))
+    if len(table) > work_charts.PEOPLE:
+        st.caption(f"The {work_charts.PEOPLE} who labelled most are drawn; the table has all.")
+    table_behind(table, "labels-by-annotator")
+
+
+def _pace(times: Sequence[Timed]) -> None:
+    table = pace_table(times)
+    st.markdown("**Time for a label**")
+    if table.empty:
+        st.caption(f"Too few answers are timed: from {LEAST} of one annotator on, their times are shown.")
+        return
+    plot(work_charts.pace_chart, table, described=work_charts.describe_pace(table))
+    first = table.iloc[0]
+    newest = f" Of the newest {NEWEST:,} answers." if len(times) == NEWEST else ""
+    interval = f"95% interval {first.low:.1f} to {first.high:.1f}"
+    st.caption(
+        f"{literal(first.annotator)}: median {first['median']:.1f} s ({interval}), half of the answers between "
+        f"{first.first_quarter:.1f} and {first.third_quarter:.1f} s (the bar). A pair that was on screen for more than "
+        f"{CAP:g} s counts as {CAP:g} s: somebody was away.{newest}"
+    )
+    table_behind(table, "time-for-a-label")

@@ -1,0 +1,44 @@
+"""The calibration plot of one round, or why there is none."""
+
+import streamlit as st
+
+from annotate.monitor.calibration_chart import describe_reliability, in_words, reliability_chart
+from annotate.monitor.rounds import Report, round_name
+from annotate.stats.reliability import reliability_table
+from annotate.text.measures import estimate
+from annotate.ui.common.figure import plot, table_behind
+
+WHAT = (
+    "Of pairs to which the matcher gives a probability of 0.7, seven in ten should be positives: on the dashed line. "
+    "Points below it mean probabilities that are too high."
+)
+METHODS = {
+    "exact": "The intervals are binomial (95%).",
+    "audit": "Shares and intervals (95%) are estimated from the audit labels; positives below the pool do not count.",
+}
+SAMPLED = "Negatives are estimated from a sample, but the binomial intervals (95%) count them as seen: too narrow."
+NOTHING = "There is no plot: the score of this round tells nothing, so it has no probabilities."
+OLDER = "There is no plot yet: this round was measured before there were any. “Update the figures” makes it."
+
+
+def calibration(report: Report) -> None:
+    """Nothing; draws the section, where a trained matcher is measured."""
+    by_number = {matcher.number: (matcher, evaluation) for matcher, evaluation in report.measured if matcher.number}
+    if not by_number:
+        return
+    st.subheader("Calibration", anchor=False)
+    number = st.selectbox(
+        "Round", list(reversed(by_number)), format_func=round_name, key=f"calibration_round_{max(by_number)}"
+    )
+    matcher, evaluation = by_number[number]
+    table = reliability_table(matcher, evaluation)
+    if table.empty:
+        st.caption(OLDER if evaluation.audit and "reliability" not in evaluation.audit else NOTHING)
+        return
+    st.write(in_words(table))
+    plot(reliability_chart, table, described=describe_reliability(table, round_name(number)))
+    below = evaluation.histogram.get("below") if not evaluation.audit else 0
+    left_out = f" {below:,} pairs that score below every positive are left out." if below else ""
+    found = estimate(evaluation, "average_precision")
+    st.caption(f"{WHAT} {METHODS.get(found.method if found else '', SAMPLED)}{left_out}")
+    table_behind(table, f"calibration-round-{number}")

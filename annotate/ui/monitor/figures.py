@@ -1,0 +1,102 @@
+"""The newest round's figures, each with its interval, its method and its change."""
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from annotate.monitor.method_in_words import far_in_words
+from annotate.monitor.rounds import Report, round_name
+from annotate.text.measures import (
+    AT_THRESHOLD,
+    MEASURES,
+    OVER_ALL,
+    STATED,
+    Change,
+    change,
+    change_in_words,
+    estimate,
+    in_figures,
+    interval,
+    method_in_words,
+)
+from db.domain import Estimate
+from db.schema.tables import Evaluation
+
+HEURISTIC = (
+    "The pairs that the data states one way or the other are a heuristic set: they were picked by somebody, so these "
+    "figures can be compared with published ones and say little about all pairs."
+)
+NARROW = 104  # pixels of a small figure: three fit beside each other on a phone
+
+
+def headline(report: Report) -> None:
+    """Nothing; draws every figure of the newest round."""
+    matcher, evaluation = report.measured[-1]
+    after = f", after {matcher.labels:,} labels" if matcher.number else ""
+    st.subheader(f"{round_name(matcher.number)}{after}", anchor=False)
+    for column, (name, title) in zip(st.columns(len(MEASURES)), MEASURES.items(), strict=True):
+        found = estimate(evaluation, name)
+        if found is None:
+            continue
+        with column, st.container(border=True, height="stretch"):
+            changed = change(report.measured, name)
+            _with_change(title, found, changed)
+            st.caption(method_in_words(name, found, evaluation))
+            if changed and (words := change_in_words(changed)):
+                st.caption(words)
+    if evaluation.audit:
+        _below_the_pool(evaluation)
+    with st.container(horizontal=True, gap="large"):
+        _row("At the threshold p = ½", AT_THRESHOLD, evaluation)
+        _row("In the audited pool" if evaluation.audit else "Over all pairs", OVER_ALL, evaluation)
+    _row("On the stated pairs", STATED, evaluation, HEURISTIC)
+
+
+def _with_change(title: str, found: Estimate, changed: Change | None) -> None:
+    """Nothing; draws the figure, and beside it how it changed; what may be chance has neither arrow nor colour."""
+    clear = changed is not None and changed.clear
+    st.metric(
+        title,
+        f"{found.value:.3f}",
+        delta=None if changed is None else f"{changed.value:+.3f}",
+        delta_color="normal" if clear else "off",
+        delta_arrow="auto" if clear else "off",
+        delta_description=None if changed is None else since(changed),
+    )
+
+
+def since(changed: Change) -> str:
+    """What the change counts from."""
+    return f"since round {changed.since}" if changed.since else "since before training"
+
+
+def _below_the_pool(evaluation: Evaluation) -> None:
+    """Nothing; draws what is known of the pairs that the audit leaves out, one click away."""
+    with st.popover("Below the audited pool", icon=":material/south:"):
+        st.write(far_in_words(evaluation))
+        if beyond := evaluation.audit["beyond"]:
+            st.write(
+                f"{beyond:.1%} of the pairs that this round ranks above its 20% recall point lie outside the audited "
+                "pool, because an earlier model ranked it. Positives among them are not counted."
+            )
+
+
+def _row(heading: str, titles: Mapping[str, str], evaluation: Evaluation, caption: str = "") -> None:
+    """Nothing; draws those of the figures that could be measured, small, under a heading."""
+    found = {name: known for name in titles if (known := estimate(evaluation, name)) is not None}
+    if not found:
+        return
+    with st.container(width="content", gap="xsmall"):
+        st.markdown(f"**{heading}**")
+        with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
+            for name, known in found.items():
+                _small(titles[name], name, known)
+        if caption:
+            st.caption(caption)
+
+
+def _small(title: str, name: str, found: Estimate) -> None:
+    with st.container(width=NARROW, gap=None):
+        st.caption(title)
+        st.markdown(f"##### {in_figures(name, found.value)}")
+        st.caption(interval(name, found))

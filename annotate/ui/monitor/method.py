@@ -1,0 +1,24 @@
+"""How the figures came about, and what more labels would bring."""
+
+import streamlit as st
+
+from annotate.monitor.method_in_words import explain
+from annotate.monitor.more_labels import advice
+from annotate.monitor.rounds import Report
+
+
+def explanation(report: Report) -> None:
+    """Nothing; draws, folded, how the newest round's figures came about."""
+    paragraphs = explain(report)
+    if paragraphs:
+        with st.expander("How these figures came about", icon=":material/help:"):
+            for paragraph in paragraphs:
+                st.write(paragraph)
+
+
+def advising(report: Report) -> None:
+    """Nothing; draws what was gained lately, and what more labels would bring."""
+    sentences = advice(report)
+    if sentences:
+        st.subheader("What more labels would bring", anchor=False)
+        st.markdown("\n".join(f"- {sentence}" for sentence in sentences))

@@ -1,0 +1,64 @@
+"""What a matcher is, and how to take it and the labels away."""
+
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+import streamlit as st
+
+from annotate.access.roles import Right
+from annotate.exchange.model_export import address, usage
+from annotate.labels.export import export_labels
+from annotate.labels.formats import Form
+from annotate.monitor.rounds import card, round_name
+from annotate.text.formatting import literal
+from annotate.ui.state import engine, may
+from db.schema.tables import Matcher
+
+FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
+
+
+def model_card(project: str, matcher: Matcher) -> None:
+    """Nothing; draws what is known of the matcher, its download and the lines of Python that use it."""
+    facts, away = st.columns([2, 3], gap="large")
+    with facts:
+        rows = pd.DataFrame([(name, literal(value)) for name, value in card(matcher)], columns=["Property", "Value"])
+        name = f"Model card: {round_name(matcher.number)}"
+        st.table(rows, border="horizontal", hide_index=True, hide_header=True, alt=name)
+    with away:
+        if matcher.folder is None:
+            st.write("This is the encoder as it comes. Nothing is trained yet, so there is nothing to take away.")
+            return
+        if may(Right.CHANGE, matcher.project_id):
+            st.link_button("Download the model (zip)", address(matcher), icon=":material/download:", type="primary")
+        st.write("Unpacked, it is a folder that sentence-transformers loads:")
+        st.code(usage(project, matcher), language="python", wrap_lines=True)
+
+
+def label_downloads(project: str, audited: bool) -> None:
+    """Nothing; draws one download button for each file format of the labels, and one for the audit labels."""
+    with st.container(horizontal=True):
+        for suffix, title in FORMATS.items():
+            _download(f"Labels as {title}", project, f"labels.{suffix}", Form.LABELS)
+        if audited:
+            _download("Audit labels as CSV", project, "audit.csv", Form.AUDIT)
+
+
+def _download(title: str, project: str, name: str, form: Form) -> None:
+    """Nothing; draws the button. The suffix of the file's name says how the rows are written."""
+    st.download_button(
+        title,
+        partial(_exported, project, name, form),
+        file_name=name,
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"download_{name}",
+    )
+
+
+def _exported(project: str, name: str, form: Form) -> bytes:
+    with TemporaryDirectory(prefix="allpairs-") as folder:
+        path = Path(folder) / name
+        export_labels(engine(), project, path, form)
+        return path.read_bytes()

@@ -1,0 +1,25 @@
+"""The strata of an audit: what was drawn from each, and what its labels say."""
+
+import streamlit as st
+
+from annotate.monitor.rounds import Report, strata_table
+from annotate.monitor.strata_chart import describe_strata, strata_chart
+from annotate.ui.common.figure import plot, table_open
+
+FORMATS = {"score_from": "%.3f", "score_to": "%.3f", "size": "localized", "weight": "%.1f",
+           "share": "%.3g", "share_low": "%.3g", "share_high": "%.3g"}  # fmt: skip
+
+
+def strata(report: Report) -> None:
+    """Nothing; draws the share of positives in each stratum, and the table of the strata."""
+    _, evaluation = report.measured[-1]
+    if not evaluation.audit:
+        return
+    st.subheader("Strata of the audit", anchor=False)
+    table = strata_table(evaluation)
+    plot(strata_chart, table, described=describe_strata(table))
+    st.caption(
+        "Scores are those of the model that the strata were made with. The weight is the number of pairs "
+        "for which a labelled pair stands. The far stratum lies below the audited pool."
+    )
+    table_open(table, "strata", FORMATS, height="content")

@@ -1,0 +1,59 @@
+"""The form that starts an experiment on a project's data."""
+
+import streamlit as st
+
+from annotate.pipelines import experiments
+from annotate.pipelines.experiments import Wish
+from annotate.text.formatting import literal
+from annotate.ui.state import engine
+from db.domain import InputError, Settings
+from db.schema.tables import Project
+from learner.catalog import STRATEGIES
+
+DEFAULT = ("uncertainty", "adaptive-retrieval", "static-retrieval", "random")
+WHAT = (
+    "Replays the labelling of this project with its known pairs in the annotator's place, once for each strategy and "
+    "seed, and compares what each strategy finds and how good its matcher is at the same number of labels."
+)
+COST = "An experiment occupies its worker until it is done: start a second worker to go on labelling meanwhile."
+
+
+def experiment_form(project: Project) -> None:
+    """Nothing; draws the form, or why this project's data allow no experiment."""
+    if reason := experiments.hindrance(engine(), project.id):
+        st.info(literal(reason), icon=":material/straighten:")
+        return
+    st.caption(WHAT)
+    settings = Settings.model_validate(project.settings)
+    key = f"experiment_{project.id}"
+    name = st.text_input("Name", f"Strategies on {project.name}", key=f"{key}_name", max_chars=200)
+    chosen = st.multiselect(
+        "Strategies", list(STRATEGIES), list(DEFAULT), format_func=lambda name: STRATEGIES[name].title,
+        key=f"{key}_strategies", help=_explained(),
+    )  # fmt: skip
+    with st.container(horizontal=True):
+        seeds = st.number_input("Seeds", 1, 20, 1, key=f"{key}_seeds", help="Two or more give an interval.", width=140)
+        rounds = st.number_input("Rounds", 1, 20, 4, key=f"{key}_rounds", width=140)
+        first = st.number_input("First batch", 2, 1_000_000, settings.first, key=f"{key}_first", width=140)
+        growth = st.number_input("Growth", 1.0, 10.0, settings.growth, step=0.1, key=f"{key}_growth", width=140)
+    st.caption(f"{_size(len(chosen) * seeds)}. Everything else is as in the project's settings. {COST}")
+    if st.button("Start", key=f"{key}_start", type="primary", icon=":material/science:"):
+        _start(project.id, Wish(name, chosen, seeds, rounds, first, growth))
+
+
+def _size(runs: int) -> str:
+    return f"{runs} run{'' if runs == 1 else 's'}"
+
+
+def _explained() -> str:
+    return "\n".join(f"- **{entry.title}**: {entry.description}" for entry in STRATEGIES.values())
+
+
+def _start(project_id: int, wish: Wish) -> None:
+    """Nothing; the job is asked for and the page drawn anew, or what hinders it is on the page."""
+    try:
+        experiments.request(engine(), project_id, wish)
+    except InputError as problem:
+        st.error(literal(str(problem)), icon=":material/error:")
+    else:
+        st.rerun()

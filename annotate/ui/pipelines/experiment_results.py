@@ -1,0 +1,64 @@
+"""One experiment: how far it is, its curves, its tables."""
+
+import pandas as pd
+import streamlit as st
+
+from annotate.pipelines import experiments
+from annotate.pipelines.experiments import ExperimentRow, figures_of, report_of, tables_of
+from annotate.text.formatting import ago, literal
+from annotate.ui.common.job_status import failure, progress
+from annotate.ui.common.result_files import draw_figure, draw_report, draw_table
+from annotate.ui.state import engine
+from db.projects.jobs import OPEN
+
+SHOWN = 5  # failed runs whose reasons stand on the page
+
+
+def standing(experiment: ExperimentRow) -> None:
+    """Nothing; draws how far the experiment is, and what has failed."""
+    of = f" on {literal(experiment.project)}" if experiment.project else ""
+    done = sum(run.state == "done" for run in experiment.runs)
+    counted = f", {done} of {len(experiment.runs)} runs done" if experiment.runs else ""
+    st.caption(f"{experiment.state.capitalize()}{counted}{of}, {ago(experiment.at)}")
+    if experiment.job is not None and experiment.job.state in OPEN:
+        progress(experiment.job)
+    elif experiment.job is not None and experiment.job.state == "failed":
+        failure(experiment.job)
+    for run in experiment.failed[:SHOWN]:
+        what = f"{run.dataset}, {run.row}, seed {run.seed}: {run.error}"
+        st.warning(literal(what), icon=":material/error:")
+    if len(experiment.failed) > SHOWN:
+        st.caption(f"{len(experiment.failed) - SHOWN} more runs have failed.")
+
+
+def results(experiment: ExperimentRow) -> None:
+    """Nothing; draws the curves and tables of what is finished, and the downloads."""
+    figures, tables = figures_of(experiment.id), tables_of(experiment.id)
+    for one in figures:
+        draw_figure(one)
+    if tables:
+        st.subheader("Tables", anchor=False)
+        st.caption("Means over seeds, ± half of the 95% interval; “paper”: what Mussmann, Jia and Liang (2020) print.")
+    for table in tables:
+        draw_table(table)
+    _runs(experiment)
+    _end(experiment)
+
+
+def _runs(experiment: ExperimentRow) -> None:
+    if not experiment.runs:
+        return
+    with st.expander(f"{len(experiment.runs)} runs", icon=":material/grid_on:"):
+        shown = [{"Data": run.dataset, "Row": run.row, "Seed": run.seed, "State": run.state} for run in experiment.runs]
+        st.dataframe(pd.DataFrame(shown), hide_index=True, alt="The runs and their states")
+
+
+def _end(experiment: ExperimentRow) -> None:
+    """Nothing; draws the download of the whole report, and the deletion of an experiment that has ended."""
+    with st.container(horizontal=True):
+        draw_report(report_of(experiment.id), experiment.id)
+        if experiment.state not in OPEN and st.button(
+            "Delete", key=f"delete_{experiment.id}", icon=":material/delete:", help="Its files go for good."
+        ):
+            experiments.delete(engine(), experiment.id)
+            st.rerun()

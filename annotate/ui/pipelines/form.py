@@ -1,0 +1,65 @@
+"""A pipeline of the catalog: what it is, and the form that starts it on a project's data."""
+
+import inspect
+from typing import Any
+
+import streamlit as st
+
+from annotate.access.roles import Right
+from annotate.pipelines import runs as pipelines
+from annotate.text.formatting import literal
+from annotate.ui.common.model_form import model_form, problems
+from annotate.ui.state import engine, may
+from db.domain import InputError
+from learner.catalog import PIPELINES, PipelineEntry
+from learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
+
+COST = "A run occupies its worker until it is done: start a second worker to go on labelling meanwhile."
+
+
+def pipeline_card(project_id: int, name: str) -> None:
+    """Nothing; draws what the pipeline is, and below it its form, or why it cannot run on the project."""
+    entry = PIPELINES[name]
+    with st.container(border=True, key=f"pipeline_{name}"):
+        st.subheader(literal(entry.title), anchor=False)
+        st.markdown(literal(entry.description))
+        st.caption(f"{literal(entry.paper)}  \n**Reads** {literal(entry.reads)}.  \n**Makes** {literal(entry.makes)}.")
+        if reason := pipelines.hindrance(engine(), project_id, name):
+            st.info(reason, icon=":material/info:")
+            return
+        with st.expander("New run", icon=":material/play_circle:"):
+            _form(project_id, name, entry)
+
+
+def _form(project_id: int, name: str, entry: PipelineEntry) -> None:
+    key = f"run_{project_id}_{name}"
+    st.caption(inspect.getdoc(FROM_PROJECT[name]) or "")
+    hidden = () if may(Right.INSTALL) else ON_WORKER.get(name, ())  # whoever may name any path can read any file there
+    chosen = model_form(FROM_PROJECT[name], f"{key}_from", hidden)
+    if hidden:
+        st.caption(
+            "Files on the worker's machine, to learn and to measure, are named by administrators of the installation."
+        )
+    st.caption(inspect.getdoc(entry.config) or "")
+    config = model_form(entry.config, key, ON_FILES_ALONE.get(name, ()))
+    wrong = [*problems(FROM_PROJECT[name], chosen), *problems(entry.config, config)]
+    for line in wrong:
+        st.error(literal(line))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        started = st.button(
+            "Start", key=f"{key}_start", type="primary", icon=":material/play_arrow:", disabled=bool(wrong)
+        )
+        st.caption(COST)
+    if started:
+        _start(project_id, name, config, chosen)
+
+
+def _start(project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> None:
+    """Nothing; the job is asked for and the page drawn anew, or what hinders it is on the page."""
+    try:
+        pipelines.request(engine(), project_id, name, config, chosen)
+    except InputError as problem:
+        st.error(literal(str(problem)), icon=":material/error:")
+    else:
+        st.toast(f"{literal(PIPELINES[name].title)} is asked for: see the top of the page.", icon=":material/check:")
+        st.rerun()

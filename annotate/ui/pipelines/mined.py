@@ -1,0 +1,127 @@
+"""Mined pairs on a page: a sample of them to label, the precision that its labels say, and their use for training."""
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from annotate.pipelines.mined_pairs import annotator_of, first_rows, plan_use, take_back, use_as_training, used
+from annotate.pipelines.mined_sample import DRAW, bands_of, put_up
+from annotate.pipelines.runs import Made
+from annotate.stats.precision_by_rank import Band, precision
+from annotate.text.formatting import literal
+from annotate.ui.state import engine
+from db.domain import Estimate, InputError
+
+SHOWN = 50  # of the best pairs
+COLUMNS = {"rank": "Rank", "x": "First text", "y": "Second text", "cos": "Cosine", "margin": "Margin",
+           "cross_score": "Cross-encoder"}  # fmt: skip
+SAMPLE = (
+    "Draws pairs at random, equally many in each band of ranks, and puts them up on the page “Label” beside the batch. "
+    "The labels tell how many of the mined pairs are right, and they train as others do. Pairs that people have "
+    "labelled count, and are not asked again."
+)
+
+
+def mined_acts(project_id: int, run_id: str, one: Made) -> None:
+    """Nothing; draws what can be done with the pairs."""
+    _sample(project_id, run_id, one)
+    _training(project_id, run_id, one)
+
+
+def mined_pairs(project_id: int, run_id: str, one: Made) -> None:
+    """Nothing; draws the precision of the pairs as far as labels tell it, and the best of them."""
+    bands = bands_of(engine(), project_id, run_id, one.number)
+    if bands:
+        _precision(bands, run_id)
+    with st.expander("The best pairs", key=f"best_{run_id}_{one.number}", on_change="rerun") as opened:
+        if opened.open:
+            st.dataframe(
+                pd.DataFrame(first_rows(one.path, SHOWN), columns=list(COLUMNS)), hide_index=True,
+                column_config=COLUMNS, alt="The best mined pairs",
+            )  # fmt: skip
+
+
+def _sample(project_id: int, run_id: str, one: Made) -> None:
+    key = f"sample_{run_id}_{one.number}"
+    with st.popover("Put up for labelling", icon=":material/rule:", key=key):
+        st.write(SAMPLE)
+        draw = st.number_input("Pairs to draw", 1, 5_000, DRAW, key=f"{key}_draw")
+        if not st.button("Put them up", key=f"{key}_start", type="primary"):
+            return
+        try:
+            count = put_up(engine(), project_id, run_id, one.number, draw, np.random.default_rng())
+        except InputError as problem:
+            st.warning(literal(str(problem)))
+        else:
+            st.toast(f"{count} pairs are on the page “Label”.", icon=":material/check:")
+            st.rerun()
+
+
+def _training(project_id: int, run_id: str, one: Made) -> None:
+    key = f"training_{run_id}_{one.number}"
+    title = "Use as training pairs"
+    with st.popover(title, icon=":material/model_training:", key=key, on_change="rerun") as opened:
+        if opened.open:
+            try:
+                _use(project_id, run_id, one, key)
+            except InputError as problem:
+                st.warning(literal(str(problem)))
+
+
+def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
+    """Nothing; draws what the best pairs would become, and the buttons that do it and take it back."""
+    best = st.number_input("The best", 1, 1_000_000, 100, key=f"{key}_best")
+    plan, who = plan_use(engine(), project_id, run_id, one.number, best), literal(annotator_of(run_id))
+    left_out = [f"{plan.labelled:,} are labelled already" if plan.labelled else "",
+                f"{plan.sampled:,} are in a sample that people label" if plan.sampled else ""]  # fmt: skip
+    without = " and ".join(filter(None, left_out))
+    st.write(
+        f"**{len(plan.new):,}** pairs become positive labels by **{who}**, unseen by a person, and the next training "
+        f"uses them.{f' {without}, and stay as they are.' if without else ''} On the page “Answers”, under that name, "
+        "each can be seen, corrected and taken back."
+    )
+    if st.button(f"Make {len(plan.new):,} labels", key=f"{key}_use", type="primary", disabled=not plan.new):
+        count = use_as_training(engine(), project_id, run_id, one.number, best)
+        st.toast(f"{count} pairs are positive labels now.", icon=":material/check:")
+        st.rerun()
+    stand = used(engine(), project_id, run_id)
+    if stand and st.button(f"Take back all {stand:,}", key=f"{key}_back", icon=":material/undo:"):
+        take_back(engine(), project_id, run_id)
+        st.rerun()
+
+
+def _precision(bands: list[Band], run_id: str) -> None:
+    """Nothing; draws the precision of the whole list and of each band, and how far the sample is labelled."""
+    drawn, labelled = sum(band.drawn for band in bands), sum(band.decided + band.unsure for band in bands)
+    whole, unsure = precision(bands), sum(band.unsure for band in bands)
+    st.markdown(_in_words(whole, bands))
+    without = f" {unsure} unsure, which count neither way." if unsure else ""
+    rest = " The others are on the page “Label”." if labelled < drawn else ""
+    st.caption(f"{labelled} of {drawn} drawn pairs are labelled.{without}{rest}")
+    st.dataframe(
+        pd.DataFrame([_row(band) for band in bands]), hide_index=True, alt="Precision of each band of ranks",
+        key=f"bands_{run_id}",
+    )  # fmt: skip
+
+
+def _in_words(whole: Estimate | None, bands: list[Band]) -> str:
+    if whole is None:
+        missing = sum(not band.decided for band in bands)
+        return (
+            f"The precision of the whole list is known once each band has a label: {missing} of {len(bands)} lack one."
+        )
+    size, interval = sum(band.size for band in bands), f"{whole.low:.0%} to {whole.high:.0%}"
+    return (
+        f"Of all {size:,} mined pairs **{whole.value:.0%}** are right (95% interval {interval}, {whole.labels} labels)."
+    )
+
+
+def _row(band: Band) -> dict[str, object]:
+    found = band.precision
+    return {
+        "Ranks": f"{band.first:,} to {band.last:,}",
+        "Precision (95% interval)": f"{found.value:.0%} ({found.low:.0%} to {found.high:.0%})" if found else "–",
+        "Right": band.positives,
+        "Labelled": band.decided,
+        "Drawn": band.drawn,
+    }

@@ -1,0 +1,78 @@
+"""A pre-trained encoder that a run made: a person types texts and two questions, and reads opinions with reasons."""
+
+from functools import partial
+from html import escape
+from pathlib import Path
+
+import streamlit as st
+
+from annotate.explore.search import work
+from annotate.pipelines import opinion_queries as opinions
+from annotate.pipelines.runs import Made
+from annotate.text.formatting import literal
+from annotate.ui.common.job_watch import watch
+from annotate.ui.state import engine
+from db.domain import InputError
+from db.results.opinions import Opinion
+
+STYLE = Path(__file__).with_name("opinions.css")
+ABOUT = (
+    "The encoder looks in each text for an answer to both questions; the better answer is the text's opinion. What a "
+    "question scores with words that say nothing is taken off before. Marked are the few words that answer best. "
+    "Opinions are no labels."
+)
+MARGIN = "In brackets: by how much the better question scores higher. It is no probability."
+
+
+def tell_opinions(project_id: int, run_id: str, one: Made) -> None:
+    """Nothing; draws the fields for texts and questions, and what the encoder finds."""
+    key = f"opinions_{run_id}_{one.number}"
+    with st.expander("Opinions and why", icon=":material/thumbs_up_down:", key=key, on_change="rerun") as opened:
+        if not opened.open:
+            return
+        st.caption(ABOUT)
+        _form(project_id, run_id, one, key)
+        job_id = st.session_state.get(f"{key}_job")
+        if job_id is not None:
+            watch(partial(work, engine(), job_id), "Reading: ", partial(_result, run_id, job_id))
+
+
+def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
+    prompts = opinions.prompts(run_id)
+    place = st.selectbox(
+        "Questions of the run", range(len(prompts)), format_func=lambda i: " / ".join(prompts[i]), key=f"{key}_prompt",
+        help="They begin as the run was configured. Both can be changed below.",
+    )  # fmt: skip
+    with st.form(f"{key}_form", border=False):
+        lines = st.text_area(
+            "Texts, one on each line", key=f"{key}_texts", height=120, placeholder="It is a joy from start to end."
+        )
+        sides = st.columns(2)
+        positive = sides[0].text_input("Question for a positive opinion", prompts[place][0], key=f"{key}_{place}_1")
+        negative = sides[1].text_input("Question for a negative opinion", prompts[place][1], key=f"{key}_{place}_0")
+        asked = st.form_submit_button("Tell opinions", icon=":material/thumbs_up_down:", key=f"{key}_ask")
+    if not asked:
+        return
+    try:
+        job_id = opinions.ask(engine(), project_id, run_id, one.number, lines, positive, negative)
+    except InputError as problem:
+        st.warning(literal(str(problem)))
+    else:
+        st.session_state[f"{key}_job"] = job_id
+
+
+def _result(run_id: str, job_id: str) -> None:
+    found = opinions.found(run_id, job_id)
+    if found is None:
+        return
+    rows = "".join(_row(one, found.positive if one.positive else found.negative) for one in found.found)
+    st.html(STYLE)
+    st.html(f'<ol class="opinions">{rows}</ol>')
+    st.caption(MARGIN)
+
+
+def _row(one: Opinion, question: str) -> str:
+    """The opinion as HTML."""
+    side = "positive" if one.positive else "negative"
+    head = f"<b>{side.capitalize()}</b> ({abs(one.margin):.2f}): <i>{escape(question)}</i>"
+    return f'<li class="{side}"><div>{head}</div><div class="text">{opinions.marked(one)}</div></li>'

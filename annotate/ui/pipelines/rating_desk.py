@@ -1,0 +1,96 @@
+"""One question of a study at a time, with its passage: a rater says yes or no to each criterion."""
+
+from itertools import count
+
+import streamlit as st
+from sqlalchemy import Engine
+
+from annotate.pipelines import rating_studies as studies
+from annotate.pipelines.rating_studies import RATED_BY, Desk
+from annotate.text.formatting import literal
+from db.domain import InputError
+from db.projects.studies import CRITERIA, Scores
+from db.schema.tables import StudyUnit
+
+WIDTH, BUTTON = 760, 84  # pixels: lines of a passage that are easy to read; room for an answer with its key
+ANSWERS = ((True, "Yes"), (False, "No"))  # each has a key of its own, 1 to 8: a key that moved would be missed in haste
+NOTHING = "(The model wrote nothing.)"
+
+
+@st.fragment
+def rating_desk(database: Engine, project_id: int, study_id: int, who: str) -> None:
+    """Nothing; draws the question that is to be rated, or that the rater went back to."""
+    place = f"rating_at_{study_id}_{who}"
+    try:
+        found = studies.desk(database, project_id, study_id, who, st.session_state.get(place))
+    except InputError as problem:
+        st.warning(literal(str(problem)))
+        return
+    with st.container(width=WIDTH, key="rating"):
+        if found.unit is None:
+            st.success(f"You have rated all {found.units} questions. Thank you.", icon=":material/check:")
+        else:
+            st.progress(found.rated / found.units, f"{found.unit.position + 1} of {found.units}")
+            _question(database, project_id, found, found.unit, who, place)
+        _turn(found, place)
+
+
+def _question(database: Engine, project_id: int, found: Desk, unit: StudyUnit, who: str, place: str) -> None:
+    scores: Scores = {**found.scores, **st.session_state.get(_draft(unit, who), {})}
+    with st.container(border=True):
+        st.caption("Passage")
+        st.markdown(literal(unit.passage))
+    st.subheader(literal(unit.question or NOTHING), anchor=False)
+    keys = count(1)
+    for criterion in RATED_BY:
+        with st.container(horizontal=True, vertical_alignment="center", wrap=False, key=f"row_{criterion.name}"):
+            st.markdown(f"**{criterion.title}.** {criterion.asks}", width="stretch")
+            for said, label in ANSWERS:
+                st.button(
+                    label, key=f"rate_{unit.id}_{criterion.name}_{said}", shortcut=str(next(keys)), width=BUTTON,
+                    type="primary" if scores.get(criterion.name) is said else "secondary",
+                    on_click=_say, args=(database, project_id, unit, who, criterion.name, said, place),
+                )  # fmt: skip
+
+
+def _draft(unit: StudyUnit, who: str) -> str:
+    """Where the answers are kept until all four are given."""
+    return f"rating_{unit.id}_{who}"
+
+
+def _say(database: Engine, project_id: int, unit: StudyUnit, who: str, name: str, said: bool, place: str) -> None:
+    """Nothing; the answer is kept, and the rating stored once it has all four; the first time the next follows."""
+    before = studies.own_scores(database, unit, who)
+    if before and st.session_state.get(place) != unit.position:
+        return  # a key pressed in haste, after the question was left
+    scores = {**before, **st.session_state.get(_draft(unit, who), {}), name: said}
+    if len(scores) < len(CRITERIA):
+        st.session_state[_draft(unit, who)] = scores
+        return
+    try:
+        studies.rate(database, project_id, unit.id, who, scores)
+    except InputError as problem:
+        st.toast(literal(str(problem)))
+        return
+    st.session_state.pop(_draft(unit, who), None)
+    if not before:
+        st.session_state.pop(place, None)
+
+
+def _turn(found: Desk, place: str) -> None:
+    """Nothing; draws the ways to the question before and to the next one."""
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        if found.before is not None:
+            st.button(
+                "Back", key="rating_back", icon=":material/arrow_back:", type="tertiary", shortcut="Backspace",
+                on_click=_go, args=(place, found.before),
+            )  # fmt: skip
+        if found.after is not None:
+            st.button(
+                "Next", key="rating_next", icon=":material/arrow_forward:", type="tertiary", shortcut="Enter",
+                on_click=_go, args=(place, found.after),
+            )  # fmt: skip
+
+
+def _go(place: str, position: int) -> None:
+    st.session_state[place] = position

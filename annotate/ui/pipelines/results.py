@@ -1,0 +1,80 @@
+"""What a run made, and what a project can do with it."""
+
+import streamlit as st
+
+from annotate.exchange.download_routes import made_address
+from annotate.pipelines.adopt_encoder import BIENCODER, plan_encoder, use_encoder
+from annotate.pipelines.mined_pairs import PAIRS
+from annotate.pipelines.opinion_queries import answers
+from annotate.pipelines.rating_studies import ASKED
+from annotate.pipelines.runs import Made, made_by
+from annotate.pipelines.suggested_questions import GENERATOR
+from annotate.text.formatting import literal
+from annotate.ui.pipelines.batch_order import batch_order
+from annotate.ui.pipelines.mined import mined_acts, mined_pairs
+from annotate.ui.pipelines.opinions import tell_opinions
+from annotate.ui.pipelines.study_start import study_start
+from annotate.ui.pipelines.suggestions import suggestions
+from annotate.ui.state import engine
+from db.domain import InputError
+from db.results.pipelines import RERANKER
+
+
+def made(project_id: int, run_id: str) -> None:
+    """Nothing; draws each thing that the run made, with its figures, its download, and its use."""
+    found = made_by(run_id)
+    if found:
+        st.subheader("What it made", anchor=False)
+    for one in found:
+        with st.container(border=True, key=f"made_{run_id}_{one.number}"):
+            _thing(project_id, run_id, one)
+
+
+def _thing(project_id: int, run_id: str, one: Made) -> None:
+    figures = " · ".join(f"{name.replace('_', ' ')} {_shown(value)}" for name, value in one.about.items())
+    st.markdown(f"**{literal(one.title)}**")
+    if figures:
+        st.caption(literal(figures))
+    with st.container(horizontal=True):
+        what = "Download as zip" if one.path.is_dir() else "Download"
+        st.link_button(what, made_address(project_id, run_id, one.number), icon=":material/download:")
+        if one.kind == BIENCODER:
+            _encoder(project_id, run_id, one)
+        if one.kind == RERANKER:
+            batch_order(project_id, run_id, one.number)
+        if one.kind == PAIRS:
+            mined_acts(project_id, run_id, one)
+        if one.kind == ASKED:
+            study_start(project_id, run_id, one)
+    if one.kind == PAIRS:
+        mined_pairs(project_id, run_id, one)
+    if one.kind == GENERATOR:
+        suggestions(project_id, run_id, one)
+    if answers(one):
+        tell_opinions(project_id, run_id, one)
+
+
+def _shown(value: object) -> str:
+    return f"{value:,.4g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _encoder(project_id: int, run_id: str, one: Made) -> None:
+    """Nothing; draws the change of the project's encoder, with what it implies."""
+    key = f"encoder_{run_id}_{one.number}"
+    title = "Use as the project's encoder"
+    with st.popover(title, icon=":material/swap_horiz:", key=key, on_change="rerun") as opened:
+        if not opened.open:
+            return
+        try:
+            settings, lines = plan_encoder(engine(), project_id, run_id, one.number)
+        except InputError as problem:
+            st.warning(literal(str(problem)))
+            return
+        if not lines:
+            st.write("The project has this encoder.")
+            return
+        st.markdown("**What the change implies**\n\n" + "\n".join(f"- {line}" for line in lines))
+        if st.button("Use it", key=f"{key}_use", type="primary"):
+            use_encoder(engine(), project_id, run_id, one.number)
+            st.toast(f"The encoder is {settings.encoder}.", icon=":material/check:")
+            st.rerun()

@@ -1,0 +1,53 @@
+"""One run of a pipeline: how far it is, its figures, its tables, its end."""
+
+import streamlit as st
+
+from annotate.pipelines import runs as pipelines
+from annotate.pipelines.runs import RunRow
+from annotate.text.formatting import ago, literal
+from annotate.ui.common.job_status import failure, progress
+from annotate.ui.common.result_files import draw_figure, draw_report, draw_table
+from annotate.ui.state import engine
+from db.domain import InputError
+from db.projects.jobs import OPEN
+
+
+def standing(run: RunRow) -> None:
+    """Nothing; draws how far the run is, what it began with, and why it failed."""
+    began = f" {literal(run.began.words)}" if run.began else ""
+    st.caption(f"{run.job.state.capitalize()}, {ago(run.job.created_at)}.{began}")
+    if run.job.state in OPEN:
+        progress(run.job)
+    elif run.job.state == "failed":
+        failure(run.job)
+
+
+def results(run: RunRow) -> None:
+    """Nothing; draws the figures and tables of a run that is done."""
+    for figure in pipelines.figures_of(run.id):
+        draw_figure(figure)
+    tables = pipelines.tables_of(run.id)
+    if tables:
+        st.subheader("Tables", anchor=False)
+    for table in tables:
+        draw_table(table)
+
+
+def end(run: RunRow) -> None:
+    """Nothing; draws the download of the report, what was asked for, and the deletion of the run."""
+    if run.began is not None:
+        with st.expander("Configuration", icon=":material/tune:"):
+            st.json(run.began.config)
+    with st.container(horizontal=True):
+        draw_report(pipelines.report_of(run.id), run.id)
+        deletes = st.button(
+            "Delete", key=f"delete_{run.id}", icon=":material/delete:",
+            help="Its files go for good, models among them. Labels that came of it stay.",
+        )  # fmt: skip
+    if deletes:
+        try:
+            pipelines.delete(engine(), run.job.project_id, run.id)
+        except InputError as problem:
+            st.error(literal(str(problem)), icon=":material/error:")
+        else:
+            st.rerun()

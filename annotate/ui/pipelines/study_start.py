@@ -1,0 +1,75 @@
+"""A study of a run's questions: its start, and how far each study of the project is."""
+
+import streamlit as st
+
+from annotate.pipelines import rating_studies as studies
+from annotate.pipelines.rating_studies import BEGUN, DRAWN, MOST, SEED, Standing
+from annotate.pipelines.runs import Made
+from annotate.text.formatting import ago, literal
+from annotate.ui.state import engine
+from db.domain import InputError
+
+ABOUT = (
+    "Draws test passages at random, and puts up what each model asks about them. People rate question by question, and "
+    "do not see which model wrote it."
+)
+RATE = "../pages/rate.py"
+DELETE = "The study and all its ratings go for good."
+
+
+def study_start(project_id: int, run_id: str, one: Made) -> None:
+    """Nothing; draws the form that starts a study of these questions, and leads to it."""
+    key = f"study_{run_id}_{one.number}"
+    title = "Have people rate the questions"
+    with st.popover(title, icon=":material/reviews:", key=key, on_change="rerun") as opened:
+        if opened.open:
+            _form(project_id, run_id, one, key)
+
+
+def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
+    known = studies.asked_by(one.path)
+    st.write(ABOUT)
+    chosen = st.multiselect(
+        "Models", known, default=[model for model in known if model in BEGUN], key=f"{key}_models",
+        help="The paper compares no adaptation, self-training and back-training. Questions that people wrote are a "
+        "measure of how strict the raters are.",
+    )  # fmt: skip
+    passages = st.number_input("Questions of each model", 1, MOST, DRAWN, key=f"{key}_passages")
+    seed = st.number_input("Seed", 0, 2**31 - 1, SEED, key=f"{key}_seed")
+    if not st.button("Start", key=f"{key}_start", type="primary"):
+        return
+    try:
+        study = studies.start(engine(), project_id, run_id, one.number, chosen, passages, seed)
+    except InputError as problem:
+        st.warning(literal(str(problem)))
+    else:
+        st.switch_page(RATE, query_params=_to(study))
+
+
+def _to(study_id: int) -> dict[str, str]:
+    """The address of the study on its page: everything that the address has now, and its number."""
+    return {**st.query_params.to_dict(), "study": str(study_id)}
+
+
+def study_list(project_id: int) -> None:
+    """Nothing; draws the project's studies, each with the ways to rate and to read it."""
+    found = studies.list_studies(engine(), project_id)
+    if found:
+        st.subheader("Ratings by people", anchor=False)
+    for standing in found:
+        with st.container(border=True, key=f"study_{standing.study.id}"):
+            _study(project_id, standing)
+
+
+def _study(project_id: int, standing: Standing) -> None:
+    study = standing.study
+    st.markdown(f"**{standing.units} questions** about {study.per_model} passages, drawn {ago(study.created_at)}")
+    raters = " · ".join(f"{literal(who)} {n} of {standing.units}" for who, n in standing.rated.items())
+    st.caption(f"{literal(', '.join(study.models))}. Rated: {raters or 'nothing yet'}.")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.page_link(RATE, label="Rate, and results", icon=":material/reviews:", query_params=_to(study.id))
+        with st.popover("Delete", icon=":material/delete:", type="tertiary", key=f"study_delete_{study.id}"):
+            st.write(DELETE)
+            if st.button("Delete it", key=f"study_delete_{study.id}_yes", icon=":material/delete:"):
+                studies.remove(engine(), project_id, study.id)
+                st.rerun()

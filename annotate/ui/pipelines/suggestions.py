@@ -1,0 +1,64 @@
+"""A generator that a run made: a person picks a passage, and reads what questions it suggests."""
+
+from functools import partial
+
+import streamlit as st
+
+from annotate.explore.search import work
+from annotate.pipelines import suggested_questions as suggesting
+from annotate.pipelines.runs import Made
+from annotate.text.formatting import beginning, literal
+from annotate.ui.common.job_watch import watch
+from annotate.ui.state import engine
+from db.domain import InputError
+from db.results.suggestions import Asked
+from db.schema.tables import Item
+
+ABOUT = "The likeliest one and some that were drawn at random, the likeliest first. Suggestions are no labels."
+
+
+def suggestions(project_id: int, run_id: str, one: Made) -> None:
+    """Nothing; draws the choice of a passage and the questions that the generator suggests about it."""
+    key = f"suggest_{run_id}_{one.number}"
+    with st.expander("Suggest questions", icon=":material/lightbulb:", key=key, on_change="rerun") as opened:
+        if not opened.open:
+            return
+        words = st.text_input("Words of the passage", key=f"{key}_words", placeholder="Any words, in any order")
+        items = suggesting.passages_with(engine(), project_id, words)
+        if not items:
+            st.caption("No passage holds all these words.")
+            return
+        _choice(project_id, items, run_id, one, key)
+
+
+def _choice(project_id: int, items: list[Item], run_id: str, one: Made, key: str) -> None:
+    texts = {item.id: item.text for item in items}
+    item_id = st.selectbox(
+        "Passage", list(texts), format_func=lambda id_: beginning(texts[id_]), key=f"{key}_passage_{items[0].id}"
+    )
+    if len(items) == suggesting.FOUND:
+        st.caption(f"These are the first {suggesting.FOUND}: more words narrow them down.")
+    asked = Asked(run_id, one.number, item_id)
+    st.markdown(literal(texts[item_id]))
+    if st.button("Suggest", key=f"{key}_ask_{item_id}", icon=":material/lightbulb:"):
+        try:
+            st.session_state[f"{key}_job"] = suggesting.ask(engine(), project_id, asked)
+        except InputError as problem:
+            st.warning(literal(str(problem)))
+    job_id = st.session_state.get(f"{key}_job")
+    if job_id is None:
+        _result(asked)
+    else:
+        watch(partial(work, engine(), job_id), "Asking: ", partial(_result, asked))
+
+
+def _result(asked: Asked) -> None:
+    """Nothing; draws what was suggested."""
+    questions = suggesting.found(asked)
+    if questions is None:
+        return
+    if not questions:
+        st.caption("The generator wrote nothing about this passage.")
+        return
+    st.markdown("\n".join(f"1. {literal(one.question)}" for one in questions))
+    st.caption(ABOUT)

@@ -1,0 +1,74 @@
+"""The next pairs that a strategy would ask for: the button, the wait, the pairs."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from annotate.projects import batch_preview as previews
+from annotate.projects.batch_preview import ShownPair
+from annotate.text.formatting import beginning, literal
+from annotate.ui.common.job_watch import watch
+from annotate.ui.projects.settings import LABELS
+from annotate.ui.state import engine
+from db.domain import InputError
+from db.results.previews import Preview
+from learner.catalog import STRATEGIES
+
+WHAT = (
+    "The ten pairs that the strategy would ask for next, chosen by the newest model among those that nobody has "
+    "answered. The values entered here count, saved or not; nothing of the project changes."
+)
+UNTRAINED = (
+    "No model is trained yet: until there are answers of both kinds, the first batches have the pairs that the "
+    "pre-trained encoder finds most similar."
+)
+EMPTY = "Every pair that the search finds has been answered: raise the number of neighbours, or stop here."
+
+
+def strategy_preview(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
+    """Nothing; draws the preview of the entered strategy. possible: whether everything entered is."""
+    with st.container(border=True):
+        look = partial(previews.work, engine(), project_id)
+        watch(look, "Preview: ", partial(_offer, project_id, entered, possible))
+        preview = previews.found(project_id, entered["strategy"])
+        if preview is not None:
+            _show(preview, entered)
+
+
+def _offer(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
+    """Nothing; draws the button that asks for a preview."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        asked = st.button("Preview", key="preview", icon=":material/preview:", disabled=not possible)
+        st.caption(WHAT if possible else "The values entered have problems: see the end of the page.")
+    if not asked:
+        return
+    try:
+        previews.ask(engine(), project_id, entered)
+    except InputError as problem:
+        st.warning(literal(str(problem)))
+    else:
+        st.rerun()
+
+
+def _show(preview: Preview, entered: Mapping[str, Any]) -> None:
+    """Nothing; draws the pairs, and what to know about how they were chosen."""
+    model = f"the model of round {preview.matcher}" if preview.matcher else "the pre-trained encoder"
+    st.markdown(f"**{STRATEGIES[preview.strategy].title}**, under {model}")
+    if preview.chosen_by != preview.strategy:
+        st.info(UNTRAINED, icon=":material/info:")
+    other = [LABELS[name] for name in previews.changed_since(preview, entered)]
+    if other:
+        st.warning(f"Made with other values: {', '.join(other)}. Preview again.", icon=":material/history:")
+    if not preview.pairs:
+        st.info(EMPTY, icon=":material/inbox:")
+    for place, pair in enumerate(previews.shown_pairs(engine(), preview), start=1):
+        _pair(place, pair)
+
+
+def _pair(place: int, pair: ShownPair) -> None:
+    left, right, figures = st.columns([5, 5, 3], gap="small")
+    left.markdown(f"{place}\\. {literal(beginning(pair.left))}")
+    right.markdown(literal(beginning(pair.right)))
+    figures.caption(f"score {pair.score:.3f}" + ("" if pair.p is None else f", p {pair.p:.3f}"))

@@ -1,0 +1,180 @@
+"""The addresses that log people in. They set the cookie, which a page of the app cannot."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from html import escape
+from typing import TypeVar
+from urllib.parse import quote, urlsplit
+
+from sqlalchemy import Engine
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from annotate.access import cookies, invitations, logins
+from annotate.access.logins import Guest, TooMany
+from annotate.access.roles import ABOUT
+from annotate.web import login_forms as forms
+from annotate.web.middleware import LOG_IN, LOGIN, address_of, is_secure
+from db.domain import InputError
+from db.schema.engine import make_engine
+from db.schema.tables import now
+
+LONGEST_FORM = 20_000  # bytes; read before anybody is known
+FOREIGN = "this form was not sent from its own page: open the page again and send it from there"
+NO_TICKET = "The way from your provider took too long, or was another browser's. Log in again."
+T = TypeVar("T")
+Answer = Callable[["Desk", Request, FormData], Response]
+
+
+def routes(providers: Callable[[], Mapping[str, str]], clock: Callable[[], datetime] = now) -> list[Route]:
+    """The routes; providers: the title of each OpenID Connect provider by its name, asked for at each request."""
+    desk = Desk(providers, clock)
+    get, post = ["GET"], ["POST"]
+    return [
+        Route(LOGIN, desk.answering(Desk.ask), methods=get),
+        Route(LOGIN, desk.answering(Desk.log_in), methods=post),
+        Route(f"{LOGIN}/ticket/{{ticket}}", desk.answering(Desk.redeem), methods=get),
+        Route(f"/{invitations.PATH}/{{token}}", desk.answering(Desk.offer), methods=get),
+        Route(f"/{invitations.PATH}/{{token}}", desk.answering(Desk.accept), methods=post),
+    ]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What answers, and what it has to know for it."""
+
+    providers: Callable[[], Mapping[str, str]]
+    clock: Callable[[], datetime]
+
+    def answering(self, answer: Answer) -> Callable[[Request], object]:
+        """What answers a request, off the event loop; a form from another site gets a refusal."""
+
+        async def endpoint(request: Request) -> Response:
+            form = FormData()
+            if request.method == "POST":
+                if not _is_own(request) or int(request.headers.get("content-length") or LONGEST_FORM) >= LONGEST_FORM:
+                    return forms.notice("Refused", f"{FOREIGN[0].upper()}{FOREIGN[1:]}.", 403)
+                form = await request.form(max_files=0, max_fields=10)
+            return await run_in_threadpool(answer, self, request, form)
+
+        return endpoint
+
+    def ask(self, request: Request, form: FormData) -> Response:
+        """The log-in page; whoever is logged in goes on at once."""
+        wanted = safe_next(request.query_params.get("next", ""))
+        if _guest(request) is not None:
+            return RedirectResponse(wanted, status_code=303)
+        return forms.login_page(wanted, self._ways())
+
+    def log_in(self, request: Request, form: FormData) -> Response:
+        """The way on with a new token, or the form again with what is wrong."""
+        name, password, wanted = _field(form, "name"), _field(form, "password"), safe_next(_field(form, "next"))
+        old = cookies.token_in(request.cookies, is_secure(request))
+        try:
+            token = _with_engine(
+                lambda engine: logins.log_in(engine, name, password, address_of(request), self.clock(), old)
+            )
+        except InputError as error:
+            status = 429 if isinstance(error, TooMany) else 401
+            return forms.login_page(wanted, self._ways(), name, str(error), status)
+        return _entering(request, token, wanted)
+
+    def redeem(self, request: Request, form: FormData) -> Response:
+        """The way into the app for whom a provider vouches, by the ticket that the page made."""
+        ticket, browser = request.path_params["ticket"], cookies.browser_of(request.cookies)
+        token = _with_engine(lambda engine: logins.redeem(engine, ticket, browser, self.clock())) if browser else None
+        return _entering(request, token, "/") if token else forms.notice("Log in", NO_TICKET, 403, LOGIN, "Log in")
+
+    def offer(self, request: Request, form: FormData, name: str = "", wrong: str = "") -> Response:
+        """What the invitation is good for, and how to take it up."""
+        token = request.path_params["token"]
+        try:
+            found = _with_engine(lambda engine: invitations.offer_of(engine, token, self.clock()))
+        except InputError as error:
+            return forms.notice("Invitation", f"{str(error)[0].upper()}{str(error)[1:]}.", 404)
+        guest, ways = _guest(request), self._ways()
+        what = f"To the project <b>{escape(found.project)}</b>, as {found.role}: {escape(ABOUT[found.role])}."
+        head = f"<h1>You are invited</h1><p>{what}</p>"
+        if guest is not None:
+            return forms.page("Invitation", head + forms.form("", f"Join as {guest.name}", "", wrong))
+        fields = (
+            forms.text("name", "Your name, under which your answers are kept", name, "username")
+            + forms.text("password", "A password, 10 characters or more", "", "new-password", "password")
+            + forms.text("again", "The password again", "", "new-password", "password")
+        )
+        back = f"{LOGIN}?next={quote(f'/{invitations.PATH}/{token}', safe='')}"
+        known = f'<p class="last">You have an account? <a href="{escape(back)}">Log in first</a>.</p>'
+        body = head + forms.form(fields, "Make an account", "", wrong) + forms.buttons(ways) + known
+        response = forms.page("Invitation", body, 400 if wrong else 200)
+        if ways:  # whoever goes to a provider comes back without the link
+            response.set_cookie(
+                cookies.INVITED, token, max_age=900, secure=is_secure(request), httponly=True, samesite="lax"
+            )
+        return response
+
+    def accept(self, request: Request, form: FormData) -> Response:
+        """The way into the app, for somebody known or with a new account; or the form again with what is wrong."""
+        token, guest, name = request.path_params["token"], _guest(request), _field(form, "name")
+        try:
+            if guest is not None:
+                _with_engine(lambda engine: invitations.accept(engine, token, guest.person_id, self.clock()))
+                return RedirectResponse("/", status_code=303)
+            if _field(form, "password") != _field(form, "again"):
+                raise InputError("the two passwords are not the same")
+            password = _field(form, "password")
+            login = _with_engine(lambda engine: invitations.accept_as_new(engine, token, name, password, self.clock()))
+        except InputError as error:
+            return self.offer(request, form, name, str(error))
+        return _entering(request, login, "/")
+
+    def _ways(self) -> dict[str, str]:
+        """The title of each provider's link by its address."""
+        found = self.providers().items()
+        return {f"/?{LOG_IN}={quote(name, safe='')}": f"Log in with {title}" for name, title in found}
+
+
+def safe_next(wanted: str) -> str:
+    """The address if it is one of this app, else its start: nobody is sent elsewhere by a link to the log-in page."""
+    plain = wanted.isprintable() and "\\" not in wanted  # browsers drop tabs and read \ as /
+    if not plain or not wanted.startswith("/") or wanted.startswith("//"):
+        return "/"
+    parts = urlsplit(wanted)
+    inside = not parts.scheme and not parts.netloc and parts.path not in (LOGIN, f"{LOGIN}/")
+    return quote(wanted, safe="/?&=%+:,;@!$'()*~-._#") if inside else "/"
+
+
+def _is_own(request: Request) -> bool:
+    """Whether the form was sent from a page of this very site."""
+    origin = request.headers.get("origin")
+    if origin is None:
+        return request.headers.get("sec-fetch-site") == "same-origin"
+    return urlsplit(origin).netloc == request.headers.get("host")
+
+
+def _guest(request: Request) -> Guest | None:
+    """Who is logged in, as the gate has found."""
+    return request.scope.get("state", {}).get("guest")
+
+
+def _field(form: FormData, name: str) -> str:
+    value = form.get(name, "")
+    return value if isinstance(value, str) else ""
+
+
+def _entering(request: Request, token: str, to: str) -> Response:
+    response = RedirectResponse(to, status_code=303)
+    cookies.set_token(response, token, is_secure(request))
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def _with_engine(act: Callable[[Engine], T]) -> T:
+    engine = make_engine()
+    try:
+        return act(engine)
+    finally:
+        engine.dispose()

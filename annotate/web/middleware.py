@@ -1,0 +1,244 @@
+"""What every request and every message of an open page passes: who asks is settled here, before anything answers.
+
+Where everybody must log in, nothing but the log-in page, the app's empty frame and the description of the REST API is
+answered without. That API, and the installation's figures, take tokens of programs and no cookie. Where somebody is
+alone, only their own machine is answered. Whether the process lives and is ready everybody hears, also while the
+database is away.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from functools import partial
+from urllib.parse import quote
+
+from sqlalchemy import Engine
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from annotate.access import cookies, logins, mode, tokens
+from annotate.access.logins import Guest, TooMany
+from annotate.api import DESCRIPTION, ROOT
+from annotate.web.health import LIVES, READY
+from annotate.web.problems import problem
+from annotate.web.prometheus import PATH as METRICS
+from annotate.web.security_headers import guarding
+from db.domain import InputError
+from db.files.logs import about
+from db.schema.engine import as_person, database_url, make_engine
+from db.schema.tables import now
+
+LOGIN = "/login"
+# Streamlit's frame holds nothing of ours: the page in it is drawn by the script, which asks who is there.
+OPEN = frozenset({LOGIN, DESCRIPTION, "/_stcore/health", "/_stcore/host-config", "/oauth2callback", "/favicon.png"})
+OPEN_BELOW = (f"{LOGIN}/", "/invitation/", "/auth/")
+FRAME = "/static/"
+PROBES = (LIVES, READY)
+LOG_IN = "log_in"  # `?log_in=NAME`: the page that sends somebody to their provider
+FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+LOOK_EVERY = 2.0  # seconds between two looks at whether an open page's login is still good
+NOT_LOGGED_IN = "You are not logged in: open the app and log in."
+NO_TOKEN = "show a token (Authorization: Bearer …): make one on the page Account, or ask an administrator for one"
+ALONE = (
+    "This app is used without login, so it answers nobody but its own machine, at localhost. To let others in, make "
+    "accounts: python -m annotate people add NAME --administrator"
+)
+
+
+class Gate:
+    """The middleware; is_forced: whether a login is needed even without accounts, asked at the first request."""
+
+    def __init__(self, app: ASGIApp, is_forced: Callable[[], bool], clock: Callable[[], datetime] = now) -> None:
+        self.app, self.is_forced, self.clock = app, is_forced, clock
+        self.engines: dict[str, Engine] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            send = guarding(send, is_secure(HTTPConnection(scope)))
+        if scope["type"] not in ("http", "websocket") or scope["path"].startswith(FRAME) or scope["path"] in PROBES:
+            await self.app(scope, receive, send)
+        elif await run_in_threadpool(self._login_needed):
+            await (self._by_token if _is_for_programs(scope) else self._guarded)(scope, receive, send)
+        elif not _is_alone(HTTPConnection(scope)):
+            await _refuse(_not_alone(scope), scope, receive, send)
+        elif _is_for_programs(scope):
+            scope.setdefault("state", {}).update(engine=self._engine(), annotator=mode.ANNOTATOR)
+            await self.app(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await self._watched(lambda: not self._login_needed(), scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asking = HTTPConnection(scope)
+        token = cookies.token_in(asking.cookies, is_secure(asking))
+        guest = await run_in_threadpool(self._guest, token) if token else None
+        scope.setdefault("state", {}).update(person=guest.person_id if guest else 0, guest=guest)
+        if scope["type"] == "websocket":
+            scope["headers"] = _headers(scope, known=guest is not None)
+            good = partial(self._still, guest) if guest is not None else lambda: True
+            await self._watched(good, scope, receive, send)
+        elif guest is not None:
+            if _is_page(asking) and guest.unseen:
+                await run_in_threadpool(logins.seen, self._engine(), guest, self.clock())
+            if _is_page(asking) and guest.rotate:
+                send = await self._rotating(guest, asking, send)
+            with about(person=guest.person_id):
+                await self.app(scope, receive, send)
+        elif _is_open(asking):
+            await self.app(scope, receive, send)
+        else:
+            await _refuse(_to_login(asking), scope, receive, send)
+
+    async def _by_token(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Lets a program through that shows a good token; a cookie is no token, so no page of another site gets in."""
+        asking = HTTPConnection(scope)
+        if scope["path"] in OPEN:
+            await self.app(scope, receive, send)
+            return
+        kind, _, token = asking.headers.get("authorization", "").partition(" ")
+        try:
+            if kind.lower() != "bearer":
+                raise InputError(NO_TOKEN)
+            bearer = await run_in_threadpool(
+                tokens.bearer_of, self._engine(), token.strip(), address_of(asking), self.clock()
+            )
+        except InputError as error:
+            status = 429 if isinstance(error, TooMany) else 401
+            await _refuse(problem(status, str(error), {"WWW-Authenticate": "Bearer"}), scope, receive, send)
+            return
+        engine = as_person(self._engine(), bearer.person_id)
+        scope.setdefault("state", {}).update(engine=engine, annotator=bearer.name)
+        with about(person=bearer.person_id):
+            await self.app(scope, receive, send)
+
+    async def _rotating(self, guest: Guest, asking: HTTPConnection, send: Send) -> Send:
+        """A `send` that hands the browser a new token in place of the old one."""
+        token = await run_in_threadpool(logins.rotated, self._engine(), guest, self.clock())
+        if token is None:
+            return send
+        carrier = Response()
+        cookies.set_token(carrier, token, is_secure(asking))
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).append("set-cookie", carrier.headers["set-cookie"])
+            await send(message)
+
+        return sending
+
+    async def _watched(self, good: Callable[[], bool], scope: Scope, receive: Receive, send: Send) -> None:
+        """Runs a websocket until it ends by itself or is good no more: then it hears and says nothing from there on."""
+        ended, looked = False, asyncio.get_running_loop().time()
+
+        async def receiving() -> Message:
+            nonlocal ended, looked
+            loop, message = asyncio.get_running_loop(), asyncio.ensure_future(receive())
+            try:
+                while not ended:
+                    await asyncio.wait({message}, timeout=LOOK_EVERY)
+                    if loop.time() - looked >= LOOK_EVERY:
+                        ended, looked = not await run_in_threadpool(good), loop.time()
+                    if message.done() and not ended:
+                        return message.result()
+            finally:
+                if not message.done():
+                    message.cancel()
+            with suppress(RuntimeError, OSError):  # it may be closed already
+                await send({"type": "websocket.close", "code": 1008})
+            return {"type": "websocket.disconnect", "code": 1008}
+
+        async def sending(message: Message) -> None:
+            if not ended:
+                await send(message)
+
+        await self.app(scope, receiving, sending)
+
+    def _login_needed(self) -> bool:
+        return mode.login_needed(self._engine(), self.is_forced())
+
+    def _guest(self, token: str) -> Guest | None:
+        return logins.guest_of(self._engine(), token, self.clock())
+
+    def _still(self, guest: Guest) -> bool:
+        return logins.still(self._engine(), guest, self.clock())
+
+    def _engine(self) -> Engine:
+        url = database_url()
+        return self.engines.get(url) or self.engines.setdefault(url, make_engine(url))
+
+
+def engine_for(request: HTTPConnection, engine: Engine) -> Engine:
+    """The engine for whoever asks, as the gate has settled it."""
+    person = request.scope.get("state", {}).get("person")
+    return engine if person is None else as_person(engine, person)
+
+
+def is_secure(asking: HTTPConnection) -> bool:
+    """Whether the browser came by TLS."""
+    return asking.scope["scheme"] in ("https", "wss")
+
+
+def address_of(asking: HTTPConnection) -> str:
+    """Where the request came from; the server has put there what a proxy on this machine says."""
+    return asking.client.host if asking.client is not None else ""
+
+
+def _is_alone(asking: HTTPConnection) -> bool:
+    """Whether the request comes from a browser on this very machine, which meant this app: by no proxy, and by a name
+    that nobody else can give an address to."""
+    forwarded = any(header in asking.headers for header in FORWARDED)
+    named = mode.is_loopback(mode.host_of(asking.headers.get("host", "")))
+    return named and not forwarded and mode.is_loopback(address_of(asking))
+
+
+def _is_for_programs(scope: Scope) -> bool:
+    """Whether the address is the API's or that of the installation's figures."""
+    path = scope["path"]
+    return bool(scope["type"] == "http" and (f"{path}/".startswith(f"{ROOT}/") or path == METRICS))
+
+
+def _not_alone(scope: Scope) -> Response:
+    return problem(403, ALONE) if _is_for_programs(scope) else PlainTextResponse(ALONE, status_code=403)
+
+
+def _is_open(asking: HTTPConnection) -> bool:
+    path = asking.scope["path"]
+    away = path == "/" and (LOG_IN in asking.query_params or cookies.PROVIDER in asking.cookies)
+    return path in OPEN or path.startswith(OPEN_BELOW) or away
+
+
+def _is_page(asking: HTTPConnection) -> bool:
+    return asking.scope["method"] == "GET" and "text/html" in asking.headers.get("accept", "")
+
+
+def _to_login(asking: HTTPConnection) -> Response:
+    """The way to the log-in page for a person, and a refusal for everything else."""
+    path, query = asking.scope["path"], asking.url.query
+    if not _is_page(asking) or path.startswith(("/_stcore/", "/media/", "/component/")):
+        return PlainTextResponse(NOT_LOGGED_IN, status_code=401)
+    wanted = path + (f"?{query}" if query else "")
+    return RedirectResponse(LOGIN if wanted == "/" else f"{LOGIN}?next={quote(wanted, safe='')}", status_code=303)
+
+
+async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    if scope["type"] == "websocket":
+        await receive()
+        await send({"type": "websocket.close", "code": 1008})
+    else:
+        await response(scope, receive, send)
+
+
+def _headers(scope: Scope, known: bool) -> list[tuple[bytes, bytes]]:
+    """The websocket's headers without the session that it would go on with, which may be another person's; and without
+    our cookies unless they are good, so that the script sees only what the gate has seen."""
+    headers = MutableHeaders(raw=list(scope["headers"]))
+    if (asked := headers.get("sec-websocket-protocol")) is not None:
+        headers["sec-websocket-protocol"] = ", ".join(part.strip() for part in asked.split(",")[:2])
+    if not known and "cookie" in headers:
+        headers["cookie"] = cookies.without_tokens(headers["cookie"])
+    return headers.raw

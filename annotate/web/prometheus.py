@@ -1,0 +1,111 @@
+"""Figures of the whole installation for Prometheus.
+
+They are read from the rows when asked for, so that all app processes say the same; only how long requests took is each
+process's own.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from annotate.access.roles import Right
+from annotate.access.transactions import Refused, require
+from annotate.web.problems import problem
+from db.domain import Queue
+from db.projects import metrics as telemetry
+from db.projects.jobs import live_workers
+from db.schema.engine import person_of, reading
+from db.schema.tables import now
+
+PATH = "/metrics"
+BOUNDS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 4 * 3600.0, 24 * 3600.0)  # seconds of a job
+
+
+class Telemetry:
+    """The address, and how long requests to this process took."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        about = "Requests to the REST API that this process answered"
+        self.requests = Histogram(
+            "allpairs_api_request_seconds", about, ["method", "path", "status"], registry=self.registry
+        )
+
+    def route(self) -> Route:
+        """The route, for administrators of the installation and whoever is alone; the gate has settled who asks."""
+        return Route(PATH, self._answer)
+
+    def observe(self, method: str, path: str, status: int, seconds: float) -> None:
+        """Nothing; one more request to this address of the API took so long."""
+        self.requests.labels(method, path, status).observe(seconds)
+
+    async def _answer(self, request: Request) -> Response:
+        try:
+            text = await run_in_threadpool(self._text, request.state.engine)
+        except Refused as error:
+            return problem(403, str(error))
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+    def _text(self, engine: Engine) -> bytes:
+        with reading(engine) as session:
+            require(session, person_of(engine), Right.INSTALL)
+            rows = CollectorRegistry()
+            rows.register(_Rows(list(families(session))))
+        return generate_latest(rows) + generate_latest(self.registry)
+
+
+class _Rows(Collector):
+    def __init__(self, found: Sequence[Metric]) -> None:
+        self.found = found
+
+    def collect(self) -> Sequence[Metric]:
+        return self.found
+
+
+def families(session: Session) -> Iterator[Metric]:
+    """All figures that rows tell."""
+    yield _gauge("allpairs_labels", "Pairs that have a label", ("project", "label"), telemetry.labels(session))
+    answered = [(name, at.timestamp()) for name, at in telemetry.last_answers(session)]
+    yield _gauge("allpairs_last_answer_timestamp_seconds", "When somebody last answered", ("project",), answered)
+    leases = telemetry.leases(session, now())
+    yield _gauge("allpairs_leases", "Pairs that somebody has before them", ("project",), leases)
+    yield _gauge("allpairs_jobs", "Jobs", ("kind", "state"), telemetry.jobs(session))
+    lengths = telemetry.waiting(session)
+    waiting = [(queue, lengths.get(queue, 0)) for queue in Queue]
+    yield _gauge("allpairs_queue_jobs", "Jobs that wait for a worker", ("queue",), waiting)
+    alive = Counter((worker.queue or "starting", worker.device) for worker in live_workers(session))
+    workers = [(*which, number) for which, number in sorted(alive.items())]
+    yield _gauge("allpairs_workers", "Workers that are alive", ("queue", "device"), workers)
+    yield _job_seconds(session)
+
+
+def _gauge(name: str, about: str, labels: Sequence[str], rows: Sequence[tuple[str | float, ...]]) -> Metric:
+    """The gauge; rows: a value for each label, and the value."""
+    gauge = GaugeMetricFamily(name, about, labels=labels)
+    for *of, value in rows:
+        gauge.add_metric([str(label) for label in of], float(value))
+    return gauge
+
+
+def _job_seconds(session: Session) -> Metric:
+    family = HistogramMetricFamily(
+        "allpairs_job_seconds", "From asking for a job to its end, of those that are done", labels=["kind"]
+    )
+    rows = telemetry.durations(session, BOUNDS)
+    bounds = [*map(str, BOUNDS), "+Inf"]
+    for kind in sorted({row[0] for row in rows}):
+        mine = {place: number for of, place, number, _ in rows if of == kind}
+        counts = accumulate(mine.get(place, 0) for place in range(len(bounds)))
+        total = sum(seconds for of, _, _, seconds in rows if of == kind)
+        family.add_metric([kind], list(zip(bounds, counts, strict=True)), total)
+    return family
