@@ -7,7 +7,7 @@ export TOKENIZERS_PARALLELISM ?= true
 test test-postgres slow: export HF_HUB_OFFLINE = 1
 
 # Services whose statements PostgreSQL sees too; all tests do with: make test-postgres
-SERVICES := $(addprefix tests/test_,answers.py labelling.py history.py review.py votes.py lifecycle.py)
+SERVICES := tests/annotate/labelling tests/annotate/review tests/annotate/projects/test_lifecycle.py tests/db/labels/test_answers.py
 
 .PHONY: app test test-postgres slow lint reference bench bench-quick venv chromium postgres
 

@@ -33,9 +33,9 @@ from db.maintenance.integrity import problems
 from db.projects.jobs import OPEN
 from db.schema.engine import make_engine, migrate, reading
 from db.schema.tables import Answer, Job, Round
-from tests.factories import make_project
-from tests.postgres import running_postgres
-from tests.tiny import tiny_encoder
+from tests.helpers.factories import make_project
+from tests.helpers.services.postgres import running_postgres
+from tests.helpers.tiny import tiny_encoder
 
 ANNOTATORS, TOPICS = 8, 12
 BUFFER = 8  # pairs that an annotator asks for

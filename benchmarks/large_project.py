@@ -16,7 +16,7 @@ from db.projects.projects import add_project
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Evaluation, Matcher, Round, Task
 from db.schema.tables import Item as StoredItem
-from tests.measured import make_measured_project
+from tests.helpers.projects.measured import make_measured_project
 
 NAME = "Large"
 FIRST = 2_048  # pairs of the first batch, the paper's

@@ -24,7 +24,7 @@ from benchmarks.app_process import free_port, running_app
 from benchmarks.table import Row
 from db.schema.engine import make_engine, migrate, reading, writing
 from db.schema.tables import Answer, Worker, now
-from tests.factories import make_project, make_round
+from tests.helpers.factories import make_project, make_round
 
 ROUND_TRIPS = (0, 100)  # ms
 PATIENCE = 10_000  # ms: an act that brings no next pair by then is lost

@@ -27,8 +27,8 @@ from annotate.labelling.queue import record, serve
 from benchmarks.table import Row
 from db.schema.engine import make_engine, migrate, reading
 from db.schema.tables import Answer
-from tests.factories import make_project, make_round
-from tests.postgres import missing, running_postgres
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.services.postgres import missing, running_postgres
 
 P99 = 0.05  # seconds: the target
 AGAIN = 20  # one answer in so many is sent twice

@@ -14,12 +14,12 @@ from sqlalchemy import Engine
 
 from annotate.access import passwords
 from db.schema.engine import database_url, make_engine, migrate
-from tests.commands import Run
-from tests.people import CHEAP
-from tests.postgres import drop_database, missing, new_database, running_postgres
-from tests.s3 import program, running_s3
+from tests.helpers.paths import ROOT
+from tests.helpers.people import CHEAP
+from tests.helpers.services.commands import Run
+from tests.helpers.services.postgres import drop_database, missing, new_database, running_postgres
+from tests.helpers.services.s3 import program, running_s3
 
-ROOT = Path(__file__).parent.parent
 os.environ.setdefault("STREAMLIT_SERVER_ADDRESS", "localhost")  # in whatever folder a test runs: nobody must log in
 
 hypothesis.settings.register_profile("unhurried", deadline=None)  # how busy the machine is, is not what is tested

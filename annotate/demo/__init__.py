@@ -49,7 +49,7 @@ def ensure_demo(engine: Engine) -> None:
 def _store_first_batch(session: Session, project_id: int) -> None:
     """The batch that the job would make, from a file: the first pair need not wait until a model is loaded.
 
-    `python -m tests.demo_batch` makes the file; a test makes it again and compares.
+    `python -m tests.helpers.files.demo_batch` makes the file; a test makes it again and compares.
     """
     items = items_by_identifier(session, project_id, Side.LEFT)
     with (FOLDER / "first_batch.csv").open(newline="") as file:

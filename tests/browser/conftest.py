@@ -22,8 +22,8 @@ from db.labels.answers import current_labels
 from db.schema.engine import make_engine, migrate, reading, writing
 from db.schema.tables import Answer, Project, Task, Worker, now
 from tests.conftest import ROOT
-from tests.factories import make_project, make_round
-from tests.ports import free_port
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.services.ports import free_port
 
 CHROMIUM = Path("/usr/bin/chromium")
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from annotate.projects.projects import delete_project
 from tests.browser.conftest import App
-from tests.hostile import ANNOTATORS, NAME, make_hostile_project
+from tests.helpers.files.hostile import ANNOTATORS, NAME, make_hostile_project
 
 WAIT = 60_000  # milliseconds
 # Each page, and what is on it once it shows the project.

@@ -11,7 +11,7 @@ from db.schema.engine import reading
 from db.schema.tables import Check
 from tests.browser.conftest import App, Desk, open_card, settle
 from tests.conftest import ROOT
-from tests.test_checks import know
+from tests.db.labels.test_hidden_check_plan import know
 
 SIZES = {"desktop": {"width": 1280, "height": 1300}, "phone": {"width": 390, "height": 1500}}
 PAIRS = 20

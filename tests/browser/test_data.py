@@ -13,7 +13,7 @@ from annotate.projects.projects import delete_project, list_projects
 from db.results.matches import Matches, write_about
 from tests.browser.conftest import App
 from tests.conftest import ROOT
-from tests.measured import make_measured_project, write_model_folder
+from tests.helpers.projects.measured import make_measured_project, write_model_folder
 
 NAME = "Example (made-up figures)"
 SIZES = {"desktop": (1280, 2600), "phone": (390, 3500)}

@@ -10,7 +10,7 @@ from db.schema.engine import writing
 from db.schema.tables import Project
 from tests.browser.conftest import PHONE, App, Desk, open_card, settle
 from tests.conftest import ROOT
-from tests.factories import make_design, make_round, make_sitting
+from tests.helpers.factories import make_design, make_round, make_sitting
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
 MakeDesk = Callable[..., Desk]

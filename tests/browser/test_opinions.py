@@ -13,7 +13,7 @@ from db.results.pipelines import pipeline_folder
 from db.schema.engine import writing
 from learner.catalog.quip import HEADS
 from tests.browser.conftest import App, Desk
-from tests.opinions import quip_run
+from tests.helpers.projects.opinions import quip_run
 
 NAME, RUN = "Reviews", "run-opines"
 

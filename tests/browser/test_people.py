@@ -14,8 +14,8 @@ from db.schema.engine import as_person, make_engine, migrate, reading, writing
 from db.schema.tables import Answer, Worker, now
 from tests.browser.conftest import DESKTOP, PHONE, App, free_port, settle
 from tests.conftest import ROOT
-from tests.factories import make_project, make_round
-from tests.people import PASSWORD
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.people import PASSWORD
 
 SHOTS = ROOT / "docs" / "screenshots"
 

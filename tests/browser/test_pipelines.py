@@ -18,8 +18,8 @@ from db.schema.engine import reading
 from db.schema.tables import Item, Task
 from tests.browser.conftest import App, Desk, settle
 from tests.conftest import ROOT
-from tests.measured import add_job
-from tests.pipelines import finished_run, write_began
+from tests.helpers.projects.measured import add_job
+from tests.helpers.projects.pipelines import finished_run, write_began
 
 NAME = "Example (made-up figures)"
 WIDTHS = {"desktop": 1280, "phone": 390}

@@ -15,8 +15,8 @@ from db.schema.engine import make_engine, migrate, writing
 from db.schema.tables import Answer, Matcher, Project, Round, Task, Worker, now
 from tests.browser.conftest import DESKTOP, PHONE, App, free_port
 from tests.conftest import ROOT
-from tests.factories import make_project, make_round
-from tests.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.projects.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
 
 EXACT, SAMPLED = "Example (made-up figures)", "Example without gold (made-up figures)"
 NEW, OLD, GONE = "Products, two lists", "Questions of 2024", "First attempt"

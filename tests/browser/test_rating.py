@@ -14,7 +14,7 @@ from db.schema.engine import reading, writing
 from db.schema.tables import Study
 from tests.browser.conftest import App, Desk
 from tests.conftest import ROOT
-from tests.studies import finished_questions
+from tests.helpers.projects.studies import finished_questions
 
 NAME, RUN = "Machine learning (made-up figures)", "run-rated"
 WIDTHS = {"desktop": 1280, "phone": 390}

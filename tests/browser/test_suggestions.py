@@ -15,7 +15,7 @@ from db.results.suggestions import Asked, Suggestion, write_suggestions
 from db.schema.engine import writing
 from db.schema.tables import Item
 from tests.browser.conftest import App, Desk
-from tests.pipelines import finished_run
+from tests.helpers.projects.pipelines import finished_run
 
 NAME, RUN = "Printers", "run-asks"
 

@@ -1,0 +1,268 @@
+"""Who may do what: names, accounts and roles."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, select
+
+from annotate.access import invitations, mode, people
+from annotate.access.roles import ABOUT, MAY, Right, may
+from annotate.access.transactions import Refused, acting, allowed
+from annotate.jobs import requests as jobs
+from annotate.labelling import own_answers as history
+from annotate.labelling import pick_pair as picking
+from annotate.labelling import queue as labelling
+from annotate.pipelines import experiments
+from annotate.projects import lifecycle, projects
+from annotate.projects.list_view import read_overviews
+from db.domain import AnswerKind, InputError, Role, Settings
+from db.people.people import checked_person_name, folded
+from db.projects.jobs import EXPLORE
+from db.projects.projects import all_projects, live_project, project_named, project_of
+from db.schema.engine import as_person, as_system, reading, writing
+from db.schema.tables import Answer, Job, Task
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.people import PASSWORD, at, make_member, make_person
+
+R = Role
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    project_id = make_project(engine, [f"text {i}" for i in range(8)], name="Mine", auto_train=False)
+    make_round(engine, project_id, 4)
+    return project_id
+
+
+# Rules
+
+
+def test_every_role_is_described_and_only_administrators_change_anything() -> None:
+    assert set(MAY) == set(ABOUT) == set(Role)
+    for right in (Right.CHANGE, Right.PEOPLE):
+        assert [role for role in Role if may(role, right)] == [R.ADMINISTRATOR]
+    assert not any(may(role, Right.INSTALL) for role in Role)
+    assert not any(may(None, right) for right in Right)
+    assert not may(R.VIEWER, Right.LABEL) and not may(R.ANNOTATOR, Right.SEE)
+
+
+@settings(max_examples=40)
+@given(st.text(max_size=100))
+def test_a_name_that_is_accepted_is_shown_as_it_is_and_found_in_any_case(name: str) -> None:
+    try:
+        known = checked_person_name(name)
+    except InputError as error:
+        assert "\n" not in str(error)
+        return
+    assert 1 <= len(known) <= 80 and known.isprintable() and known == known.strip()
+    assert checked_person_name(known) == known
+    assert folded(known.upper()) == folded(known) == folded(f" {known} ") != ""
+
+
+@pytest.mark.parametrize(
+    ("address", "alone"),
+    [("localhost", True), ("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("[::1]", True),
+     ("LOCALHOST.", True),
+     ("", False), (None, False), ("0.0.0.0", False), ("::", False), ("192.168.0.3", False), ("example.org", False),
+     ("unix:///run/x.sock", False), ("localhost.example.org", False), ("127.0.0.1.example.org", False)],
+)  # fmt: skip
+def test_only_the_machine_itself_is_alone(address: str | None, alone: bool) -> None:
+    assert mode.is_loopback(address) == alone
+    assert mode.forced("", address) != alone
+    assert mode.forced("required", address)
+
+
+def test_another_value_of_the_variable_is_refused() -> None:
+    with pytest.raises(InputError, match="ALLPAIRS_LOGIN is 'no'"):
+        mode.forced("no", "localhost")
+
+
+@pytest.mark.parametrize(
+    ("header", "host"),
+    [
+        ("localhost:8501", "localhost"),
+        ("localhost", "localhost"),
+        ("[::1]:80", "::1"),
+        ("a.b:1", "a.b"),
+        ("::1", "::1"),
+    ],
+)
+def test_the_host_without_its_port(header: str, host: str) -> None:
+    assert mode.host_of(header) == host
+
+
+def test_a_login_is_needed_once_there_is_an_account(engine: Engine) -> None:
+    assert not mode.login_needed(engine, False) and mode.login_needed(engine, True)
+    mode.check_start(engine, False)
+    with pytest.raises(InputError, match="people add NAME --administrator"):
+        mode.check_start(engine, True)
+    make_person(engine, "Anna")
+    assert mode.login_needed(engine, False)
+    mode.check_start(engine, True)
+
+
+# People
+
+
+def test_a_name_is_taken_in_any_case_and_no_account_is_ever_given_away(engine: Engine) -> None:
+    person_id = make_person(engine, "Zoë", administrator=False)
+    people.disable(engine, person_id, at())
+    for taken in ("Zoë", "ZOË", "zoë", " zoe\u0308 "):
+        with pytest.raises(InputError, match="is taken"):
+            people.add(engine, taken, PASSWORD, at())
+
+
+def test_the_last_administrator_stays(engine: Engine) -> None:
+    one, two = make_person(engine, "One", administrator=True), make_person(engine, "Two", administrator=True)
+    people.disable(engine, two, at())
+    with pytest.raises(InputError, match="the last administrator"):
+        people.disable(engine, one, at())
+    with pytest.raises(InputError, match="the last administrator"):
+        people.set_administrator(engine, "one", False, at())
+    people.enable(engine, two, at())
+    people.set_administrator(engine, "one", False, at())
+    assert [row.administrator for row in people.list_people(engine, at())] == [False, True]
+
+
+def test_nobody_changes_their_own_role(engine: Engine, project: int) -> None:
+    mine, as_me = make_member(engine, project, R.ADMINISTRATOR)
+    with pytest.raises(InputError, match="your own role"):
+        people.set_role(as_me, mine, project, None, at())
+    other = make_person(engine, "Other", project, R.VIEWER)
+    people.set_role(as_me, other, project, R.ANNOTATOR, at())
+    assert [(row.name, role) for row, role in people.members(engine, project, at())] == [
+        ("administrator", R.ADMINISTRATOR), ("Other", R.ANNOTATOR),
+    ]  # fmt: skip
+
+
+# Acts
+
+
+def _record(engine: Engine, project_id: int, who: str) -> None:
+    with reading(as_system(engine)) as session:
+        task = session.scalars(select(Task.id).where(Task.project_id == project_id)).first()
+    labelling.record(engine, project_id, who, [{"key": f"k-{who}", "task_id": task, "answer": "positive"}])
+
+
+ACTS: dict[str, tuple[Right, Callable[[Engine, int, str], object]]] = {
+    "serve": (Right.LABEL, lambda e, p, who: labelling.serve(e, p, who)),
+    "answer": (Right.LABEL, _record),
+    "search": (Right.SEE, lambda e, p, who: jobs.request_search(e, p, 0, "x", None, True)),
+    "round": (Right.CHANGE, lambda e, p, who: jobs.request_round(e, p)),
+    "settings": (Right.CHANGE, lambda e, p, who: projects.update_settings(e, p, Settings())),
+    "bin": (Right.CHANGE, lambda e, p, who: lifecycle.bin_project(e, p)),
+    "delete": (Right.CHANGE, lambda e, p, who: projects.delete_project(e, p)),
+    "invite": (Right.PEOPLE, lambda e, p, who: invitations.invite(e, p, R.VIEWER, 1, at())),
+    "copy": (Right.INSTALL, lambda e, p, who: lifecycle.duplicate_project(e, p, True)),
+    "disable": (Right.INSTALL, lambda e, p, who: people.disable(e, 1, at())),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("role", [*Role, None])
+def test_each_role_does_what_it_may_and_nothing_else(
+    engine: Engine, project: int, role: Role | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
+    make_person(engine, "First", administrator=True)
+    person_id = make_person(engine, "somebody", project, role)
+    mine = as_person(engine, person_id)
+    for name, (right, act) in ACTS.items():
+        if name in ("bin", "delete", "disable") and may(role, right):
+            continue  # what follows needs the project
+        if may(role, right):
+            act(mine, project, "somebody")
+        else:
+            with pytest.raises(Refused, match="you may not"):
+                act(mine, project, "somebody")
+        assert allowed(mine, right, project) == may(role, right)
+    with reading(engine) as session:
+        stored = set(session.scalars(select(Answer.annotator)))
+    assert stored == ({"somebody"} if may(role, Right.LABEL) else set())
+
+
+def test_an_administrator_of_the_installation_may_everything(engine: Engine, project: int) -> None:
+    mine = as_person(engine, make_person(engine, "Root", administrator=True))
+    assert all(allowed(mine, right, project) and allowed(mine, right) for right in Right)
+    with reading(mine) as session:
+        assert len(all_projects(session)) == 1
+
+
+def test_an_answer_is_stored_under_ones_own_name_alone(engine: Engine, project: int) -> None:
+    _, mine = make_member(engine, project, R.ANNOTATOR)
+    with pytest.raises(Refused, match="your own name"):
+        _record(mine, project, "anna")
+    _record(mine, project, "annotator")
+    with reading(engine) as session:
+        answer = session.scalars(select(Answer)).one()
+    with pytest.raises(Refused, match="your own name"):
+        history.correct(mine, project, "anna", answer.id, AnswerKind.NEGATIVE)
+    with pytest.raises(Refused, match="your own name"):
+        picking.pick(mine, project, "anna", (1, 2), 0.5, None)
+
+
+def test_a_role_that_was_taken_away_is_gone_at_the_next_act(engine: Engine, project: int) -> None:
+    person_id, mine = make_member(engine, project, R.ANNOTATOR)
+    _record(mine, project, "annotator")
+    people.set_role(engine, person_id, project, R.VIEWER, at(1))
+    with pytest.raises(Refused, match="as viewer of 'Mine' you may not label its pairs"):
+        _record(mine, project, "annotator")
+    people.set_role(engine, person_id, project, None, at(2))
+    with pytest.raises(Refused, match=f"ask an administrator of project {project}"):
+        _record(mine, project, "annotator")
+    people.set_role(engine, person_id, project, R.ANNOTATOR, at(3))
+    people.disable(engine, person_id, at(4))
+    with pytest.raises(Refused, match="log in again"):
+        _record(mine, project, "annotator")
+
+
+def test_the_last_answer_of_a_batch_starts_the_next_one_whoever_gives_it(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
+    project_id = make_project(engine, [f"text {i}" for i in range(8)], name="Trains")
+    make_round(engine, project_id, 1)
+    _, mine = make_member(engine, project_id, R.ANNOTATOR)
+    _record(mine, project_id, "annotator")
+    with reading(engine) as session:
+        assert [job.kind for job in session.scalars(select(Job))] == [jobs.NEXT_ROUND]
+
+
+def test_another_project_is_as_if_it_were_not_there(engine: Engine, project: int, home: object) -> None:
+    other = make_project(engine, ["a", "b"], name="Other")
+    lifecycle.archive_project(engine, make_project(engine, ["a", "b"], name="Old"))
+    lifecycle.bin_project(engine, make_project(engine, ["a", "b"], name="Gone"))
+    with writing(engine) as session:
+        session.add(Job(id="x", project_id=other, kind="experiment", state="done"))
+    person_id, mine = make_member(engine, project, R.ADMINISTRATOR)
+    with reading(mine) as session:
+        assert [found.name for found in all_projects(session, archived=True)] == ["Mine"]
+        assert project_of(session, project).name == "Mine"
+        for look in (lambda: project_of(session, other), lambda: live_project(session, other)):
+            with pytest.raises(InputError, match="there is no project number"):
+                look()
+        with pytest.raises(InputError, match="there is no project named 'Other'; there are 'Mine'"):
+            project_named(session, "Other")
+    assert [found.name for found in read_overviews(mine, archived=True)] == ["Mine"]
+    assert lifecycle.list_archive(mine) == [] and lifecycle.list_bin(mine) == []
+    assert experiments.list_experiments(mine) == [] and len(experiments.list_experiments(engine)) == 1
+    for nobody in (as_person(engine, 0), as_person(engine, person_id + 1)):
+        with reading(nobody) as session:
+            assert not all_projects(session)
+
+
+def test_a_job_of_another_project_is_not_cancelled(engine: Engine, project: int) -> None:
+    other = make_project(engine, ["a", "b"], name="Other")
+    with writing(engine) as session:
+        session.add(Job(id="x", project_id=other, kind=EXPLORE, state="running"))
+    _, mine = make_member(engine, project, R.ADMINISTRATOR)
+    with pytest.raises(Refused):
+        jobs.cancel(mine, "x")
+
+
+def test_an_act_that_does_not_say_its_right_is_an_error(engine: Engine, project: int) -> None:
+    with pytest.raises(RuntimeError, match="which right"), writing(as_person(engine, 1)):
+        pass
+    with acting(engine, Right.CHANGE, project) as session:
+        assert session is not None

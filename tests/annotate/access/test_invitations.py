@@ -1,0 +1,76 @@
+"""Invitations to a project."""
+
+import pytest
+from sqlalchemy import Engine
+
+from annotate.access import invitations, logins, people
+from annotate.access.roles import Right
+from annotate.access.transactions import allowed
+from annotate.projects import lifecycle
+from db.domain import InputError, Role
+from db.schema.engine import as_person
+from tests.helpers.factories import make_project
+from tests.helpers.people import PASSWORD, at, make_member, make_person, token_of
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    return make_project(engine, ["a", "b"], name="Mine")
+
+
+def test_an_invitation_lets_one_person_in_once(engine: Engine, project: int) -> None:
+    _, admin = make_member(engine, project, Role.ADMINISTRATOR)
+    token = token_of(invitations.invite(admin, project, Role.ADJUDICATOR, 7, at()))
+    offer = invitations.offer_of(engine, token, at())
+    assert (offer.project, offer.role, offer.until) == ("Mine", Role.ADJUDICATOR, at(days=7))
+    with pytest.raises(InputError, match="is taken"):
+        invitations.accept_as_new(engine, token, "ADMINISTRATOR", PASSWORD, at())
+    login = invitations.accept_as_new(engine, token, "Nora", PASSWORD, at())
+    guest = logins.guest_of(engine, login, at())
+    assert guest is not None and guest.name == "Nora"
+    assert allowed(as_person(engine, guest.person_id), Right.ADJUDICATE, project)
+    with pytest.raises(InputError, match="used already"):
+        invitations.accept_as_new(engine, token, "Second", PASSWORD, at())
+    assert [row.name for row in people.list_people(engine, at())] == ["administrator", "Nora"]
+
+
+def test_an_invitation_ends(engine: Engine, project: int) -> None:
+    admin_id, admin = make_member(engine, project, Role.ADMINISTRATOR)
+    token, other, third = (token_of(invitations.invite(admin, project, Role.VIEWER, 2, at())) for _ in range(3))
+    with pytest.raises(InputError, match="too old"):
+        invitations.offer_of(engine, token, at(days=2))
+    found = people.invitations(engine, project, at())
+    assert [(one.role, one.made_by) for one in found] == [(Role.VIEWER, "administrator")] * 3
+    invitations.withdraw(admin, project, found[1].id, at(1))
+    with pytest.raises(InputError, match="used already"):
+        invitations.offer_of(engine, other, at(1))
+    make_person(engine, "Root", administrator=True)
+    people.disable(engine, admin_id, at(1))  # who made it may let nobody in any more
+    for one in (token, third):
+        with pytest.raises(InputError, match="used already"):
+            invitations.accept_as_new(engine, one, "Nora", PASSWORD, at(1))
+    with pytest.raises(InputError, match="1 to 30 days, not 31"):
+        invitations.invite(engine, project, Role.VIEWER, 31, at())
+
+
+def test_an_invitation_never_lowers_a_role(engine: Engine, project: int) -> None:
+    person_id, mine = make_member(engine, project, Role.ADJUDICATOR)
+    for role, then in ((Role.VIEWER, Role.ADJUDICATOR), (Role.ADMINISTRATOR, Role.ADMINISTRATOR)):
+        invitations.accept(mine, token_of(invitations.invite(engine, project, role, 1, at())), person_id, at())
+        assert people.members(engine, project, at())[0][1] == then
+
+
+def test_an_invitation_to_a_project_in_the_bin_is_good_for_nothing(engine: Engine, project: int) -> None:
+    token = token_of(invitations.invite(engine, project, Role.VIEWER, 1, at()))
+    lifecycle.bin_project(engine, project)
+    with pytest.raises(InputError, match="ask for a new one"):
+        invitations.offer_of(engine, token, at())
+
+
+def test_whom_a_provider_vouches_for_comes_in_by_invitation(engine: Engine, project: int) -> None:
+    token = token_of(invitations.invite(engine, project, Role.ANNOTATOR, 1, at()))
+    invitations.accept_by_subject(engine, token, "Olga", "https://id.example", "42", at())
+    assert logins.ticket_for(engine, "https://id.example", "42", "b", at()) is not None
+    again = token_of(invitations.invite(engine, project, Role.ANNOTATOR, 1, at()))
+    with pytest.raises(InputError, match="is 'Olga' already"):
+        invitations.accept_by_subject(engine, again, "Olga 2", "https://id.example", "42", at())

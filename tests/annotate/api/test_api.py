@@ -1,0 +1,374 @@
+"""The REST API, address by address: what it gives, to whom, and what it refuses."""
+
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select, update
+from starlette.testclient import TestClient
+
+from annotate.access import people
+from annotate.api.operations import OPERATIONS
+from annotate.api.routes import LONGEST_BODY
+from annotate.jobs import requests as jobs
+from annotate.labelling.queue import serve
+from annotate.monitor.rounds import estimates_table, read_report
+from annotate.projects.lifecycle import archive_project, bin_project
+from db.domain import Role, version_of
+from db.labels.answers import current_labels
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Job, Lease
+from tests.helpers.api import answer, browser, member, site
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.people import at
+from tests.helpers.projects.measured import make_measured_project
+
+R = Role
+
+
+@pytest.fixture
+def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
+    """The number of a project with 6 tasks and 2 more; jobs are rows that no queue knows."""
+    monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
+    monkeypatch.setattr(jobs, "closing_client", _NoQueue)
+    project_id = make_project(engine, [f"text {i}" for i in range(6)], question="The same?", auto_train=False)
+    make_round(engine, project_id, 6, reserve=2)
+    return project_id
+
+
+class _NoQueue:
+    def __enter__(self) -> "_NoQueue":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return
+
+    def cancel_workflow(self, job_id: str) -> None:
+        return
+
+
+def of(project_id: int, rest: str = "") -> str:
+    return f"/projects/{project_id}{rest}"
+
+
+def leased(asking: TestClient, project_id: int, n: int = 40) -> list[int]:
+    """The numbers of the tasks that are leased now."""
+    found = asking.post(of(project_id, "/tasks"), json={"n": n})
+    assert found.status_code == 200, found.text
+    return [task["id"] for task in found.json()["tasks"]]
+
+
+def said(asking: TestClient, project_id: int, *acts: dict[str, Any]) -> dict[str, Any]:
+    """What became of these acts."""
+    found = asking.post(of(project_id, "/answers"), json={"answers": acts})
+    assert found.status_code == 200, found.text
+    return found.json()
+
+
+def refused(found: Any, status: int) -> str:
+    """The line of the problem, which has the form of all problems."""
+    assert found.status_code == status, found.text
+    assert found.headers["content-type"] == "application/problem+json"
+    body = found.json()
+    assert set(body) == {"type", "title", "status", "detail"} and body["status"] == status
+    assert body["detail"] and "\n" not in body["detail"]
+    return body["detail"]
+
+
+# What each address gives
+
+
+def test_projects_are_those_that_one_was_let_into(engine: Engine, project: int) -> None:
+    make_project(engine, ["a", "b"], name="Another")
+    ben = member(engine, project, R.ANNOTATOR)
+    listed = ben.get("/projects").json()["projects"]
+    assert [(one["id"], one["name"], one["kind"], one["question"]) for one in listed] == [
+        (project, "Questions", "symmetric", "The same?")
+    ]
+    assert ben.get(of(project)).json() == listed[0]
+    root = member(engine, 0, None, "Root", administrator=True)
+    assert [one["name"] for one in root.get("/projects").json()["projects"]] == ["Another", "Questions"]
+
+
+def test_tasks_are_leased_and_answered_once(engine: Engine, project: int) -> None:
+    ben, carl = member(engine, project, R.ANNOTATOR), member(engine, project, R.ADJUDICATOR)
+    found = ben.post(of(project, "/tasks"), json={"n": 4}).json()
+    assert [set(task) for task in found["tasks"]] == [{"id", "left", "right"}] * 4  # no score, no reason
+    assert found["progress"] == {"number": 1, "size": 6, "answered": 0} and found["reason"] is None
+    mine = [task["id"] for task in found["tasks"]]
+    assert leased(ben, project, 4) == mine and not set(mine) & set(leased(carl, project))
+    acts = [
+        answer("a", mine[0]),
+        answer("b", mine[1], "negative", seconds=1.5, note=" why "),
+        answer("c", mine[2], "skip"),
+    ]
+    for _ in range(2):  # a replay
+        assert said(ben, project, *acts) == {"stored": ["a", "b", "c"], "refused": []}
+    with reading(engine) as session:
+        rows = session.scalars(select(Answer).order_by(Answer.id)).all()
+    assert [(row.annotator, row.answer, row.seconds, row.note) for row in rows] == [
+        ("annotator", "positive", None, None), ("annotator", "negative", 1.5, "why"), ("annotator", "skip", None, None),
+    ]  # fmt: skip
+    assert leased(ben, project)[-1] == mine[2]
+
+
+def test_a_retraction_is_an_act_like_others(engine: Engine, project: int) -> None:
+    ben = member(engine, project, R.ANNOTATOR)
+    first = leased(ben, project)[0]
+    said(ben, project, answer("a", first), answer("b", first, "retract"))
+    with reading(engine) as session:
+        assert current_labels(session, project) == []
+    assert first in leased(ben, project)
+
+
+def test_the_same_key_of_two_people_and_projects_is_no_replay(engine: Engine, project: int) -> None:
+    ben = member(engine, project, R.ANNOTATOR)
+    carl = member(engine, project, R.ADJUDICATOR)
+    said(ben, project, answer("1", leased(ben, project, 1)[0]))
+    said(carl, project, answer("1", leased(carl, project, 1)[0]))
+    other = make_project(engine, ["a", "b", "c"], name="Another")
+    make_round(engine, other, 2)
+    people.set_role_by_name(engine, "annotator", "Another", R.ANNOTATOR, at())
+    said(ben, other, answer("1", leased(ben, other, 1)[0]))
+    with reading(engine) as session:
+        assert len(session.scalars(select(Answer.id)).all()) == 3
+
+
+def test_nothing_to_label_says_why(engine: Engine, project: int) -> None:
+    ben, carl = member(engine, project, R.ANNOTATOR), member(engine, project, R.ADJUDICATOR)
+    assert len(leased(ben, project)) == 6 and len(leased(carl, project)) == 2  # the batch and its reserve
+    dora = member(engine, project, R.ANNOTATOR, "Dora")
+    found = dora.post(of(project, "/tasks"), json={}).json()
+    assert (found["tasks"], found["reason"]) == ([], "leased") and found["free_at"]
+
+
+def test_labels_come_page_by_page_and_later_ones_after(engine: Engine, project: int) -> None:
+    ben, boss = member(engine, project, R.ANNOTATOR), member(engine, project, R.ADMINISTRATOR)
+    tasks = leased(ben, project)
+    said(
+        ben, project, *(answer(str(i), task, ("positive", "negative", "unsure")[i % 3]) for i, task in enumerate(tasks))
+    )
+    seen, cursor = [], 0
+    while True:
+        page = boss.get(of(project, "/labels"), params={"cursor": cursor, "limit": 4}).json()
+        seen, cursor = seen + page["labels"], page["cursor"]
+        if not page["more"]:
+            break
+    assert [one["label"] for one in seen] == [1, 0, None] * 2
+    assert seen[0] | {"created_at": ""} == {
+        "id1": "left-0", "id2": "left-1", "text1": "text 0", "text2": "text 1", "label": 1, "answer": "positive",
+        "annotator": "annotator", "round": 1, "strategy": "uncertainty", "score": 0.95, "created_at": "",
+        "purpose": "train", "note": None, "model": None, "guidelines": version_of(""),
+    }  # fmt: skip
+    said(ben, project, answer("changed", tasks[1]))
+    news = boss.get(of(project, "/labels"), params={"cursor": cursor}).json()
+    assert [(one["id2"], one["label"]) for one in news["labels"]] == [("left-2", 1)] and not news["more"]
+
+
+def test_metrics_are_the_figures_of_the_page(engine: Engine, project: int) -> None:
+    measured = make_measured_project(engine, rounds=3, half_width=0.05)
+    found = member(engine, measured, R.VIEWER).get(of(measured, "/metrics")).json()["evaluations"]
+    table = estimates_table(read_report(engine, measured))
+    assert [one["round"] for one in found] == [0, 1, 2]
+    newest = table[(table["round"] == 2) & (table["measure"] == "Average precision")].iloc[0]
+    figure = found[2]["figures"]["average_precision"]
+    assert (figure["value"], figure["low"], figure["high"]) == (newest.value, newest.low, newest.high)
+    assert figure["low"] < figure["value"] < figure["high"]
+    assert sum(len(one["figures"]) for one in found) == len(table)
+    assert member(engine, project, R.VIEWER, "Vera").get(of(project, "/metrics")).json() == {"evaluations": []}
+
+
+def test_jobs_are_started_watched_and_cancelled(engine: Engine, project: int) -> None:
+    boss = member(engine, project, R.ADMINISTRATOR)
+    started = boss.post(of(project, "/jobs"), json={"kind": "next_round"})
+    job = started.json()
+    assert started.status_code == 202 and (job["kind"], job["state"]) == ("next_round", "waiting")
+    assert boss.post(of(project, "/jobs"), json={"kind": "next_round"}).json()["id"] == job["id"]
+    assert boss.get(of(project, "/jobs")).json()["jobs"] == [job]
+    assert boss.get(of(project, f"/jobs/{job['id']}")).json() == job
+    for _ in range(2):
+        assert boss.delete(of(project, f"/jobs/{job['id']}")).json()["state"] == "cancelled"
+    with writing(engine) as session:
+        session.execute(update(Job).values(state="done"))
+    assert "label some pairs first" in refused(boss.post(of(project, "/jobs"), json={"kind": "next_round"}), 409)
+    assert boss.get(of(project, "/jobs"), params={"limit": 1}).json()["jobs"][0]["state"] == "done"
+
+
+# Who may
+
+
+ALL = frozenset({R.ADMINISTRATOR, R.ADJUDICATOR, R.ANNOTATOR, R.VIEWER})
+MAY = {
+    "project": ALL,
+    "next_tasks": ALL - {R.VIEWER},
+    "answers": ALL - {R.VIEWER},
+    "labels": {R.ADMINISTRATOR},
+    "metrics": ALL - {R.ANNOTATOR},
+    "list_jobs": ALL - {R.ANNOTATOR},
+    "job": ALL - {R.ANNOTATOR},
+    "start_job": {R.ADMINISTRATOR},
+    "cancel_job": {R.ADMINISTRATOR},
+}
+BODIES = {"next_tasks": {}, "answers": {"answers": [answer("k", 1)]}, "start_job": {"kind": "next_round"}}
+
+
+def ask(asking: TestClient, operation: Any, project_id: int, job_id: str) -> Any:
+    """The answer to a request that has nothing wrong in it."""
+    path = operation.path.format(project_id=project_id, job_id=job_id)
+    return asking.request(operation.method, path, json=BODIES.get(operation.name))
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_each_role_gets_what_its_pages_show(engine: Engine, project: int, role: Role) -> None:
+    asking = member(engine, project, role)
+    job_id = jobs.request_round(engine, project)
+    assert {one.name for one in OPERATIONS} == {"projects", *MAY}
+    for operation in OPERATIONS:
+        if operation.name == "projects":
+            continue
+        found = ask(asking, operation, project, job_id)
+        if role in MAY[operation.name]:
+            assert found.status_code == operation.status, (operation.name, found.text)
+        else:
+            assert f"as {role} of 'Questions' you may not" in refused(found, 403)
+
+
+def test_another_project_is_as_if_it_were_not_there(engine: Engine, project: int) -> None:
+    other = make_project(engine, ["a", "b", "c"], name="Another")
+    make_round(engine, other, 2)
+    job_id = jobs.request_round(engine, other)
+    boss = member(engine, project, R.ADMINISTRATOR)
+    for operation in OPERATIONS[1:]:
+        there, nowhere = (refused(ask(boss, operation, number, job_id), 404) for number in (other, 999))
+        assert there.replace(str(other), "") == nowhere.replace("999", "") and "Another" not in there
+    for method in ("GET", "DELETE"):  # the job of another project, by way of one's own
+        assert "has no job" in refused(boss.request(method, of(project, f"/jobs/{job_id}")), 404)
+    assert jobs.list_jobs(engine, other)[0].state == "waiting"
+
+
+def test_a_task_of_another_project_is_refused_and_one_that_somebody_holds_stays_theirs(
+    engine: Engine, project: int
+) -> None:
+    other = make_project(engine, ["a", "b", "c"], name="Another")
+    make_round(engine, other, 2)
+    foreign = serve(engine, other, "somebody")[0][0].task_id
+    ben, carl = member(engine, project, R.ANNOTATOR), member(engine, project, R.ADJUDICATOR)
+    held = leased(ben, project)
+    found = said(carl, project, answer("x", foreign), answer("y", 10**6), answer("z", held[0], "negative"))
+    assert found["stored"] == ["z"] and [one["key"] for one in found["refused"]] == ["x", "y"]
+    assert f"task {foreign} is not one of this project" in found["refused"][0]["reason"]
+    with reading(engine) as session:
+        holds = dict(session.execute(select(Lease.task_id, Lease.annotator)).tuples().all())
+        rows = session.execute(select(Answer.project_id, Answer.annotator)).all()
+    assert holds[held[0]] == "annotator" and holds[foreign] == "somebody"  # the lease is not taken away
+    assert rows == [(project, "adjudicator")]  # it is Carl's own answer, as one that came late would be
+    said(ben, project, answer("z", held[0]))
+    with reading(engine) as session:
+        assert [label.answer for label in current_labels(session, project)] == ["positive"]
+
+
+def test_archived_projects_lease_nothing_but_keep_what_was_answered(engine: Engine, project: int) -> None:
+    ben, boss = member(engine, project, R.ANNOTATOR), member(engine, project, R.ADMINISTRATOR)
+    first = leased(ben, project)[0]
+    archive_project(engine, project)
+    assert "is archived" in refused(ben.post(of(project, "/tasks"), json={}), 409)
+    assert "is archived" in refused(boss.post(of(project, "/jobs"), json={"kind": "next_round"}), 409)
+    assert said(ben, project, answer("late", first))["stored"] == ["late"]
+    assert ben.get(of(project)).json()["state"] == "archived" and ben.get("/projects").json() == {"projects": []}
+    bin_project(engine, project)
+    assert "in the bin" in refused(ben.get(of(project)), 404)
+
+
+# What is wrong
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "line"),
+    [
+        (b"{", 400, "body: Invalid JSON"),
+        (b"", 400, "body: Invalid JSON"),
+        (b"\xff", 400, "body: Invalid JSON"),
+        (b"[" * 100_000, 400, "body: Invalid JSON"),
+        (b"[]", 422, "body: Input should be an object"),
+        (b'{"answers": []}', 422, "body.answers: List should have at least 1 item"),
+        (b'{"answers": [{"key": "a", "task_id": "1", "answer": "positive"}]}', 422, "body.answers.0.task_id"),
+        (b'{"answers": [{"key": "a", "task_id": 1, "answer": "maybe"}]}', 422, "body.answers.0.answer"),
+        (b'{"answers": [{"key": "a b", "task_id": 1, "answer": "skip"}]}', 422, "body.answers.0.key"),
+        (b'{"answers": [{"key": "a", "task_id": 1, "answer": "skip", "annotator": "Eve"}]}', 422, "Extra inputs"),
+        (b'{"answers": [{"key": "a", "task_id": 4294967296, "answer": "skip"}]}', 422, "body.answers.0.task_id"),
+        (b'{"answers": [{"key": "a", "task_id": 1, "answer": "skip", "seconds": NaN}]}', 422, "finite"),
+        (b'{"answers": [{"key": "a", "task_id": 1, "answer": "skip", "note": "\\u0000"}]}', 422, "note"),
+    ],
+)
+def test_a_body_that_does_not_fit(engine: Engine, project: int, body: bytes, status: int, line: str) -> None:
+    ben = member(engine, project, R.ANNOTATOR)
+    found = ben.post(of(project, "/answers"), content=body, headers={"Content-Type": "application/json"})
+    assert line in refused(found, status)
+
+
+def test_a_body_that_is_too_long_is_not_read(engine: Engine, project: int) -> None:
+    ben, pieces = member(engine, project, R.ANNOTATOR), []
+
+    def endless() -> Any:
+        for _ in range(100):
+            pieces.append(1)
+            yield b" " * (LONGEST_BODY // 10)
+
+    found = ben.post(of(project, "/answers"), content=endless(), headers={"Content-Type": "application/json"})
+    assert "send less at a time" in refused(found, 413)
+    many = {"answers": [answer(str(i), 1) for i in range(201)]}
+    assert "at most 200" in refused(ben.post(of(project, "/answers"), json=many), 422)
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_what_a_form_of_another_site_can_send_is_refused(engine: Engine, project: int, kind: str) -> None:
+    alone = browser(site(forced=False))  # where nobody needs a token
+    found = alone.post(of(project, "/jobs"), content=b'{"kind": "next_round"}', headers={"Content-Type": kind})
+    assert "application/json" in refused(found, 415)
+    found = alone.options(of(project, "/jobs"), headers={"Origin": "https://evil.example"})
+    assert refused(found, 405) and "access-control-allow-origin" not in found.headers
+    assert jobs.list_jobs(engine, project) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/projects/0", 404), ("/projects/4294967296", 404), ("/projects/one", 404), ("/projects/1e0", 404),
+     ("/projects/1/jobs/a%00b", 404), ("/projects/1%0A", 404), ("/nothing", 404),
+     ("/projects/1/labels?limit=1001", 422), ("/projects/1/labels?limit=0", 422), ("/projects/1/labels?cursor=-1", 422),
+     ("/projects/1/labels?cursor=x", 422), ("/projects/+1", 404), ("/projects/%201", 404),
+     ("/projects/1/labels?cursor=1&cursor=2", 422), ("/projects/1/labels?page=1", 422), ("/projects?all=1", 422)],
+)  # fmt: skip
+def test_an_address_that_does_not_fit(engine: Engine, project: int, path: str, status: int) -> None:
+    refused(member(engine, project, R.ADMINISTRATOR).get(path), status)
+
+
+def test_a_method_that_an_address_does_not_take(engine: Engine, project: int) -> None:
+    boss = member(engine, project, R.ADMINISTRATOR)
+    found = boss.put(of(project, "/jobs"))
+    refused(found, 405)
+    assert boss.head(of(project, "/jobs")).status_code == 200
+    assert set(found.headers["allow"].split(", ")) == {"GET", "HEAD", "POST"}
+
+
+def test_what_fails_here_tells_nothing_of_it(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    boss = member(engine, project, R.ADMINISTRATOR)
+
+    def broken(*arguments: object) -> None:
+        raise RuntimeError("secret of the inside")
+
+    monkeypatch.setattr(jobs, "list_jobs", broken)
+    found = boss.get(of(project, "/jobs"))
+    assert "secret" not in refused(found, 500) and "secret of the inside" in caplog.text
+
+
+def test_alone_one_needs_no_token_and_answers_as_in_the_app(engine: Engine, project: int) -> None:
+    alone = browser(site(forced=False))
+    said(alone, project, answer("a", leased(alone, project)[0]))
+    with reading(engine) as session:
+        assert session.scalars(select(Answer.annotator)).all() == ["me"]
+    assert "nobody but its own machine" in refused(
+        browser(site(forced=False), address="10.0.0.9").get("/projects"), 403
+    )
+    renamed = alone.get("/projects", headers={"Host": "evil.example"})  # another site's name for this machine
+    assert "nobody but its own machine" in refused(renamed, 403)

@@ -1,0 +1,57 @@
+"""The client of docs/api.md, as it stands there, against a server in a process of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from annotate.access import tokens
+from db.domain import Role
+from db.labels.answers import current_labels
+from db.schema.engine import database_url, reading, writing
+from db.schema.tables import Worker, now
+from tests.browser.conftest import App, free_port
+from tests.conftest import ROOT
+from tests.helpers.factories import make_round
+from tests.helpers.people import make_person
+from tests.helpers.projects.measured import make_measured_project
+
+
+@pytest.fixture
+def app(engine: Engine, home: Path) -> Iterator[App]:
+    with writing(engine) as session:  # else the app starts one
+        session.add(Worker(executor_id="test", host="test", pid=0, device="cpu", seen_at=now().replace(year=2100)))
+    app = App(home, free_port(), database=database_url())
+    app.start()
+    yield app
+    app.stop()
+
+
+def test_the_client_in_the_docs_labels_and_reads_figures(engine: Engine, app: App, tmp_path: Path) -> None:
+    project_id = make_measured_project(engine, rounds=2, half_width=0.05)
+    make_round(engine, project_id, 30)
+    carl = make_person(engine, "Carl", project_id, Role.ADJUDICATOR)
+    token = tokens.make(engine, carl, "client", now(), days=1)
+    source = re.search(r"```python\n(.*?)```", (ROOT / "docs" / "api.md").read_text(), re.DOTALL)
+    assert source is not None
+    client = tmp_path / "client.py"
+    client.write_text(source.group(1))
+
+    def run(token: str, project: str = "Help desk questions") -> subprocess.CompletedProcess[str]:
+        environment = {"ALLPAIRS_URL": app.url, "ALLPAIRS_TOKEN": token, "PATH": os.environ["PATH"]}
+        command = [sys.executable, "-I", str(client), project]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+
+    ran = run(token)
+    assert ran.returncode == 0, ran.stderr
+    assert re.search(r"^20 pairs labelled\n(\w+: \d+\.\d{3} \(\d+\.\d{3} to \d+\.\d{3}\)\n)+$", ran.stdout), ran.stdout
+    with reading(engine) as session:
+        assert sum(label.annotator == "Carl" for label in current_labels(session, project_id)) == 20
+    wrong = run("allpairs_wrong")
+    assert wrong.returncode == 1 and wrong.stderr.startswith("401: this token is not known"), wrong.stderr
+    assert "there are Help desk questions" in run(token, "nothing").stderr

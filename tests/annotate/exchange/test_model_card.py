@@ -1,0 +1,88 @@
+"""The model card that a matcher takes along."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from annotate.exchange.model_card import base_licence, model_readme
+from annotate.exchange.model_export import usage
+from annotate.monitor.rounds import read_report
+from annotate.projects.projects import update_settings
+from db.domain import Settings
+from tests.helpers.factories import make_project
+from tests.helpers.projects.measured import add_matcher, make_audited_project, make_measured_project
+
+
+def card(engine: Engine, project_id: int, number: int) -> str:
+    matcher = next(one for one, _ in read_report(engine, project_id).matchers if one.number == number)
+    return model_readme(engine, matcher, "help-desk-round-1", usage("Help desk", matcher))
+
+
+def test_the_card_says_what_the_model_is_and_how_well_it_does(engine: Engine) -> None:
+    project_id = make_measured_project(engine, rounds=4)
+    settings = read_report(engine, project_id).settings
+    update_settings(
+        engine, project_id, settings.model_copy(update={"question": "Same\nthing?", "guidelines": "# Be kind"})
+    )
+    text = card(engine, project_id, 2)
+    for part in (
+        "\n# Help desk questions, round 2\n",
+        "One list of 180 texts; 30 known positives and 0 known negatives came with them.",
+        "120 texts are kept for measuring",
+        "“Same thing?”",
+        "  > # Be kind",
+        "Trained on 100 labels, 33 of them positives.",
+        "\n| 1 | uncertainty | 40 | 40 | 9 | 29 | 2 |\n| 2 | uncertainty | 60 | 60 | 24 | 34 | 2 |\n\n",
+        "Exact over all 200,600 pairs of evaluation items, 600 positives.",
+        "ngrams 0.420, words 0.100",
+        "Crowd: 0.25 times",
+        "w = 16.0000 and b = -10.0000; p = ½ at a score of 0.6250",
+        "python -m learner match --model help-desk-round-1 --left texts.csv --threshold 0.6250",
+        "SentenceTransformer(str(folder))",
+        "`all-MiniLM-L6-v2`, which is apache-2.0",
+    ):
+        assert part in text, part
+    assert "| 3 |" not in text  # that batch came later
+    evaluation = read_report(engine, project_id).matchers[2][1]
+    assert evaluation is not None
+    average = evaluation.estimates["average_precision"]["value"]
+    assert f"| Average precision | {average:.3f} | exact |" in text
+
+
+def test_a_model_of_two_lists_is_used_with_two_files(engine: Engine) -> None:
+    project_id = make_project(engine, ["a", "b"], ["c"])
+    add_matcher(engine, project_id, 1, {"pairs": 0, "positives": 0, "estimates": {}, "curve": {}, "histogram": {}})
+    text = card(engine, project_id, 1)
+    assert "2 × 1 texts" in text and "--left left.csv --right right.csv --threshold" in text
+    assert (
+        "three nearest texts of the other list is taken off each text's scores, twice that in the shorter list" in text
+    )
+
+
+def test_sampled_figures_have_their_intervals(engine: Engine) -> None:
+    text = card(engine, make_audited_project(engine, rounds=2), 1)
+    assert "| Average precision | 0.440 | 0.360 to 0.520 |" in text
+    assert "95% interval 0.360 to 0.520, from 200 audit labels." in text
+    assert "| Positives | 1,348 | 1,020 to 1,790 |" in text
+
+
+def test_what_was_not_measured_is_not_claimed(engine: Engine) -> None:
+    text = card(engine, make_audited_project(engine, rounds=2, needed=9), 1)
+    assert "It has not been measured." in text and "Average precision" not in text
+
+
+@pytest.mark.parametrize(
+    ("readme", "licence"),
+    [("---\nlicense: mit\ntags: []\n---\n# M", "mit"), ("# no head", None), ("---\nlanguage: en\n---\n", None)],
+)
+def test_the_licence_of_a_base_model_is_what_its_folder_states(
+    tmp_path: Path, readme: str, licence: str | None
+) -> None:
+    (tmp_path / "README.md").write_text(readme)
+    assert base_licence(str(tmp_path)) == licence
+
+
+def test_an_unknown_licence_is_not_guessed(tmp_path: Path) -> None:
+    assert base_licence("some/model") is None
+    assert base_licence(Settings().encoder) == "apache-2.0"

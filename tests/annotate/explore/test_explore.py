@@ -1,0 +1,416 @@
+"""What the page Explore reads and does, without the page: matches, figures, groups, mistakes, changes, picking."""
+
+import csv
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, select
+
+from annotate.explore import compare as exploring_compare
+from annotate.explore import groups as exploring_groups
+from annotate.explore import matches as exploring_matches
+from annotate.explore import mistakes as exploring_mistakes
+from annotate.explore import prepared as exploring
+from annotate.explore import search as searching
+from annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
+from annotate.jobs import requests as jobs
+from annotate.labelling.pick_pair import PICKED, pick, why_not
+from annotate.labelling.queue import record, serve
+from db.corpus.graph import components
+from db.corpus.graph import groups as parts_of
+from db.domain import AnswerKind, InputError, Kind, Split
+from db.labels.answers import current_labels
+from db.labels.pairs import labels_of
+from db.projects.jobs import EXPLORE, SEARCH, open_job
+from db.results.explorations import Hit, Search, write_search
+from db.schema.engine import make_engine, migrate, reading, writing
+from db.schema.tables import Answer, Evaluation, Gold, Job, Task
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.projects.explored import explore, item_ids
+from tests.helpers.projects.measured import add_job, add_matcher
+
+CURVE = {"recall": [0.25, 0.5, 1.0], "precision": [1.0, 0.8, 0.5], "score": [0.8, 0.6, 0.3]}
+FIGURES = {"pairs": 1000, "positives": 4, "estimates": {}, "curve": CURVE, "histogram": {}}
+PAIRS = [(0, 1, 0.9), (0, 2, 0.8), (3, 4, 0.7), (0, 6, 0.65), (6, 7, 0.6), (4, 5, 0.2), (1, 2, 0.1)]
+POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
+
+
+@pytest.fixture
+def project(engine: Engine, home: Path) -> int:
+    """8 texts, of which the last 2 measure; two rounds, the first without an output layer."""
+    project_id = make_project(engine, [f"text {i}" for i in range(8)], evaluation=2)
+    for number in (0, 1, 2):
+        add_matcher(engine, project_id, number, FIGURES)
+    return project_id
+
+
+@pytest.fixture
+def found(engine: Engine, project: int) -> Round:
+    known = [(0, 1, 0.9, 1, -1), (0, 2, 0.8, 0, 1), (3, 4, 0.7, -1, 0), (1, 2, 0.1, -1, 1)]
+    return explore(engine, project, 1, PAIRS, known)
+
+
+def answer(engine: Engine, project_id: int, pair: tuple[int, int], kind: AnswerKind, who: str = "ada") -> None:
+    with writing(engine) as session:
+        number = len(session.scalars(select(Answer.id)).all())
+        session.add(
+            Answer(project_id=project_id, left_id=pair[0], right_id=pair[1], annotator=who, answer=kind,
+                   key=f"test-{number}")
+        )  # fmt: skip
+
+
+def test_rounds_come_with_what_is_prepared(engine: Engine, project: int, found: Round) -> None:
+    rounds = exploring.rounds_of(engine, project)
+    assert [one.matcher.number for one in rounds] == [2, 1, 0]
+    assert [one.exploration is not None for one in rounds] == [False, True, False]
+    assert len(best_pairs(found)) == 7 and len(known_pairs(found).scored) == 4
+
+
+def test_preparing_waits_beside_the_job_at_work(engine: Engine, project: int) -> None:
+    first = exploring.ask(engine, project, 1)
+    work = exploring.work(engine, project)
+    assert work.job is not None and (work.job.id, work.job.kind, work.job.state) == (first, EXPLORE, "waiting")
+    with reading(engine) as session:
+        assert open_job(session, project) is None
+    with pytest.raises(InputError, match="a round is being prepared: wait"):
+        exploring.ask(engine, project, 2)
+    jobs.cancel(engine, first)
+    assert exploring.ask(engine, project, 2) != first
+
+
+def test_answers_after_the_preparation_are_counted(engine: Engine, project: int, found: Round) -> None:
+    ids = item_ids(engine, project)
+    assert found.exploration is not None
+    assert exploring.answers_since(engine, project, found.exploration) == 0
+    answer(engine, project, (ids[0], ids[1]), POSITIVE)
+    assert exploring.answers_since(engine, project, found.exploration) == 1
+
+
+def test_a_pair_is_shown_with_what_is_known_of_it_now(engine: Engine, project: int, found: Round) -> None:
+    ids = item_ids(engine, project)
+    with writing(engine) as session:
+        session.add(Gold(project_id=project, left_id=ids[0], right_id=ids[2], positive=False))
+    answer(engine, project, (ids[0], ids[1]), NEGATIVE)
+    answer(engine, project, (ids[0], ids[1]), POSITIVE)
+    answer(engine, project, (ids[3], ids[4]), POSITIVE)
+    answer(engine, project, (ids[3], ids[4]), AnswerKind.RETRACT)
+    first, second, third, mixed, kept, *_ = shown_pairs(engine, found.matcher, best_pairs(found))
+    assert (first.left, first.right, first.label, first.gold) == ("text 0", "text 1", POSITIVE, None)
+    assert (second.label, second.gold, third.label, third.gold) == (None, False, None, None)
+    assert first.score == pytest.approx(0.9)
+    assert first.p == pytest.approx(1 / (1 + np.exp(-(15 * 0.9 - 9.5))), abs=1e-6)
+    assert [why_not(*pair.splits) != "" for pair in (first, third, mixed, kept)] == [False, False, True, True]
+    untrained = next(one for one in exploring.rounds_of(engine, project) if one.matcher.number == 0)
+    assert shown_pairs(engine, untrained.matcher, best_pairs(found))[0].p is None
+
+
+ACTS = st.lists(
+    st.tuples(st.integers(0, 1), st.sampled_from(["ada", "bo"]), st.sampled_from(list(AnswerKind))), max_size=8
+)
+
+
+@settings(max_examples=40)
+@given(ACTS)
+def test_the_labels_of_given_pairs_are_those_of_all(acts: list[tuple[int, str, AnswerKind]]) -> None:
+    with TemporaryDirectory() as folder:
+        engine = make_engine(f"sqlite:///{folder}/db")
+        migrate(f"sqlite:///{folder}/db")
+        project_id = make_project(engine, ["a", "b", "c"])
+        ids = item_ids(engine, project_id)
+        pairs = [(ids[0], ids[1]), (ids[1], ids[2])]
+        for which, who, kind in acts:
+            answer(engine, project_id, pairs[which], kind, who)
+        with reading(engine) as session:
+            expected = {(one.left_id, one.right_id): one.answer for one in current_labels(session, project_id)}
+            assert labels_of(session, project_id, pairs) == expected
+        engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("at", "precision", "recall", "beyond"),
+    [
+        (0.8, 1.0, 0.25, False),
+        (0.7, 1.0, 0.25, False),
+        (0.6, 0.8, 0.5, False),
+        (0.3, 0.5, 1.0, False),
+        (0.2, 0.5, 1.0, True),
+    ],
+)
+def test_the_curve_says_what_to_expect(at: float, precision: float, recall: float, beyond: bool) -> None:
+    found = exploring_matches.expected_at(Evaluation(curve=CURVE), at)
+    assert found == exploring_matches.Expected(precision, recall, None, None, beyond)
+
+
+def test_above_all_measured_points_and_without_any_nothing_is_known() -> None:
+    assert exploring_matches.expected_at(Evaluation(curve=CURVE), 0.81) is None
+    assert exploring_matches.expected_at(Evaluation(curve={}), 0.1) is None
+
+
+def test_a_sampled_precision_has_its_interval() -> None:
+    curve = CURVE | {"low": [0.9, 0.7, 0.4], "high": [1.0, 0.9, 0.6]}
+    found = exploring_matches.expected_at(Evaluation(curve=curve), 0.5)
+    assert found is not None and (found.low, found.high) == (0.7, 0.9)
+
+
+def test_precision_falls_where_wrong_matches_are_more() -> None:
+    # 40 right and 10 wrong ones: four times as many wrong ones are as many as the right ones
+    assert exploring_matches.over_all(0.8, 4) == pytest.approx(0.5)
+    assert exploring_matches.over_all(0.0, 4) == 0
+
+
+@given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=30), st.floats(-1, 1, width=32))
+def test_matches_are_the_pairs_that_score_at_least_the_threshold(scores: list[float], at: float) -> None:
+    score = np.sort(np.array(scores, dtype=np.float32))[::-1]
+    ids = np.arange(len(score))
+    assert exploring_matches.count_above(Scored(ids, ids, score), at) == int((score >= np.float32(at)).sum())
+
+
+def test_where_the_slider_begins(engine: Engine, project: int, found: Round) -> None:
+    scored = best_pairs(found)
+    assert exploring_matches.start_at(found, scored) == pytest.approx(9.5 / 15)
+    first = explore(engine, project, 0, PAIRS)
+    assert exploring_matches.start_at(first, scored) == pytest.approx(0.3)  # F1 of 2/3 there, 0.62 and 0.4 above
+    unmeasured = Round(first.matcher, None, first.exploration)
+    assert exploring_matches.start_at(unmeasured, scored) == pytest.approx(0.1)
+    assert exploring_matches.worth_a_look(found, scored) == pytest.approx((0.3, 0.9))
+    assert exploring_matches.worth_a_look(unmeasured, scored) == pytest.approx((0.1, 0.9))
+
+
+def test_matches_as_csv(engine: Engine, project: int, found: Round, tmp_path: Path) -> None:
+    ids = item_ids(engine, project)
+    answer(engine, project, (ids[0], ids[1]), POSITIVE)
+    answer(engine, project, (ids[0], ids[2]), UNSURE)
+    assert exploring_matches.write_matches(engine, found, 0.7, tmp_path / "m.csv") == 3
+    with (tmp_path / "m.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["id1"], row["id2"], row["text2"]) for row in rows] == [
+        ("left-0", "left-1", "text 1"), ("left-0", "left-2", "text 2"), ("left-3", "left-4", "text 4")
+    ]  # fmt: skip
+    assert [row["label"] for row in rows] == ["1", "", ""]
+    assert float(rows[0]["score"]) == pytest.approx(0.9)
+
+
+def test_mistakes_are_the_worst_first(found: Round, engine: Engine, project: int) -> None:
+    ids, known = item_ids(engine, project), known_pairs(found)
+    wrong = exploring_mistakes.confident_mistakes(known)
+    assert wrong.pairs == [(ids[0], ids[2]), (ids[3], ids[4])]  # a label goes before gold
+    assert exploring_mistakes.missed_positives(known).pairs == [(ids[1], ids[2]), (ids[0], ids[1])]
+    assert exploring_mistakes.wrong_above(wrong, 0.75) == 1
+
+
+def grouped(found: Round, at: float, kind: Kind = Kind.SYMMETRIC) -> exploring_groups.Groups:
+    scored = best_pairs(found)
+    return exploring_groups.groups_of(scored.take(slice(exploring_matches.count_above(scored, at))), kind)
+
+
+def test_groups_are_connected_by_matches(engine: Engine, project: int, found: Round) -> None:
+    ids, groups = item_ids(engine, project), grouped(found, 0.6)
+    largest = groups.largest_first().tolist()
+    assert [groups.items(group) for group in largest] == [[ids[i] for i in (0, 1, 2, 6, 7)], [ids[3], ids[4]]]
+    assert groups.coherence[largest].tolist() == pytest.approx([0.4, 1.0])
+    assert groups.score[largest].tolist() == pytest.approx([(0.9 + 0.8 + 0.65 + 0.6) / 4, 0.7])
+    assert groups.least_coherent_first().tolist() == largest
+
+
+EDGES = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=15)
+
+
+@given(EDGES.map(lambda edges: [(a, b) for a, b in edges if a < b]).filter(bool))
+def test_coherence_is_the_share_of_pairs_that_match(edges: list[tuple[int, int]]) -> None:
+    edges = sorted(set(edges))
+    left, right = np.array(edges).T
+    groups = exploring_groups.groups_of(Scored(left, right, np.full(len(edges), 0.5, np.float32)), Kind.SYMMETRIC)
+    assert [groups.items(group) for group in range(len(groups.size))] == parts_of(components(10, edges))
+    for group in range(len(groups.size)):
+        pairs = list(combinations(groups.items(group), 2))
+        assert groups.coherence[group] == pytest.approx(len(set(pairs) & set(edges)) / len(pairs))
+
+
+def test_groups_of_two_lists_pair_left_with_right() -> None:
+    matches = Scored(np.array([1, 1, 2]), np.array([11, 12, 11]), np.ones(3, np.float32))
+    groups = exploring_groups.groups_of(matches, Kind.BIPARTITE)
+    assert (groups.size.tolist(), groups.pairs.tolist(), groups.matches.tolist()) == ([4], [4], [3])
+
+
+def test_a_group_is_answered_at_once_and_undone(engine: Engine, project: int, found: Round) -> None:
+    ids = item_ids(engine, project)
+    items = [ids[i] for i in (0, 1, 2, 6, 7)]
+    answer(engine, project, (ids[0], ids[2]), NEGATIVE, "bo")
+    assert exploring_groups.open_pairs(engine, project, items) == [(ids[0], ids[1]), (ids[1], ids[2])]
+    assert exploring_groups.last_act(engine, project, "ada") is None
+    assert exploring_groups.answer_group(engine, project, "ada", items) == 2
+    with reading(engine) as session:
+        labels = {(one.left_id, one.right_id): (one.answer, one.annotator) for one in current_labels(session, project)}
+    assert labels == {
+        (ids[0], ids[2]): (NEGATIVE, "bo"), (ids[0], ids[1]): (POSITIVE, "ada"), (ids[1], ids[2]): (POSITIVE, "ada")
+    }  # fmt: skip
+    with pytest.raises(InputError, match="labelled already, or kept for measuring"):
+        exploring_groups.answer_group(engine, project, "ada", items)
+    answer(engine, project, (ids[1], ids[2]), NEGATIVE)  # thought better of it: the undo leaves that alone
+    act, number = exploring_groups.last_act(engine, project, "ada") or ("", 0)
+    assert number == 1 and exploring_groups.last_act(engine, project, "bo") is None
+    for _ in range(2):
+        exploring_groups.undo(engine, project, "ada", act)
+    assert exploring_groups.last_act(engine, project, "ada") is None
+    with reading(engine) as session:
+        assert labels_of(session, project, [(ids[0], ids[1]), (ids[1], ids[2])]) == {(ids[1], ids[2]): NEGATIVE}
+
+
+def test_a_group_that_completes_the_batch_asks_for_the_next(engine: Engine, project: int, found: Round) -> None:
+    make_round(engine, project, 1)
+    ids = item_ids(engine, project)
+    exploring_groups.answer_group(engine, project, "ada", ids[:3])
+    job = jobs.newest_job(engine, project)
+    assert job is not None and job.kind == jobs.NEXT_ROUND
+
+
+def test_large_groups_are_not_answered_at_once(engine: Engine, home: Path) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(46)])
+    for items, what in ((item_ids(engine, project_id), "1,035 pairs"), (list(range(1001)), "1,001 texts")):
+        with pytest.raises(InputError, match=f"the group has {what}, and one act answers 1,000 pairs at most"):
+            exploring_groups.open_pairs(engine, project_id, items)
+
+
+def test_groups_of_two_lists_are_answered_left_with_right(engine: Engine, home: Path) -> None:
+    project_id = make_project(engine, ["a", "b"], ["c", "d"], evaluation=1)
+    ids = item_ids(engine, project_id)
+    assert exploring_groups.open_pairs(engine, project_id, ids) == [(ids[0], ids[2]), (ids[0], ids[3])]
+
+
+def test_the_pairs_that_changed_most(engine: Engine, project: int, found: Round) -> None:
+    ids = item_ids(engine, project)
+    later = explore(engine, project, 2, [(3, 4, 0.9), (0, 1, 0.9), (0, 2, 0.62)], [(1, 2, 0.7, 1, -1)], all_pairs=28)
+    compared = exploring_compare.compare(found, later)
+    rows = {pair: at for at, pair in enumerate(compared.scored.pairs)}
+    p = [exploring.probability(one.matcher, np.array([0.1, 0.9, 0.7])) for one in (found, later)]
+    assert p[0] is not None and p[1] is not None
+    assert compared.scored.pairs[0] == (ids[1], ids[2])  # from 0.1 to 0.7
+    assert (compared.before[0], compared.after[0]) == pytest.approx((p[0][0], p[1][2]), abs=1e-6)
+    assert compared.truth[rows[ids[0], ids[2]]] == 0 and compared.truth[rows[ids[4], ids[5]]] == -1
+    # Of a pair that the later round does not keep, it is known that it lies below the lowest pair that is kept.
+    fell, low = rows[ids[0], ids[6]], rows[ids[4], ids[5]]
+    assert compared.bound[[fell, low]].all() and not compared.bound[rows[ids[3], ids[4]]]
+    assert compared.after[fell] == pytest.approx(1 / (1 + np.exp(-(16 * 0.62 - 10))), abs=1e-4)
+    assert compared.after[fell] < compared.before[fell] and compared.change[low] == 0
+    assert sorted(np.abs(compared.change), reverse=True) == np.abs(compared.change).tolist()
+
+
+def test_a_plot_shows_the_most_changed_and_some_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exploring_compare, "DRAWN", 6)
+    n, flat = np.arange(20), np.zeros(20)
+    scored = Scored(n, n, flat)
+    compared = exploring_compare.Compared(scored, flat, flat, flat.astype(bool), flat)
+    positions = exploring_compare.drawn(compared, np.random.default_rng(0))
+    assert positions[:3].tolist() == [0, 1, 2] and len(set(positions.tolist())) == 6
+    few = exploring_compare.drawn(compared.take(slice(2)), np.random.default_rng(0))
+    assert few.tolist() == [0, 1]
+
+
+def test_a_picked_pair_is_the_next_one_on_the_card(engine: Engine, project: int) -> None:
+    make_round(engine, project, 3, reserve=1)
+    ids = item_ids(engine, project)
+    held, _ = serve(engine, project, "ada")
+    assert pick(engine, project, "ada", (ids[3], ids[5]), 0.7, 0.6) == 1
+    pairs, standing = serve(engine, project, "ada")
+    assert (pairs[0].left, pairs[0].right, pairs[0].in_batch) == ("text 3", "text 5", True)
+    assert [pair.task_id for pair in pairs[1:]] == [pair.task_id for pair in held]
+    assert [pair.in_batch for pair in pairs] == [True] * 4 and standing.progress.size == 4
+    event = {"key": "k", "task_id": pairs[0].task_id, "answer": "positive", "seconds": 1.0}
+    why = record(engine, project, "ada", [event]).why[pairs[0].task_id]
+    assert (why.strategy, why.score, why.p) == (PICKED, 0.7, 0.6)
+    with reading(engine) as session:
+        assert sorted(session.scalars(select(Task.position))) == [0, 1, 2, 3, 4]
+
+
+def test_what_cannot_be_picked_says_why(engine: Engine, project: int) -> None:
+    ids = item_ids(engine, project)
+
+    def refused(*pair: int) -> str:
+        with pytest.raises(InputError) as problem:
+            pick(engine, project, "ada", (ids[pair[0]], ids[pair[1]]), 0.7, None)
+        return str(problem.value)
+
+    assert refused(0, 1) == "there is no batch yet: pick the pair again when the first one is there"
+    make_round(engine, project, 1)
+    assert refused(0, 1) == "this pair is in batch 1 already: it comes up on the page “Label”"
+    assert refused(6, 7).startswith("both texts are kept for measuring: a model that had trained on this pair")
+    assert refused(0, 7).startswith("one of its texts is kept for measuring")
+    answer(engine, project, (ids[2], ids[3]), UNSURE)
+    assert refused(2, 3) == "this pair is labelled already: unsure"
+    add_job(engine, project, "train", state="running")
+    assert refused(3, 4) == "the next batch is being made: pick the pair again when it is there"
+    assert len(_tasks(engine)) == 1
+
+
+def _tasks(engine: Engine) -> list[Task]:
+    with reading(engine) as session:
+        return list(session.scalars(select(Task)))
+
+
+def test_a_picked_pair_of_two_lists_trains(engine: Engine, home: Path) -> None:
+    project_id = make_project(engine, ["a", "b"], ["c", "d"], evaluation=1)
+    make_round(engine, project_id, 1)
+    ids = item_ids(engine, project_id)
+    assert pick(engine, project_id, "ada", (ids[0], ids[3]), 0.7, None) == 1
+    with pytest.raises(InputError, match="kept for measuring"):
+        pick(engine, project_id, "ada", (ids[1], ids[3]), 0.7, None)
+    assert why_not(Split.TRAIN, Split.BOTH) == ""
+
+
+def test_searches_are_asked_for(engine: Engine, project: int) -> None:
+    ids = item_ids(engine, project)
+    first, second = (
+        searching.ask_text(engine, project, 1, "a text", True),
+        searching.ask_item(engine, project, 1, ids[3]),
+    )
+    with reading(engine) as session:
+        kinds = [(job.id, job.kind) for job in session.scalars(select(Job).order_by(Job.created_at))]
+    assert kinds == [(first, SEARCH), (second, SEARCH)]
+    work = searching.work(engine, second)
+    assert work.job is not None and work.job.state == "waiting" and not work.has_worker
+    for text, why in (("  ", "there is no text"), ("x" * 10_001, "10,001 characters, and the limit is 10,000")):
+        with pytest.raises(InputError, match=why):
+            searching.ask_text(engine, project, 1, text, True)
+    with pytest.raises(InputError, match="not one of the project"):
+        searching.ask_item(engine, project, 1, ids[-1] + 1)
+
+
+def test_what_a_search_found_is_shown_as_pairs(engine: Engine, project: int) -> None:
+    ids = item_ids(engine, project)
+    answer(engine, project, (ids[0], ids[3]), NEGATIVE)
+    hits = [Hit(ids[5], 0.8, 0.7), Hit(ids[0], 0.6, 0.5)]
+    write_search(project, Search("s-1", 1, "text 3", ids[3], hits))
+    search = searching.found(project, "s-1")
+    assert search is not None and search.hits == hits and searching.found(project, "s-2") is None
+    near = searching.nearest(engine, project, Kind.SYMMETRIC, search, slice(10))
+    assert [(one.text, one.score, one.p) for one in near] == [("text 5", 0.8, 0.7), ("text 0", 0.6, 0.5)]
+    pairs = [one.pair for one in near if one.pair]
+    assert [(pair.left_id, pair.right_id, pair.label) for pair in pairs] == [
+        (ids[3], ids[5], None), (ids[0], ids[3], NEGATIVE)
+    ]  # fmt: skip
+    write_search(project, Search("s-3", 1, "typed", None, hits))
+    typed = searching.found(project, "s-3")
+    assert typed is not None
+    assert [one.pair for one in searching.nearest(engine, project, Kind.SYMMETRIC, typed, slice(1))] == [None]
+
+
+def test_items_are_found_by_their_words(engine: Engine, home: Path) -> None:
+    project_id = make_project(engine, ["Reset my password", "password of the VPN", "100 % sure", "1000 things"])
+
+    def found(words: str) -> list[str]:
+        return [item.text for item in searching.items_by_words(engine, project_id, words)]
+
+    assert found("PASSWORD") == ["Reset my password", "password of the VPN"]
+    assert found("vpn password") == ["password of the VPN"]
+    assert found("0 %") == ["100 % sure"] and found("%") == ["100 % sure"]
+    assert found(" ") == [] and found("none") == []
+
+
+def test_truth_is_the_label_before_gold() -> None:
+    scored = Scored(np.arange(3), np.arange(3), np.zeros(3))
+    assert Known(scored, np.array([0, -1, 1]), np.array([1, 1, -1])).truth.tolist() == [0, 1, 1]

@@ -1,0 +1,108 @@
+"""Why a pair was put up, and what became of its score."""
+
+import math
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select, update
+
+from annotate.explore.pair_reason import Alike, last_answered, read_score, reasons
+from annotate.labelling.queue import record
+from db.domain import AnswerKind, InputError, Purpose
+from db.projects.matchers import SCORES
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Matcher, Round, Task
+from tests.helpers.factories import make_design, make_project, make_round
+
+TEXTS = ["red car", "blue car", "old house", "new house"]
+
+
+@pytest.fixture
+def project(engine: Engine, home: object) -> int:
+    """A project of four texts with a batch of three pairs, chosen by the pre-trained encoder, and one in reserve."""
+    project_id = make_project(engine, TEXTS, auto_train=False)
+    make_matcher(engine, project_id, 0)
+    make_round(engine, project_id, 3, reserve=1)
+    with writing(engine) as session:
+        session.execute(update(Round).values(matcher_id=select(Matcher.id).scalar_subquery()))
+    return project_id
+
+
+def make_matcher(engine: Engine, project_id: int, number: int) -> Matcher:
+    """A new matcher, trained from number 1 on."""
+    folder = f"project-{project_id}/job-{number}/model" if number else None
+    with writing(engine) as session:
+        matcher = Matcher(project_id=project_id, number=number, folder=folder, encoder="tiny",
+                          w=10.0 if number else None, b=-5.0 if number else None)  # fmt: skip
+        session.add(matcher)
+        session.flush()
+        return matcher
+
+
+def tasks(engine: Engine) -> list[Task]:
+    with reading(engine) as session:
+        return list(session.scalars(select(Task).order_by(Task.position)))
+
+
+def keep(engine: Engine, matcher: Matcher, scores: dict[tuple[int, int], float]) -> None:
+    folder = (artifacts() / str(matcher.folder)).parent
+    folder.mkdir(parents=True)
+    left, right = np.array(sorted(scores)).T
+    np.savez(folder / SCORES, left=left, right=right, score=np.array([scores[pair] for pair in sorted(scores)]))
+
+
+def test_where_a_pair_comes_from(engine: Engine, project: int) -> None:
+    *_, third, spare = tasks(engine)
+    found = reasons(engine, project, third.id)
+    assert (found.batch, found.rank, found.of, found.strategy) == (1, 3, 3, "uncertainty")
+    assert (found.chosen_by, found.purpose) == (0, Purpose.TRAIN)
+    assert [(each.number, each.score) for each in found.scores] == [(0, third.score)]
+    assert reasons(engine, project, spare.id).rank == 4
+
+
+def test_the_score_since_the_label(engine: Engine, project: int) -> None:
+    first, second, *_ = tasks(engine)
+    pair, other = (first.left_id, first.right_id), (second.left_id, second.right_id)
+    make_matcher(engine, project, 1)  # made before this file was: the page shows what there is
+    keep(engine, make_matcher(engine, project, 2), {other: 0.2, pair: 0.7})
+    keep(engine, make_matcher(engine, project, 3), {pair: 0.9})
+    found = reasons(engine, project, first.id)
+    assert [each.number for each in found.scores] == [0, 2, 3]
+    assert [each.score for each in found.scores] == pytest.approx([first.score, 0.7, 0.9])
+    assert found.scores[-1].p == pytest.approx(1 / (1 + math.exp(-4)))
+
+
+@pytest.mark.parametrize("pair", [(1, 2), (1, 5), (3, 4), (7, 9), (0, 0), (99, 1)])
+def test_scores_are_found_again(engine: Engine, home: object, pair: tuple[int, int]) -> None:
+    scores = {(3, 4): 0.5, (1, 5): 0.25, (1, 2): -0.5, (7, 9): 1.0}
+    matcher = make_matcher(engine, make_project(engine, TEXTS), 1)
+    keep(engine, matcher, scores)
+    assert read_score(matcher, *pair) == scores.get(pair)
+
+
+def test_labelled_pairs_like_it_have_their_label_of_now(engine: Engine, project: int) -> None:
+    first, second, third, _ = tasks(engine)
+    near = [[first.left_id, first.right_id, 0.9], [second.left_id, second.right_id, 0.8]]
+    with writing(engine) as session:
+        session.execute(update(Task).where(Task.id == third.id).values(alike=near))
+    record(engine, project, "ann", [{"key": "k", "task_id": first.id, "answer": "negative"}])
+    assert last_answered(engine, project, "ann") == first.id
+    assert reasons(engine, project, third.id).alike == [
+        Alike("red car", "blue car", AnswerKind.NEGATIVE, 0.9),
+        Alike("red car", "old house", None, 0.8),
+    ]
+
+
+def test_an_audit_pair_has_no_reason_but_chance(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(12)], evaluation=6)
+    make_design(engine, project)
+    make_round(engine, project, 2, audits=(1,))
+    found = reasons(engine, project, tasks(engine)[1].id)
+    assert (found.purpose, found.alike, found.scores) == (Purpose.AUDIT, (), ())
+
+
+def test_tasks_of_other_projects_are_not_explained(engine: Engine, project: int) -> None:
+    other = make_project(engine, TEXTS, name="Other")
+    with pytest.raises(InputError, match="no task 1: reload"):
+        reasons(engine, other, tasks(engine)[0].id)
+    assert last_answered(engine, other, "ann") is None

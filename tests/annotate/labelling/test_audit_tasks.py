@@ -1,0 +1,401 @@
+"""Audit tasks, sittings and designs: what is drawn for measuring, how it is labelled, and that it never trains."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, delete, func, select
+
+from annotate.jobs import requests as jobs
+from annotate.jobs.requests import request_audit, request_correction, request_round
+from annotate.labelling.end_audit import drop_sitting
+from annotate.projects.projects import delete_project, list_projects
+from db.domain import AnswerKind, DesignKind, InputError, Purpose
+from db.labels.answers import answered_since, current_labels, purpose_counts, store_answers
+from db.labels.audits import (
+    AuditLabel,
+    add_audit_tasks,
+    audit_labels,
+    design_by_id,
+    design_of,
+    designs_of,
+    drop_unanswered,
+    newest_design,
+)
+from db.labels.label_counts import label_tally
+from db.labels.tasks import add_tasks, batch_progress, lease_tasks, newest_round, newest_sitting, open_sitting
+from db.projects.rounds import last_answer_at, rounds_of
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Design, Job, Lease, PairLabel, Round, Task, now
+from tests.helpers.factories import make_design, make_project, make_round, make_sitting
+
+P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    """A project with an audit design, a batch of four pairs, two of them audit pairs, and a reserve of one."""
+    project_id = make_project(engine, [f"text {i}" for i in range(12)], evaluation=6)
+    make_design(engine, project_id)
+    make_round(engine, project_id, 4, reserve=1, audits=(1, 3))
+    return project_id
+
+
+@pytest.fixture
+def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]]:
+    """What was put into the queue of jobs: kind and arguments."""
+    sent: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(jobs, "_enqueue", lambda engine, job_id, *arguments: sent.append(arguments))
+    yield sent
+
+
+def tasks_of(engine: Engine, round_id: int) -> list[Task]:
+    with reading(engine) as session:
+        return list(session.scalars(select(Task).where(Task.round_id == round_id).order_by(Task.position)))
+
+
+def batch_of(engine: Engine, project_id: int) -> Round:
+    with reading(engine) as session:
+        batch = newest_round(session, project_id)
+        assert batch is not None
+        return batch
+
+
+def act(engine: Engine, task: Task, answer: AnswerKind, annotator: str = "ann", by_task: bool = True) -> None:
+    with writing(engine) as session:
+        count = session.scalar(select(func.count(Answer.id)))
+        store_answers(session, [{
+            "project_id": task.project_id, "task_id": task.id if by_task else None, "left_id": task.left_id,
+            "right_id": task.right_id, "annotator": annotator, "answer": answer, "key": f"key-{count}",
+            "seconds": None, "created_at": now(),
+        }])  # fmt: skip
+
+
+def set_job(engine: Engine, project_id: int, kind: str, state: str) -> None:
+    with writing(engine) as session:
+        session.merge(Job(id=kind, project_id=project_id, kind=kind, state=state, created_at=now()))
+
+
+def test_a_sitting_is_no_batch(engine: Engine, project: int) -> None:
+    first = batch_of(engine, project).id
+    sitting = make_sitting(engine, project, 3)
+    make_round(engine, project, 2)
+    last = make_sitting(engine, project, 1)
+    with reading(engine) as session:
+        assert [batch.number for batch in rounds_of(session, project)] == [1, 2]
+        newest = newest_round(session, project)
+        assert newest is not None and newest.number == 2
+        found = newest_sitting(session, project)
+        assert found is not None and (found.id, found.number) == (last, None)
+    assert len({first, sitting, last}) == 3
+    assert list_projects(engine)[0].rounds == 2
+
+
+def test_a_sitting_is_open_while_a_pair_of_it_has_no_label(engine: Engine, project: int) -> None:
+    with reading(engine) as session:
+        assert open_sitting(session, project) is None
+    sitting = make_sitting(engine, project, 2)
+    first, second = tasks_of(engine, sitting)
+    act(engine, first, U)
+    act(engine, second, S)
+    with reading(engine) as session:
+        found = open_sitting(session, project)
+        assert found is not None and found.id == sitting
+    act(engine, second, N)
+    with reading(engine) as session:
+        assert open_sitting(session, project) is None
+
+
+def test_each_queue_serves_its_own_and_no_labelled_pair(engine: Engine, project: int) -> None:
+    sitting = make_sitting(engine, project, 3)
+    taken = tasks_of(engine, sitting)[1]
+    act(engine, taken, P, by_task=False)  # the pair was labelled elsewhere
+    with writing(engine) as session:
+        at = now()
+        batch = lease_tasks(session, project, "ann", 40, at)
+        audits = lease_tasks(session, project, "ann", 40, at, sitting=True)
+    assert [task.position for task in batch] == [0, 1, 2, 3]
+    assert [(task.round_id, task.position) for task in audits] == [(sitting, 0), (sitting, 2)]
+    with reading(engine) as session:
+        progress = batch_progress(session, project, sitting=True)
+    assert (progress.round_id, progress.number, progress.size, progress.answered) == (sitting, 0, 3, 1)
+
+
+def test_audit_pairs_count_in_the_batch_and_not_among_the_labels_that_train(engine: Engine, project: int) -> None:
+    for task, answer in zip(tasks_of(engine, batch_of(engine, project).id), (P, P, N, U), strict=False):
+        act(engine, task, answer)
+    with reading(engine) as session:
+        progress = batch_progress(session, project)
+        training = [one for one in label_tally(session, project) if one.purpose == Purpose.TRAIN]
+        counts = purpose_counts(session, project)
+    assert {(one.round_id, one.answer): one.count for one in training} == {
+        (batch_of(engine, project).id, P): 1,
+        (batch_of(engine, project).id, N): 1,
+    }
+    assert counts == {(Purpose.TRAIN, P): 1, (Purpose.TRAIN, N): 1, (Purpose.AUDIT, P): 1, (Purpose.AUDIT, U): 1}
+    assert (progress.size, progress.answered, progress.positives, progress.unsure) == (4, 4, 2, 1)
+    assert progress.complete
+    assert (progress.total_positives, progress.total_negatives, progress.total_unsure) == (1, 1, 0)
+    assert (progress.total_audit, progress.total_audit_positives) == (2, 1)
+
+
+def test_imported_labels_count_as_training_labels(engine: Engine, project: int) -> None:
+    act(engine, tasks_of(engine, batch_of(engine, project).id)[0], P, by_task=False)
+    with reading(engine) as session:
+        assert purpose_counts(session, project) == {(Purpose.TRAIN, P): 1}
+
+
+def test_audit_answers_are_no_news_for_training(engine: Engine, project: int) -> None:
+    train, audit = tasks_of(engine, batch_of(engine, project).id)[:2]
+    before = now()
+    act(engine, audit, P)
+    with reading(engine) as session:
+        assert not answered_since(session, project, before)
+        at = last_answer_at(session, audit.round_id)
+    assert at is not None and at >= before
+    act(engine, train, P)
+    with reading(engine) as session:
+        assert answered_since(session, project, before)
+        assert not answered_since(session, project, now())
+
+
+def test_ids_do_not_tell_which_tasks_of_a_batch_are_audits(engine: Engine, project: int) -> None:
+    tasks = tasks_of(engine, batch_of(engine, project).id)
+    assert [task.id for task in tasks] == sorted(task.id for task in tasks)
+    assert [task.purpose for task in tasks] == ["train", "audit", "train", "audit", "train"]
+
+
+def test_audit_tasks_carry_their_design(engine: Engine, project: int) -> None:
+    with writing(engine) as session:
+        design = newest_design(session, project, DesignKind.AUDIT)
+        assert design is not None
+        sitting = Round(project_id=project, number=None, strategy="audit", size=2)
+        session.add(sitting)
+        session.flush()
+        columns = {"score": 0.5, "inclusion": 0.25, "stratum": 1}
+        add_audit_tasks(session, sitting, design, [
+            {"left_id": 8, "right_id": 9, "position": 1} | columns,
+            {"left_id": 7, "right_id": 9, "position": 0} | columns,
+        ])  # fmt: skip
+        add_audit_tasks(session, sitting, design, [])
+        add_tasks(session, [])
+    first, second = tasks_of(engine, sitting.id)
+    assert (first.left_id, first.right_id, first.position) == (7, 9, 0)
+    assert (second.design_id, second.purpose, second.strategy, second.p) == (design.id, "audit", "audit", None)
+    assert (second.inclusion, second.stratum) == (0.25, 1)
+    with reading(engine) as session:
+        found = design_of(session, session.get_one(Round, sitting.id))
+        assert found is not None and found.id == design.id
+        assert design_of(session, Round(id=999)) is None
+
+
+def test_designs_are_found_by_kind_and_id(engine: Engine, project: int) -> None:
+    second = make_design(engine, project)
+    check = make_design(engine, project, DesignKind.CORRECTION)
+    other = make_project(engine, ["a", "b"], name="Other")
+    with reading(engine) as session:
+        newest = {kind: newest_design(session, project, kind) for kind in DesignKind}
+        assert {kind: design.id for kind, design in newest.items() if design} == {
+            DesignKind.AUDIT: second,
+            DesignKind.CORRECTION: check,
+        }
+        assert newest_design(session, other, DesignKind.AUDIT) is None
+        assert [design.number for design in designs_of(session, project, DesignKind.AUDIT)] == [1, 2]
+        found = design_by_id(session, check)
+        assert found is not None and found.kind == "correction"
+        assert design_by_id(session, 999) is None
+
+
+def labels(engine: Engine, project_id: int, kind: DesignKind = DesignKind.AUDIT, up_to: int | None = None) -> set[Any]:
+    with reading(engine) as session:
+        found = audit_labels(session, project_id, kind, up_to)
+    assert len({(label.left_id, label.right_id) for label in found}) == len(found)
+    assert all(isinstance(label, AuditLabel) for label in found)
+    return set(found)
+
+
+def test_an_audit_label_counts_whoever_gave_it_and_wherever(engine: Engine, project: int) -> None:
+    batch = tasks_of(engine, batch_of(engine, project).id)
+    mixed, unsure = batch[1], batch[3]
+    sitting = make_sitting(engine, project, 2)
+    imported, unanswered = tasks_of(engine, sitting)
+    act(engine, batch[0], P)
+    act(engine, mixed, P)
+    act(engine, unsure, U)
+    act(engine, imported, N, annotator="import", by_task=False)
+    act(engine, unanswered, S)
+
+    def label(task: Task, answer: AnswerKind) -> AuditLabel:
+        assert task.design_id is not None and task.stratum is not None and task.inclusion is not None
+        return AuditLabel(task.left_id, task.right_id, answer, task.design_id, task.stratum, task.inclusion)
+
+    assert labels(engine, project) == {label(mixed, P), label(unsure, U), label(imported, N)}
+    assert labels(engine, project, DesignKind.CORRECTION) == set()
+    assert labels(engine, project, up_to=2) == {label(mixed, P)}
+    act(engine, mixed, N, annotator="bob")
+    assert label(mixed, N) in labels(engine, project)
+
+
+def test_a_pair_that_two_designs_drew_has_the_first_ones_values(engine: Engine, project: int) -> None:
+    first = tasks_of(engine, make_sitting(engine, project, 1))[0]
+    make_design(engine, project)
+    check = make_design(engine, project, DesignKind.CORRECTION, true=1)
+    again = tasks_of(engine, make_sitting(engine, project, 1))[0]
+    checked = tasks_of(engine, make_sitting(engine, project, 1, DesignKind.CORRECTION))[0]
+    with writing(engine) as session:
+        for id_ in (again.id, checked.id):
+            task = session.get_one(Task, id_)
+            task.left_id, task.right_id, task.inclusion, task.stratum = first.left_id, first.right_id, 0.01, 2
+    act(engine, first, P)
+    pair = (first.left_id, first.right_id, P)
+    assert labels(engine, project) == {(*pair, first.design_id, 0, 0.5)}
+    assert labels(engine, project, DesignKind.CORRECTION) == {(*pair, check, 2, 0.01)}
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(acts=st.lists(st.tuples(st.integers(0, 4), st.sampled_from("ab"), st.sampled_from(AnswerKind)), max_size=12))
+def test_audit_labels_are_the_current_labels_of_audited_pairs(
+    engine: Engine, project: int, acts: list[tuple[int, str, AnswerKind]]
+) -> None:
+    with writing(engine) as session:
+        for table in (PairLabel, Answer):
+            session.execute(delete(table))
+    tasks = tasks_of(engine, batch_of(engine, project).id)
+    for place, annotator, answer in acts:
+        act(engine, tasks[place], answer, annotator, by_task=annotator == "a")
+    audited = {(task.left_id, task.right_id) for task in tasks if task.purpose == Purpose.AUDIT}
+    with reading(engine) as session:
+        expected = {(at.left_id, at.right_id, at.answer) for at in current_labels(session, project)
+                    if (at.left_id, at.right_id) in audited}  # fmt: skip
+    assert {label[:3] for label in labels(engine, project)} == expected
+
+
+def test_what_is_dropped_of_a_sitting_is_what_nobody_labelled(engine: Engine, project: int) -> None:
+    sitting = make_sitting(engine, project, 4)
+    tasks = tasks_of(engine, sitting)
+    act(engine, tasks[2], N)
+    act(engine, tasks[0], S)
+    act(engine, tasks[3], P, by_task=False)
+    with writing(engine) as session:
+        lease_tasks(session, project, "ann", 40, now(), sitting=True)
+        assert drop_unanswered(session, session.get_one(Round, sitting)) == 2
+    assert [task.id for task in tasks_of(engine, sitting)] == [tasks[2].id, tasks[3].id]
+    with reading(engine) as session:
+        assert session.get_one(Round, sitting).size == 2
+        assert open_sitting(session, project) is None
+        assert session.scalars(select(Lease)).all() == []
+    assert len(tasks_of(engine, batch_of(engine, project).id)) == 5
+
+
+def test_dropping_a_sitting_measures_what_is_left_of_it(
+    engine: Engine, project: int, queue: list[tuple[Any, ...]]
+) -> None:
+    drop_sitting(engine, project)
+    assert queue == []
+    sitting = make_sitting(engine, project, 2)
+    act(engine, tasks_of(engine, sitting)[0], P)
+    drop_sitting(engine, project)
+    assert queue == [("audit", project, 0)]
+    drop_sitting(engine, project)
+    assert len(queue) == 1
+
+
+def test_a_sitting_without_answers_is_gone_when_dropped(
+    engine: Engine, project: int, queue: list[tuple[Any, ...]]
+) -> None:
+    make_sitting(engine, project, 2)
+    drop_sitting(engine, project)
+    with reading(engine) as session:
+        assert newest_sitting(session, project) is None
+    assert queue == []
+
+
+def test_an_audit_is_asked_for_with_its_arguments(engine: Engine, project: int, queue: list[tuple[Any, ...]]) -> None:
+    job_id = request_audit(engine, project, 60)
+    assert queue == [("audit", project, 60)]
+    with reading(engine) as session:
+        job = session.get_one(Job, job_id)
+        assert (job.kind, job.state, job.project_id) == ("audit", "waiting", project)
+    with pytest.raises(InputError, match="a job is at work: wait until it is done"):
+        request_audit(engine, project, 60)
+    assert request_audit(engine, project, 0) == job_id  # it brings the figures up to date as well
+
+
+def test_a_correction_is_asked_for_with_its_arguments(
+    engine: Engine, project: int, queue: list[tuple[Any, ...]]
+) -> None:
+    request_correction(engine, project, 3, 0.5, 50)
+    assert queue == [("correction", project, 3, 0.5, 50)]
+    with pytest.raises(InputError, match="a job is at work"):
+        request_correction(engine, project, 3, 0.5, 0)
+
+
+@pytest.mark.parametrize("kind", ["next_round", "audit", "correction"])
+def test_one_job_of_a_project_is_at_work(engine: Engine, project: int, queue: list[tuple[Any, ...]], kind: str) -> None:
+    ask = {
+        "next_round": lambda: request_round(engine, project),
+        "audit": lambda: request_audit(engine, project, 0),
+        "correction": lambda: request_correction(engine, project, 0, 0.5, 0),
+    }
+    set_job(engine, project, kind, "running")
+    for other in ask.keys() - {kind}:
+        with pytest.raises(InputError, match="a job is at work: wait until it is done"):
+            ask[other]()
+    set_job(engine, project, kind, "failed")
+    for other in ask:
+        ask[other]()
+        with writing(engine) as session:
+            session.execute(delete(Job))
+    assert len(queue) == 3
+
+
+def test_nothing_is_drawn_while_a_sitting_is_open(engine: Engine, project: int, queue: list[tuple[Any, ...]]) -> None:
+    sitting = make_sitting(engine, project, 2)
+    act(engine, tasks_of(engine, sitting)[0], N)
+    with pytest.raises(InputError, match="the last sitting has 1 pair left: label or drop"):
+        request_audit(engine, project, 60)
+    with pytest.raises(InputError, match="the last sitting has 1 pair left"):
+        request_correction(engine, project, 1, 0.5, 50)
+    assert queue == []
+    request_audit(engine, project, 0)
+    assert queue == [("audit", project, 0)]
+
+
+def test_training_needs_an_answer_that_trains_since_the_last_training(
+    engine: Engine, project: int, queue: list[tuple[Any, ...]]
+) -> None:
+    train, audit = tasks_of(engine, batch_of(engine, project).id)[:2]
+    set_job(engine, project, "next_round", "done")
+    act(engine, audit, P)
+    with pytest.raises(InputError, match="nothing has been answered since batch 1"):
+        request_round(engine, project)
+    act(engine, train, P)
+    set_job(engine, project, "audit", "done")  # a job that measures in between has trained on nothing
+    assert request_round(engine, project).startswith("next_round")
+
+
+def test_jobs_of_each_kind_reach_the_queue(engine: Engine, project: int) -> None:
+    ids = []
+    for ask in (lambda: request_audit(engine, project, 5), lambda: request_correction(engine, project, 0, 0.5, 5)):
+        ids.append(ask())
+        with writing(engine) as session:
+            session.get_one(Job, ids[-1]).state = "done"
+    with jobs.closing_client() as client:
+        found = {row.workflow_id: (row.name, list(row.input["args"])) for row in client.list_workflows()}
+    assert found == {ids[0]: ("audit", [project, 5]), ids[1]: ("correction", [project, 0, 0.5, 5])}
+
+
+def test_a_deleted_project_leaves_no_design(engine: Engine, project: int) -> None:
+    make_sitting(engine, project, 1)
+    with writing(engine) as session:
+        folder = artifacts() / designs_of(session, project, DesignKind.AUDIT)[0].folder
+        folder.mkdir(parents=True)
+        session.add(Job(id="old", project_id=project, kind="audit", state="done", created_at=now() - timedelta(days=1)))
+    delete_project(engine, project)
+    with reading(engine) as session:
+        for table in (Design, Round, Task):
+            assert session.scalar(select(func.count()).select_from(table)) == 0
+    assert not folder.exists()

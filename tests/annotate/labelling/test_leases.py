@@ -1,0 +1,108 @@
+"""Leases: renewed by every message of a page, let go by a silent one, and the same for all tabs of a person."""
+
+from datetime import datetime, timedelta
+from functools import partial
+
+import pytest
+from sqlalchemy import Engine, select
+
+from annotate.labelling.queue import Reason, look, record, serve
+from annotate.ui.label.card import why_empty
+from db.labels.tasks import LEASE, end_leases, free_tasks, lease_tasks, next_lease_end
+from db.schema.engine import reading, writing
+from db.schema.tables import Lease, Task, now
+from tests.helpers.factories import make_design, make_project, make_round, make_sitting
+
+START = datetime(2026, 3, 1, 12).astimezone()
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    project_id = make_project(engine, [f"text {i}" for i in range(9)], evaluation=3, auto_train=False)
+    make_round(engine, project_id, 3)
+    return project_id
+
+
+def ask(engine: Engine, project: int, who: str, minutes: float) -> list[int]:
+    """The tasks that this annotator's page gets when it asks so many minutes after the start."""
+    with writing(engine) as session:
+        return [task.id for task in lease_tasks(session, project, who, 10, START + timedelta(minutes=minutes))]
+
+
+def free_for(engine: Engine, project: int, who: str, minutes: float) -> list[int]:
+    with reading(engine) as session:
+        return [task.id for task in free_tasks(session, project, who, 10, START + timedelta(minutes=minutes))]
+
+
+def test_who_says_that_they_are_there_keeps_the_pairs_and_who_is_silent_does_not(engine: Engine, project: int) -> None:
+    tasks = ask(engine, project, "ann", 0)
+    for minute in range(2, 31, 2):
+        assert ask(engine, project, "ann", minute) == tasks
+        assert free_for(engine, project, "ben", minute + 1) == []
+    last = 30 + LEASE.total_seconds() / 60
+    assert free_for(engine, project, "ben", last - 0.1) == []
+    assert ask(engine, project, "ben", last + 0.1) == tasks
+    assert ask(engine, project, "ann", last + 1) == []  # who comes back takes nothing from who has them now
+
+
+def event(task_id: int, answer: str, key: str) -> dict[str, object]:
+    return {"key": key, "task_id": task_id, "answer": answer, "seconds": 2.0}
+
+
+def test_two_tabs_of_one_person_hold_the_same_pairs_and_lose_no_answer(engine: Engine, project: int) -> None:
+    first_tab, second_tab = (partial(serve, engine, project, "ann") for _ in range(2))
+    tasks = [pair.task_id for pair in first_tab()[0]]
+    assert [pair.task_id for pair in second_tab()[0]] == tasks
+    record(engine, project, "ann", [event(tasks[0], "positive", "first-1")])
+    assert [pair.task_id for pair in second_tab()[0]] == tasks[1:]  # what one tab answered, the other one drops
+    record(engine, project, "ann", [event(tasks[0], "negative", "second-1"), event(tasks[1], "negative", "second-2")])
+    assert [pair.task_id for pair in first_tab()[0]] == tasks[2:]
+    with reading(engine) as session:
+        assert set(session.scalars(select(Lease.task_id))) == {tasks[2]}  # a heartbeat revives nothing that is answered
+
+
+def test_when_a_pair_is_free_is_told_as_the_leases_of_others_stand(engine: Engine, project: int) -> None:
+    serve(engine, project, "ann")
+    told = look(engine, project, "ben")
+    assert told.reason is Reason.LEASED and told.free_at is not None
+    with writing(engine) as session:
+        for lease in session.scalars(select(Lease)):
+            lease.expires_at = now() + timedelta(minutes=4)
+    assert "free in 10 minutes" in why_empty(told)
+    assert "free in 4 minutes" in why_empty(look(engine, project, "ben"))
+
+
+def test_a_pair_that_somebody_has_from_the_batch_before_is_not_given_out_twice(engine: Engine, project: int) -> None:
+    old = ask(engine, project, "ann", 0)[0]
+    newest = make_round(engine, project, 2)
+    with writing(engine) as session:  # a new batch has one of the pairs again: it had no label when it was made
+        pair = session.get_one(Task, old)
+        again = session.scalars(select(Task).where(Task.round_id == newest)).first()
+        assert again is not None
+        again.left_id, again.right_id = pair.left_id, pair.right_id
+        twice = again.id
+    assert twice not in ask(engine, project, "ben", 1)
+    assert twice not in ask(engine, project, "ann", 1)  # who sees each pair once
+    with reading(engine) as session:
+        assert next_lease_end(session, project, "ben", START + timedelta(minutes=1)) == START + LEASE
+    record(engine, project, "ann", [event(old, "positive", "a")])
+    assert twice not in ask(engine, project, "ben", 1)  # it is labelled now
+
+
+def test_what_one_holds_of_the_batch_is_free_for_oneself_in_the_sitting_and_back(engine: Engine, project: int) -> None:
+    make_design(engine, project)
+    sitting = make_sitting(engine, project, 2)
+    in_batch = ask(engine, project, "ann", 0)
+    with writing(engine) as session:  # a sitting may have a pair of the batch that nobody has labelled yet
+        pair = session.get_one(Task, in_batch[0])
+        again = session.scalars(select(Task).where(Task.round_id == sitting)).all()
+        again[0].left_id, again[0].right_id = pair.left_id, pair.right_id
+        in_sitting = [task.id for task in again]
+    with writing(engine) as session:
+        at = START + timedelta(minutes=1)
+        assert [task.id for task in lease_tasks(session, project, "ben", 10, at, sitting=True)] == in_sitting[1:]
+        assert next_lease_end(session, project, "ben", at, sitting=True) == START + LEASE
+        end_leases(session, "ben")
+        assert [task.id for task in lease_tasks(session, project, "ann", 10, at, sitting=True)] == in_sitting
+        assert next_lease_end(session, project, "ann", at, sitting=True) is None
+    assert ask(engine, project, "ann", 2) == in_batch

@@ -1,0 +1,208 @@
+"""What monitoring says: figures with their intervals, how they came about, what more labels would bring."""
+
+import math
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from annotate.monitor.method_in_words import explain, far_in_words
+from annotate.monitor.more_labels import advice
+from annotate.monitor.rounds import Report, read_report
+from annotate.text.measures import (
+    Change,
+    change,
+    change_in_words,
+    counted,
+    estimate,
+    in_figures,
+    interval,
+    method_in_words,
+)
+from db.domain import Estimate
+from db.schema.engine import writing
+from db.schema.tables import Evaluation
+from tests.helpers.factories import make_project
+from tests.helpers.projects.measured import FAR_SIZE, make_audited_project, make_measured_project
+
+FAR = {"size": FAR_SIZE, "sampled": 0, "positives": 0, "high": float(FAR_SIZE)}
+
+
+def audited(engine: Engine, **parts: Any) -> Report:
+    return read_report(engine, make_audited_project(engine, **parts))
+
+
+def change_evaluation(engine: Engine, report: Report, **estimates: dict[str, Any]) -> None:
+    """Nothing; the newest round's figures are these."""
+    with writing(engine) as session:
+        row = session.get_one(Evaluation, report.measured[-1][1].matcher_id)
+        row.estimates = row.estimates | estimates
+
+
+# --- figures
+
+
+def test_a_value_that_is_no_number_is_no_estimate() -> None:
+    stored = {"value": math.nan, "low": math.nan, "high": math.nan, "method": "exact"}
+    assert estimate(Evaluation(estimates={"average_precision": stored}), "average_precision") is None
+    assert estimate(Evaluation(estimates={}), "average_precision") is None
+
+
+@pytest.mark.parametrize(
+    ("half_width", "words"),
+    [
+        (0.0, r"Exact over all 200,600 pairs of evaluation items, 600 positives\."),
+        (0.03, r"95% interval 0\.\d{3} to 0\.\d{3}, false positives estimated from .* over all 200,600 pairs .*"),
+    ],
+)
+def test_a_figure_comes_with_its_interval_and_method(engine: Engine, half_width: float, words: str) -> None:
+    _, evaluation = read_report(engine, make_measured_project(engine, rounds=1, half_width=half_width)).measured[0]
+    found = estimate(evaluation, "average_precision")
+    assert found is not None
+    assert re.fullmatch(words, method_in_words("average_precision", found, evaluation))
+
+
+def test_recall_of_an_audit_is_that_of_the_pool(engine: Engine) -> None:
+    _, evaluation = audited(engine).measured[-1]
+    found = estimate(evaluation, "average_precision")
+    assert found is not None
+    assert method_in_words("average_precision", found, evaluation) == (
+        "95% interval 0.520 to 0.680, from 200 audit labels. Recall is of the positives in the audited pool."
+    )
+
+
+def test_numbers_of_pairs_are_whole() -> None:
+    assert in_figures("positives", 1234.5) == "1,234" and in_figures("precision", 0.12345) == "0.123"
+    assert interval("positives", Estimate(5, 1.0, 2345.0, "audit")) == "1 to 2,345"
+    assert interval("recall", Estimate(0.5, 0.5, 0.5, "exact")) == "exact"
+    assert counted(1, "pair") == "1 pair" and counted(1000, "pair") == "1,000 pairs"
+
+
+def test_the_change_of_an_audit_is_the_stored_one(engine: Engine) -> None:
+    measured = audited(engine).measured
+    found = change(measured, "average_precision")
+    assert found is not None and (found.since, found.clear) == (3, False)
+    assert change_in_words(found) == "Change: 95% interval −0.010 to +0.050. It cannot be told from no change."
+    gained = change(measured, "precision_at_recall_20")
+    assert gained is not None and gained.clear and "It can be told" in change_in_words(gained)
+    assert change(measured, "recall") is None and change(measured[:1], "average_precision") is None
+
+
+@pytest.mark.parametrize(("half_width", "clear"), [(0.0, True), (0.03, False)])
+def test_only_an_exact_difference_is_certain_without_an_interval(
+    engine: Engine, half_width: float, clear: bool
+) -> None:
+    report = read_report(engine, make_measured_project(engine, half_width=half_width))
+    found = change(report.measured, "average_precision")
+    assert found is not None and found.value > 0 and (found.since, found.clear) == (3, clear)
+    assert change_in_words(found) == ""
+
+
+@given(low=st.floats(-1, 1), width=st.floats(0, 1))
+def test_a_change_is_clear_when_its_interval_leaves_out_zero(low: float, width: float) -> None:
+    found = Change(low + width / 2, 1, True, low, low + width)
+    assert found.clear == (not low <= 0 <= low + width)
+
+
+# --- how the figures came about
+
+
+def test_exact_figures_are_explained_with_their_numbers(engine: Engine) -> None:
+    first, known = explain(read_report(engine, make_measured_project(engine)))
+    assert "Every one of the 200,600 pairs" in first
+    assert known.startswith("600 pairs of them are known positives.") and "counts as a negative" in known
+
+
+def test_sampled_figures_say_what_was_scored(engine: Engine) -> None:
+    report = read_report(engine, make_measured_project(engine, half_width=0.03))
+    assert "Some of the negatives were scored: those among the nearest neighbours" in explain(report)[0]
+    stored = Estimate(0.7, 0.6, 0.8, "stratified", 20_000).as_dict()
+    change_evaluation(engine, report, average_precision=stored)
+    report = read_report(engine, report.measured[-1][0].project_id)
+    assert "20,000 negatives were scored: a random sample of each stratum" in explain(report)[0]
+
+
+def test_an_audit_is_explained_with_its_numbers(engine: Engine) -> None:
+    text = "\n".join(explain(audited(engine)))
+    for words in (
+        "all 4,498,500 pairs",
+        "The highest 65,536 are the *audited pool*",
+        "into 10 strata",
+        "labelled 200: 56 are positives",
+        "stands for 7.1 pairs in the stratum “pairs 1 to 128” and for 1,820",
+        "in the audited pool, about 1,348. Below it lie 4,432,964 more pairs: 20 pairs of them labelled, 0 positive.",
+        "no more than 616,182 of them",
+        "never train a model",
+        "7 of the positives stand for more than 50 pairs each",
+    ):
+        assert words in text, words
+
+
+def test_positives_that_stand_for_few_pairs_need_no_second_look(engine: Engine) -> None:
+    report = audited(engine)
+    evaluation = report.measured[-1][1]
+    light = [stratum | {"weight": 50.0} for stratum in evaluation.audit["strata"]]
+    assert "second look" not in "\n".join(explain(audited(engine, name="Light", strata=light)))
+
+
+def test_nothing_is_known_of_a_far_stratum_without_labels(engine: Engine) -> None:
+    evaluation = audited(engine, far=FAR).measured[-1][1]
+    assert far_in_words(evaluation).endswith("so how many positives are among them is not known.")
+
+
+def test_a_pool_of_all_pairs_leaves_nothing_below(engine: Engine) -> None:
+    evaluation = audited(engine, far={"size": 0, "sampled": 0, "positives": 0, "high": 0.0}).measured[-1][1]
+    assert far_in_words(evaluation) == "The audited pool holds all pairs, so recall counts every positive, about 1,348."
+
+
+def test_what_is_not_measured_is_not_explained(engine: Engine) -> None:
+    assert explain(audited(engine, needed=5)) == []
+
+
+# --- advice
+
+
+def test_gold_tells_the_gain_the_share_and_the_target_exactly(engine: Engine) -> None:
+    gain, share, target = advice(read_report(engine, make_measured_project(engine)))
+    course = r"Average precision rose by 0\.108 per hundred labels over the last 3 rounds, from 0\.447 to 0\.753\."
+    assert re.fullmatch(course, gain)
+    assert share == "44% of the decided pairs in batch 4 were positives, after 47% in the one before."
+    assert target == "Precision at the threshold is 0.616 over all pairs: the target of 0.8 is not reached."
+
+
+def test_an_audit_tells_what_would_halve_its_interval(engine: Engine) -> None:
+    gain, width, _, target = advice(audited(engine))
+    assert "rose by 0.056 per hundred labels" in gain and "may be chance" not in gain
+    assert width == "The 95% interval of average precision is 0.160 wide. About 480 more audit labels would halve that."
+    assert target.startswith("Precision of 0.8 at the threshold is not shown yet") and target.endswith("is 0.69.")
+
+
+def test_a_gain_within_the_interval_may_be_chance(engine: Engine) -> None:
+    report = audited(engine)
+    change_evaluation(engine, report, average_precision=Estimate(0.46, 0.4, 0.5, "audit", 9).as_dict())
+    gain = advice(read_report(engine, report.measured[-1][0].project_id))[0]
+    assert gain.endswith("That is within the interval (± 0.050): it may be chance.")
+
+
+def test_no_number_of_labels_is_promised_where_none_is_known(engine: Engine) -> None:
+    assert advice(audited(engine, halve=None))[1] == "The 95% interval of average precision is 0.160 wide."
+
+
+def test_reached_is_announced_by_the_confidence_sequence_alone(engine: Engine) -> None:
+    reached = {"target": 0.8, "precision_low": 0.8399, "reached": True}
+    said = advice(audited(engine, reached=reached))[-1]
+    assert said.startswith("Reached: precision at the threshold is at least 0.8;") and said.endswith("is 0.83.")
+    assert not any("threshold" in line for line in advice(audited(engine, name="No threshold", reached=None)))
+    sampled = read_report(engine, make_measured_project(engine, "Sampled", half_width=0.01))
+    assert not any("threshold" in line for line in advice(sampled))
+
+
+def test_a_single_round_has_gained_nothing_yet(engine: Engine) -> None:
+    assert advice(read_report(engine, make_measured_project(engine, rounds=1))) == []
+
+
+def test_a_project_without_anything_gets_no_advice(engine: Engine) -> None:
+    assert advice(read_report(engine, make_project(engine, ["a", "b"]))) == []

@@ -1,0 +1,92 @@
+"""The page of one's own answers."""
+
+from functools import partial
+
+import pytest
+from sqlalchemy import Engine
+
+from annotate.labelling.own_answers import history
+from annotate.labelling.queue import record, serve
+from db.domain import AnswerKind
+from db.labels.answers import current_labels
+from db.schema.engine import reading
+from tests.conftest import ROOT
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.pages import open_page as opened
+
+PAGE = ROOT / "annotate" / "pages" / "answers.py"
+open_page = partial(opened, PAGE)
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    """A project in which “me” has answered 25 pairs: yes to the first, no to the others."""
+    project_id = make_project(engine, [f"*text* {i}" for i in range(10)], auto_train=False)
+    make_round(engine, project_id, 25)
+    events = [
+        {
+            "key": f"k{at}",
+            "task_id": pair.task_id,
+            "answer": "negative" if at else "positive",
+            "note": "" if at else "why",
+        }
+        for at, pair in enumerate(serve(engine, project_id, "me")[0])
+    ]
+    record(engine, project_id, "me", events)
+    return project_id
+
+
+def counts(engine: Engine, project_id: int) -> dict[AnswerKind, int]:
+    with reading(engine) as session:
+        labels = [label.answer for label in current_labels(session, project_id)]
+    return {kind: labels.count(kind) for kind in set(labels)}
+
+
+def test_an_answer_is_corrected(engine: Engine, project: int) -> None:
+    page = open_page()
+    assert page.caption[0].value == "25 answers"
+    newest = history(engine, project, "me", 1).shown[0]
+    assert page.text[0].value == newest.left  # as it is, not as Markdown
+    page.segmented_control(key=f"change_{newest.answer.id}").set_value(AnswerKind.UNSURE).run()
+    assert not page.exception
+    assert counts(engine, project) == {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 23, AnswerKind.UNSURE: 1}
+
+
+def test_an_answer_is_taken_back(engine: Engine, project: int) -> None:
+    page = open_page()
+    newest = history(engine, project, "me", 1).shown[0]
+    page.button(key=f"retract_{newest.answer.id}").click().run()
+    assert page.caption[0].value == "24 answers"
+    assert counts(engine, project) == {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 23}
+
+
+def test_answers_are_narrowed_down(engine: Engine, project: int) -> None:
+    page = open_page()
+    page.segmented_control(key="answers_kind").set_value(AnswerKind.POSITIVE).run()
+    assert page.caption[0].value == "1 answer"
+    oldest = history(engine, project, "me", 1, answer=AnswerKind.POSITIVE).shown[0].answer
+    note = page.text_input(key=f"note_{oldest.id}")
+    assert note.value == "why"
+    note.set_value("because").run()
+    assert history(engine, project, "me", 1, answer=AnswerKind.POSITIVE).shown[0].answer.note == "because"
+    page.text_input(key="answers_words").set_value("no such words").run()
+    assert page.info[0].value == "No answer is like this."
+
+
+def test_fewer_pages_than_before_begin_again(engine: Engine, project: int) -> None:
+    page = open_page()
+    page.session_state["answers_page"] = 2
+    page.run()
+    assert len(page.text) == 10
+    page.segmented_control(key="answers_kind").set_value(AnswerKind.POSITIVE).run()
+    assert not page.exception
+    assert page.caption[0].value == "1 answer"
+
+
+def test_who_has_answered_nothing_is_told_so(engine: Engine, project: int) -> None:
+    page = open_page(annotator="bob")
+    assert page.info[0].value == "Nothing is answered yet under this name."
+
+
+def test_without_a_project(engine: Engine) -> None:
+    assert "no project yet" in open_page().info[0].value

@@ -1,0 +1,237 @@
+"""The page “Data”, without a browser."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sqlalchemy import Engine
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
+from streamlit.testing.v1 import AppTest
+
+from annotate.exchange.download_routes import routes
+from annotate.exchange.project_export import export_project
+from annotate.jobs import requests as jobs
+from annotate.projects.projects import list_projects
+from db.domain import InputError
+from db.results.matches import Matches, write_about, writing_matches
+from db.results.pipelines import pipeline_folder, results_folder
+from db.schema.engine import artifacts
+from tests.annotate.labels.test_label_files import N, P, answer, stored
+from tests.conftest import ROOT
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.projects.measured import add_job, add_worker, make_measured_project
+
+SHELL = ROOT / "annotate" / "shell" / "app.py"
+
+
+def open_page() -> AppTest:
+    page = AppTest.from_file(str(SHELL), default_timeout=30).run()
+    page.switch_page("../pages/data.py").run()
+    assert not page.exception
+    return page
+
+
+def links(page: AppTest) -> dict[str, str]:
+    return {link.proto.label: link.proto.url for link in page.get("link_button")}
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    """Six texts; two pairs are labelled."""
+    project_id = make_project(engine, [f"text {i}" for i in range(6)])
+    make_round(engine, project_id, 2)
+    answer(engine, project_id, (0, P), (1, N), who="ann")
+    return project_id
+
+
+@pytest.fixture
+def get(engine: Engine) -> TestClient:
+    return TestClient(Starlette(routes=routes()))
+
+
+def test_every_form_has_an_explanation_and_a_working_link(engine: Engine, project: int, get: TestClient) -> None:
+    page = open_page()
+    assert links(page)["Download the labels"] == f"download/labels/{project}?form=labels&suffix=csv&noted=0"
+    page.segmented_control(key="take_as").set_value("jsonl").run()
+    for form in page.selectbox(key="take_form").options:
+        page.selectbox(key="take_form").set_value({"Labels that count": "labels", "Whole history": "history",
+            "Labelled pairs": "pairs", "Positive pairs": "positives", "Triplets": "triplets",
+            "Hugging Face dataset": "dataset", "Labels that measure": "audit",
+            "Implied pairs": "implied"}[form]).run()  # fmt: skip
+        assert not page.exception
+        got = get.get("/" + links(page)["Download the labels"])
+        assert got.status_code == 200, form
+        assert got.content[:2] == b"PK" or got.content == b"" or got.content.startswith(b"{")
+    assert not list(artifacts().glob(".*"))  # what was made is gone once it is sent
+
+
+def test_downloads_say_what_they_are(project: int, get: TestClient) -> None:
+    got = get.get(f"/download/labels/{project}?form=history&suffix=csv")
+    assert got.headers["content-disposition"] == 'attachment; filename="questions-history.csv"'
+    assert got.text.splitlines()[1].startswith("left-0,left-1,text 0,text 1,1,positive,ann,1,uncertainty")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("labels/99?form=labels", "no project number 99"),
+        ("labels/1?form=nonsense", "no form 'nonsense'"),
+        ("labels/1?form=labels&suffix=../x", "cannot write files that end in"),
+        ("matches/1?what=pairs", "no matches have been searched yet"),
+        ("matches/1?what=people", "no 'people' of matches"),
+        ("projects/99", "no project number 99"),
+    ],
+)
+def test_what_cannot_be_made_is_said(project: int, get: TestClient, address: str, said: str) -> None:
+    got = get.get(f"/download/{address}")
+    assert got.status_code == 404 and said in got.text
+    assert not list(artifacts().glob(".*"))
+
+
+def test_a_project_is_downloaded_and_imported_again(
+    engine: Engine, project: int, get: TestClient, tmp_path: Path
+) -> None:
+    page = open_page()
+    where = links(page)["Download the project"]
+    assert where.endswith("models=1&vectors=0")
+    (tmp_path / "questions.zip").write_bytes(get.get(f"/{where}").content)
+    assert page.button(key="bring_import").disabled
+    page.text_input(key="bring_project_path").set_value(str(tmp_path / "questions.zip")).run()
+    page.button(key="bring_import").click().run()
+    assert not page.exception
+    assert [one.name for one in list_projects(engine)].count("Questions (2)") == 1
+    assert "6 texts and 2 answers" in page.success[0].value
+    assert page.get("page_link")[-1].proto.label == "Open it"
+
+
+def test_a_damaged_archive_is_an_error_on_the_page(engine: Engine, project: int, tmp_path: Path) -> None:
+    export_project(engine, "Questions", tmp_path / "questions.zip")
+    (tmp_path / "questions.zip").write_bytes((tmp_path / "questions.zip").read_bytes()[:-200])
+    page = open_page()
+    page.text_input(key="bring_project_path").set_value(str(tmp_path / "questions.zip")).run()
+    page.button(key="bring_import").click().run()
+    assert "no whole archive" in page.error[-1].value and len(list_projects(engine)) == 1
+
+
+def test_labels_are_checked_and_then_stored(engine: Engine, project: int, tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text(
+        "id1,id2,label\nleft-2,left-3,1\nleft-0,left-1,0\nleft-9,left-1,1\nleft-2,left-3,1\n"
+    )
+    page = open_page()
+    page.text_input(key="bring_labels_path").set_value(str(tmp_path / "labels.csv")).run()
+    assert page.button(key="bring_store").disabled
+    page.button(key="bring_check").click().run()
+    assert page.success[0].value == "1 label can be stored." and stored(engine) == 2
+    assert [box.label for box in page.expander] == [
+        "1 row: an id that the project does not have",
+        "1 row: the project's label says otherwise, and stays",
+        "1 row: there already",
+    ]
+    assert page.button(key="bring_store").label == "Store 1 label"
+    page.button(key="bring_store").click().run()
+    assert not page.exception
+    assert page.success[0].value == "1 label is stored now." and stored(engine) == 3
+    assert page.button(key="bring_store").disabled
+    page.checkbox(key="bring_replace").check().run()
+    assert not page.success  # another choice is another report
+    page.button(key="bring_check").click().run()
+    assert page.button(key="bring_store").label == "Store 1 label"
+
+
+def test_a_file_that_is_no_table_is_an_error(engine: Engine, project: int, tmp_path: Path) -> None:
+    (tmp_path / "labels.csv").write_text("a,b\n1,2\n")
+    page = open_page()
+    page.text_input(key="bring_labels_path").set_value(str(tmp_path / "labels.csv")).run()
+    page.button(key="bring_check").click().run()
+    assert "no such column" in page.error[-1].value
+
+
+def test_matches_are_asked_for_and_taken_away(
+    engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch, get: TestClient
+) -> None:
+    project_id = make_measured_project(engine, rounds=3)
+    asked: list[tuple[int, int, float, str | None]] = []
+
+    def request(engine: Engine, project_id: int, number: int, threshold: float, reranker: str | None) -> str:
+        asked.append((project_id, number, threshold, reranker))
+        raise InputError("matches are being searched: wait")
+
+    monkeypatch.setattr(jobs, "request_matches", request)
+    page = open_page()
+    assert page.number_input(key="match_threshold_2").value == 0.625  # where p = ½
+    page.button(key="find_matches").click().run()
+    assert asked == [(project_id, 2, 0.625, None)] and "being searched" in page.warning[0].value
+    page.selectbox(key="match_round_2").set_value(0).run()
+    assert page.button(key="find_matches").disabled  # the encoder alone has no threshold of its own
+
+    with writing_matches(project_id) as folder:
+        pairs = {"id1": ["a"], "id2": ["=b"], "score": [0.5], "p": [0.7], "known": pa.array([None], pa.string()),
+                 "text1": ["x"], "text2": ["y"]}  # fmt: skip
+        pq.write_table(pa.table(pairs), folder / "pairs.parquet")
+        groups = pa.table({"group": [1], "size": [2], "side": ["left"], "id": ["a"], "text": ["x"]})
+        pq.write_table(groups, folder / "groups.parquet")
+        write_about(folder, Matches("job", 2, 0.625, 1, 1, 2))
+    page.run()
+    assert any("1 pairs, 1 groups of 2 texts" in text.value for text in page.markdown)
+    assert get.get(f"/{links(page)['Pairs as CSV']}").text.splitlines()[1] == "a,'=b,0.5,0.7,,x,y"
+    assert get.get(f"/{links(page)['Groups as CSV']}").text.splitlines()[1] == "1,2,left,a,x"
+
+
+def test_a_reranker_of_a_run_can_order_the_matches(
+    engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch, get: TestClient
+) -> None:
+    project_id = make_measured_project(engine, rounds=2)
+    asked: list[str | None] = []
+    monkeypatch.setattr(jobs, "request_matches", lambda *given: asked.append(given[-1]))
+    add_job(engine, project_id, "run-1", kind="pipeline", state="done")
+    (pipeline_folder("run-1") / "model").mkdir(parents=True)
+    results_folder("run-1").mkdir()
+    made = {"kind": "reranker", "title": "Re-ranker", "path": "model", "about": {}}
+    (results_folder("run-1") / "artifacts.json").write_text(json.dumps([made]))
+    page = open_page()
+    order = page.selectbox(key="match_order")
+    assert order.options[0] == "the score" and order.options[1].startswith("Re-ranker, ")
+    order.set_value("run-1/model").run()
+    page.button(key="find_matches").click().run()
+    assert asked == ["run-1/model"]
+    with writing_matches(project_id) as folder:
+        row = {
+            "id1": "a",
+            "id2": "b",
+            "score": 0.5,
+            "p": 0.7,
+            "known": "positive",
+            "text1": "x",
+            "text2": "y",
+            "rerank": 2.5,
+        }
+        pq.write_table(pa.Table.from_pylist([row]), folder / "pairs.parquet")
+        write_about(folder, Matches("job", 1, 0.625, 1, 1, 2, "run-1/model"))
+    page.run()
+    assert any("in the order of a re-ranker" in text.value for text in page.markdown)
+    assert get.get(f"/{links(page)['Pairs as CSV']}").text.splitlines()[1] == "a,b,0.5,0.7,positive,x,y,2.5"
+
+
+def test_a_search_under_way_shows_how_far_it_is(engine: Engine, home: Path) -> None:
+    project_id = make_measured_project(engine, rounds=2)
+    add_worker(engine)
+    add_job(engine, project_id, "matches-1", kind="matches", state="running", stage="encode", fraction=0.4)
+    page = open_page()
+    assert page.get("progress")[0].proto.text.startswith("Matches: encoding texts, 40%")
+    assert "find_matches" not in [button.key for button in page.button]
+
+
+def test_the_newest_model_is_offered(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, rounds=3)
+    page = open_page()
+    assert page.selectbox(key="take_model_2").options == ["Round 2", "Round 1"]
+    assert links(page)["Download the model"].startswith("download/matchers/")
+
+
+def test_without_a_project_one_can_be_imported(engine: Engine) -> None:
+    page = open_page()
+    assert [header.value for header in page.header] == ["Bring in"]
+    assert page.button(key="bring_import").disabled

@@ -1,0 +1,245 @@
+"""The page Explore, without a browser and without a worker."""
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine, select
+from streamlit.testing.v1 import AppTest
+
+from annotate.explore import prepared as exploring
+from db.domain import AnswerKind
+from db.labels.answers import current_labels
+from db.projects.jobs import EXPLORE, SEARCH
+from db.results.explorations import Hit, Search, write_search
+from db.schema.engine import reading, writing
+from db.schema.tables import Evaluation, Job, Matcher, Task
+from tests.annotate.explore.test_explore import FIGURES, PAIRS
+from tests.conftest import ROOT
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.projects.explored import explore, item_ids
+from tests.helpers.projects.measured import add_job, add_matcher, add_worker
+
+PAGE = ROOT / "annotate" / "pages" / "explore.py"
+KNOWN = [(0, 1, 0.9, 1, -1), (0, 2, 0.8, 0, -1), (3, 4, 0.7, -1, 0)]
+
+
+@pytest.fixture
+def project(engine: Engine, home: Path) -> int:
+    """8 texts, of which the last 2 measure; the second of two rounds is prepared; one batch."""
+    project_id = make_project(engine, [f"*text* <b>{i}</b>" for i in range(8)], evaluation=2)
+    for number in (0, 1, 2):
+        add_matcher(engine, project_id, number, FIGURES)
+    make_round(engine, project_id, 1)
+    explore(engine, project_id, 2, PAIRS, KNOWN)
+    return project_id
+
+
+def open_page(view: str = "") -> AppTest:
+    page = AppTest.from_file(str(PAGE), default_timeout=30).run()
+    if view:
+        page.get_by_key("explore_view").set_value(view).run()
+    assert not page.exception
+    return page
+
+
+def captions(page: AppTest) -> str:
+    return "\n".join(text.value for text in page.caption)
+
+
+def metrics(page: AppTest) -> dict[str, str]:
+    return {metric.label: metric.value for metric in page.metric}
+
+
+def keys(page: AppTest) -> list[str | None]:
+    return [button.key for button in page.button]
+
+
+def choose_round(page: AppTest, project: int, number: int) -> AppTest:
+    page.selectbox(key=f"explore_round_{project}").set_value(number).run()
+    assert not page.exception
+    return page
+
+
+def test_without_a_project_or_a_model(engine: Engine, home: Path) -> None:
+    assert "There is no project yet" in open_page().info[0].value
+    make_project(engine, ["a", "b"])
+    assert "There is no model yet" in open_page().info[0].value
+
+
+def test_a_round_is_prepared_when_asked(engine: Engine, project: int) -> None:
+    page = choose_round(open_page("Matches"), project, 1)
+    assert "Nothing is prepared yet. All texts are encoded again with its model, which took 3 s" in captions(page)
+    assert not page.metric
+    page.button(key="prepare_1").click().run()
+    job = exploring.work(engine, project).job
+    assert job is not None and (job.kind, job.state) == (EXPLORE, "waiting")
+    assert "prepare_1" not in keys(page) and f"cancel_{job.id}" in keys(page)
+    assert "No worker is alive" in captions(page)
+
+
+def test_how_far_the_preparation_is_and_why_it_failed(engine: Engine, project: int) -> None:
+    add_worker(engine)
+    add_job(engine, project, "e", kind=EXPLORE, state="running", stage="encode", fraction=0.25)
+    bars = [bar.proto.text for bar in open_page("Matches").get("progress")]
+    assert bars == ["Preparing: encoding texts, 25%"]
+    with writing(engine) as session:
+        job = session.get_one(Job, "e")
+        job.state, job.error = "failed", "The *encoder* is gone"
+    page = open_page("Matches")
+    assert page.error[0].value == "The \\*encoder\\* is gone"
+    assert "prepare_2" in keys(page)
+
+
+def test_matches_with_what_to_expect_of_them(engine: Engine, project: int) -> None:
+    page = open_page("Matches")
+    assert "All 7 pairs and 3 known pairs are prepared (it took 3 s)." in captions(page)
+    assert metrics(page) == {"Matches": "4", "Estimated precision": "100.0%", "Estimated recall": "25.0%",
+                             "p at the threshold": "0.500"}  # fmt: skip
+    page.slider(key=page.slider[0].key).set_value(0.3).run()
+    assert metrics(page)["Matches"] == "5"
+    assert (metrics(page)["Estimated precision"], metrics(page)["Estimated recall"]) == ("50.0%", "100.0%")
+    assert "4.0 times as many pairs for each right one" in captions(page)
+    assert "may be lower, down to 20.0% if wrong matches grow like pairs do" in captions(page)
+
+
+def test_texts_are_shown_as_they_are(project: int) -> None:
+    shown = [element.proto.body for element in open_page("Matches").get("html")]
+    assert len(shown) == 8
+    assert "*text* &lt;b&gt;" in shown[0] and "<mark" in shown[0] and ">0</mark>" in shown[0]
+
+
+def test_no_figures_without_a_measurement(engine: Engine, project: int) -> None:
+    with writing(engine) as session:
+        matcher = session.scalars(select(Matcher).where(Matcher.number == 2)).one()
+        session.delete(session.get_one(Evaluation, matcher.id))
+    page = open_page("Matches")
+    assert metrics(page)["Estimated precision"] == "–"
+    assert "Nothing has measured this round" in captions(page)
+    assert "an opinion, not a measurement" in captions(page)
+
+
+def test_pages_of_matches(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [(i, j, 0.9 - 0.01 * i - 0.001 * j) for i in range(8) for j in range(i + 1, 8)]
+    explore(engine, project, 2, sorted(pairs, key=lambda pair: -pair[2]))
+    page = open_page("Matches")
+    assert "page 1 of 2, the best first" in captions(page) and captions(page).count("score 0.") == 20
+    page.number_input[0].set_value(2).run()
+    assert captions(page).count("score 0.") == 8
+    page.slider[0].set_value(0.89).run()
+    assert "page" not in captions(page).split("score")[0].split("prepared")[1]
+
+
+def test_a_pair_becomes_a_task_by_one_click(engine: Engine, project: int) -> None:
+    ids, page = item_ids(engine, project), open_page("Matches")
+    page.button(key=f"pick_{project}_{ids[3]}_{ids[4]}").click().run()
+    assert "It is the next pair of batch 1 on the page “Label”" in captions(page)
+    with reading(engine) as session:
+        first = session.scalars(select(Task).order_by(Task.position).limit(1)).one()
+    assert (first.left_id, first.right_id, first.strategy) == (ids[3], ids[4], "picked")
+    assert captions(page).count("in the batch") == 2
+    page.button(key=f"pick_{project}_{ids[0]}_{ids[6]}").click().run()
+    assert "It cannot be a task: one of its texts is kept for measuring" in captions(page)
+
+
+def test_a_typed_text_is_searched(engine: Engine, project: int) -> None:
+    page = open_page()
+    assert "Round 2: All texts are encoded again" in captions(page)
+    page.text_area(key="search_text").set_value("new text")
+    page.button[0].click().run()
+    with reading(engine) as session:
+        job = session.scalars(select(Job)).one()
+    assert job.kind == SEARCH and f"cancel_{job.id}" in keys(page)
+    ids = item_ids(engine, project)
+    write_search(project, Search(job.id, 2, "new text", None, [Hit(ids[1], 0.7, 0.6)]))
+    with writing(engine) as session:
+        session.get_one(Job, job.id).state = "done"
+    page.run()
+    assert "score 0.700, p 0.600" in captions(page)
+    assert "**Nearest to “new text”**, round 2" in [text.value for text in page.markdown]
+
+
+def test_an_item_is_found_by_words_and_searched(engine: Engine, project: int) -> None:
+    ids, page = item_ids(engine, project), open_page()
+    page.get_by_key("search_how").set_value("A text of the project").run()
+    page.text_input(key="search_words").set_value("none").run()
+    assert "No text of the project holds all these words." in captions(page)
+    page.text_input(key="search_words").set_value("5").run()
+    page.button(key=f"search_item_{ids[5]}").click().run()
+    with reading(engine) as session:
+        job = session.scalars(select(Job)).one()
+    write_search(project, Search(job.id, 2, "*text* 5", ids[5], [Hit(ids[1], 0.7, 0.6)]))
+    with writing(engine) as session:
+        session.get_one(Job, job.id).state = "done"
+    page.run()
+    assert not page.exception
+    assert f"pick_{project}_{ids[1]}_{ids[5]}" in keys(page)
+
+
+def test_no_text_is_no_search(project: int) -> None:
+    page = open_page()
+    page.button[0].click().run()
+    assert "there is no text to search for" in page.warning[0].value
+
+
+def labels(engine: Engine, project: int) -> list[tuple[int, int, AnswerKind]]:
+    with reading(engine) as session:
+        return [(one.left_id, one.right_id, one.answer) for one in current_labels(session, project)]
+
+
+def test_a_group_is_answered_after_a_question_and_undone(engine: Engine, project: int) -> None:
+    ids, page = item_ids(engine, project), open_page("Groups")
+    assert "2 groups of 6 texts" in captions(page)
+    assert "**4 texts** · 3 of 6 pairs match (coherence 0.50)" in captions(page)
+    key = f"group_{project}_{ids[0]}_4"
+    page.button(key=f"{key}_ask").click().run()
+    question = "Answer 3 pairs that nobody has labelled with yes?"
+    assert any(text.value.startswith(question) for text in page.markdown) and labels(engine, project) == []
+    page.button(key=f"{key}_yes").click().run()
+    assert "3 pairs answered with yes." in captions(page)
+    assert {pair[:2] for pair in labels(engine, project)} == {(ids[0], ids[1]), (ids[0], ids[2]), (ids[1], ids[2])}
+    page.button(key="undo_group").click().run()
+    assert not page.exception and labels(engine, project) == [] and "undo_group" not in keys(page)
+
+
+def test_the_question_can_be_declined_and_may_have_no_point(engine: Engine, project: int) -> None:
+    ids, page = item_ids(engine, project), open_page("Groups")
+    key = f"group_{project}_{ids[0]}_4"
+    page.button(key=f"{key}_ask").click().run()
+    page.button(key=f"{key}_no").click().run()
+    assert labels(engine, project) == [] and f"{key}_ask" in keys(page)
+    explore(engine, project, 2, [(6, 7, 0.9)])
+    page = open_page("Groups")
+    page.button(key=f"group_{project}_{ids[6]}_2_ask").click().run()
+    assert "There is nothing to answer" in captions(page)
+
+
+def test_mistakes_and_missed_positives(engine: Engine, project: int) -> None:
+    page = open_page("Mistakes")
+    assert "the surest of the model first. 2 of 2 pairs have p ≥ ½." in captions(page)
+    assert captions(page).index("score 0.800") < captions(page).index("score 0.700")
+    page.get_by_key("mistakes").set_value("Missed positives").run()
+    assert "0 of 1 pair have p < ½." in captions(page) and "score 0.900" in captions(page)
+    explore(engine, project, 2, PAIRS)
+    assert open_page("Mistakes").info[0].value == "No pair is known to be different yet."
+
+
+def test_two_rounds_are_compared(engine: Engine, project: int) -> None:
+    page = open_page("Compare")
+    assert "prepare_1" in keys(page)  # the other round
+    explore(engine, project, 1, [(0, 1, 0.1), (3, 4, 0.7)], KNOWN, all_pairs=7)
+    page = open_page("Compare")
+    assert "All known pairs and the best 20,000 of each round, 7 in all" in captions(page)
+    changes = [text.value.split(" · ")[0] for text in page.caption if "→" in text.value]
+    assert (len(changes), changes[0]) == (7, "**p 0.000 → 0.988**")
+
+
+def test_only_trained_rounds_are_compared(engine: Engine, project: int) -> None:
+    explore(engine, project, 0, PAIRS)
+    page = choose_round(open_page("Compare"), project, 0)
+    assert "scores but no probabilities" in page.info[0].value
+
+
+def test_rounds_that_agree_say_so(engine: Engine, project: int) -> None:
+    explore(engine, project, 1, [(0, 1, -0.9)])
+    explore(engine, project, 2, [(0, 1, -0.9)])
+    assert open_page("Compare").info[0].value == "Round 1 and round 2 give the same probabilities."

@@ -1,0 +1,108 @@
+"""The jobs page, without a browser."""
+
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from annotate.jobs import requests as jobs
+from db.schema.engine import writing
+from db.schema.tables import Worker, now
+from tests.conftest import ROOT
+from tests.helpers.factories import make_project
+from tests.helpers.pages import open_page as opened
+from tests.helpers.projects.measured import add_job, add_worker
+
+PAGE = ROOT / "annotate" / "pages" / "jobs.py"
+open_page = partial(opened, PAGE)
+COMMAND = "python -m learner worker"
+
+
+def keys(page: AppTest) -> list[str | None]:
+    return [button.key for button in page.button]
+
+
+@pytest.fixture
+def project(engine: Engine, home: Path) -> int:
+    make_project(engine, ["x", "y"], name="Other")
+    return make_project(engine, ["a", "b"])
+
+
+def test_each_job_shows_its_state_and_only_open_ones_can_be_cancelled(engine: Engine, project: int) -> None:
+    states = ("done", "failed", "cancelled", "waiting", "running")
+    for age, state in enumerate(states):
+        add_job(engine, project, state, state=state, stage="encode", fraction=0.5,
+                created_at=now() - timedelta(minutes=30 - age))  # fmt: skip
+    page = open_page()
+    shown = [text.value for text in page.markdown]
+    assert [state for text in shown for state in states if f"{state}" in text] == list(reversed(states))
+    assert "running, asked for 26 min ago" in [text.value for text in page.caption]
+    assert [bar.proto.text for bar in page.get("progress")] == ["encoding texts, 50%", "waiting for a worker"]
+    assert keys(page) == ["cancel_running", "cancel_waiting"]
+
+
+def test_jobs_of_other_projects_are_not_shown(engine: Engine, project: int) -> None:
+    add_job(engine, project - 1, "other", state="running")
+    page = open_page()
+    assert page.info[0].value == "No job yet."
+    assert keys(page) == ["train_now"]
+
+
+def test_a_failed_job_shows_a_sentence_the_traceback_and_a_retry(
+    engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_job(
+        engine,
+        project,
+        "j",
+        state="failed",
+        error="The *encoder* is gone",
+        traceback="Traceback:\n  <b>",
+    )
+    asked: list[int] = []
+    monkeypatch.setattr(jobs, "request_round", lambda engine, project_id: asked.append(project_id))
+    page = open_page()
+    assert page.error[0].value == "The \\*encoder\\* is gone"
+    assert [folded.label for folded in page.expander] == ["Traceback"]
+    assert page.code[0].value == "Traceback:\n  <b>"
+    assert page.button(key="train_now").label == "Try again"
+    page.button(key="train_now").click().run()
+    assert asked == [project]
+
+
+def test_a_failed_job_without_words_still_says_something(engine: Engine, project: int) -> None:
+    add_job(engine, project, "j", state="failed")
+    page = open_page()
+    assert "failed without saying why" in page.error[0].value
+    assert not page.expander
+
+
+def test_old_jobs_are_counted_not_shown(engine: Engine, project: int) -> None:
+    for number in range(23):
+        add_job(engine, project, f"job-{number}", state="done")
+    page = open_page()
+    assert page.caption[-1].value == "3 older jobs are not shown."
+
+
+def test_workers_that_are_alive_are_listed(engine: Engine, project: int) -> None:
+    add_worker(engine, "desk")
+    with writing(engine) as session:
+        session.add(Worker(executor_id="old", host="attic", pid=2, device="cuda", seen_at=now() - timedelta(hours=1)))
+    table = open_page().dataframe[0].value
+    desk = {"Host": "desk", "Process": "4711", "Device": "cpu", "Queue": "cpu", "Last seen": "just now"}
+    assert table.to_dict("records") == [desk]
+
+
+def test_without_a_worker_the_page_names_the_command(engine: Engine, project: int) -> None:
+    page = open_page()
+    assert page.warning[0].value.startswith("No worker is alive")
+    assert page.code[0].value == COMMAND
+
+
+def test_without_a_project_workers_are_still_shown(engine: Engine, home: Path) -> None:
+    page = open_page()
+    assert page.info[0].value.startswith("There is no project yet.")
+    assert page.code[0].value == COMMAND

@@ -1,0 +1,293 @@
+"""The label page and what surrounds every page, without a browser: the native buttons stand for the card."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, delete, select
+from streamlit.testing.v1 import AppTest
+
+from annotate.labelling import queue as labelling
+from annotate.ui.label import card
+from db.domain import AnswerKind, DesignKind
+from db.labels.answers import current_labels
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Job, Lease, Round, Task, Worker, now
+from tests.conftest import ROOT
+from tests.helpers.factories import make_design, make_project, make_round, make_sitting
+from tests.helpers.pages import open_page as opened
+
+SCRIPT, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "label.py"
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    project_id = make_project(engine, [f"text {i}" for i in range(6)], auto_train=False, guidelines="Think **twice**.")
+    make_round(engine, project_id, 3, reserve=1)
+    return project_id
+
+
+@pytest.fixture
+def open_page(engine: Engine) -> Callable[..., AppTest]:
+    """A function that opens the app, or one page of it alone."""
+    return lambda script=SCRIPT, **parameters: opened(script, **parameters)
+
+
+def first_task(engine: Engine, project_id: int) -> Task:
+    with reading(engine) as session:
+        task = session.scalars(select(Task).where(Task.project_id == project_id).order_by(Task.id)).first()
+        assert task is not None
+        return task
+
+
+def click(page: AppTest, task_id: int, answer: str) -> None:
+    page.button(key=f"answer_{task_id}_{answer}").click().run()
+    assert not page.exception
+
+
+def test_the_native_buttons_answer_the_pair_they_were_drawn_for(
+    engine: Engine, project: int, open_page: Callable[..., AppTest]
+) -> None:
+    page = open_page(PAGE)
+    task = first_task(engine, project)
+    assert [text.value for text in page.text] == ["Do these two texts mean the same?", "text 0", "text 1"]
+    click(page, task.id, "positive")
+    assert page.text[2].value == "text 2"
+    click(page, task.id + 1, "skip")
+    click(page, task.id + 2, "unsure")
+    with reading(engine) as session:
+        assert [(label.task_id, label.answer) for label in current_labels(session, project)] == [
+            (task.id, AnswerKind.POSITIVE),
+            (task.id + 2, AnswerKind.UNSURE),
+        ]
+    click(page, task.id + 1, "negative")
+    assert page.text[2].value == "text 4"  # the reserve
+    click(page, task.id + 3, "negative")
+    assert "Batch 1 is complete" in page.text[0].value
+    assert page.button(key="make_next_batch").label == "Make the next batch"
+
+
+def test_the_annotator_of_the_address_answers(engine: Engine, project: int, open_page: Callable[..., AppTest]) -> None:
+    page = open_page(annotator=" Änne ")
+    click(page, first_task(engine, project).id, "negative")
+    page = open_page(annotator="Änne")
+    page.text_input(key="chosen_annotator").set_value("bob").run()
+    assert page.query_params["annotator"] == "bob"
+    click(page, first_task(engine, project).id + 1, "negative")
+    with reading(engine) as session:
+        assert list(session.scalars(select(Answer.annotator).order_by(Answer.id))) == ["Änne", "bob"]
+
+
+def test_the_project_of_the_address_is_shown_and_can_be_changed(
+    engine: Engine, project: int, open_page: Callable[..., AppTest]
+) -> None:
+    make_project(engine, ["a", "b"], name="Newer")
+    page = open_page(project="Questions")
+    assert page.header[0].value == "Questions"
+    page.selectbox(key="chosen_project").select("Newer").run()
+    assert page.header[0].value == "Newer"
+    assert page.query_params["project"] == "Newer"
+    assert "There is no batch yet" in page.text[0].value
+
+
+def test_an_unknown_project_is_named_and_the_newest_shown(
+    engine: Engine, project: int, open_page: Callable[..., AppTest]
+) -> None:
+    page = open_page(project="Gone")
+    assert page.warning[0].value == "There is no project named Gone; this is Questions."
+    assert page.header[0].value == "Questions"
+
+
+def test_without_a_project_the_page_says_what_to_do(open_page: Callable[..., AppTest]) -> None:
+    assert "There is no project yet" in open_page().info[0].value
+
+
+def test_a_red_line_says_that_no_worker_is_alive(
+    engine: Engine, project: int, open_page: Callable[..., AppTest]
+) -> None:
+    line = "No worker is alive: start one with `python -m learner worker`"
+    assert [error.value for error in open_page().error] == [line]
+    with writing(engine) as session:
+        session.add(Worker(executor_id="w", host="h", pid=1, device="cpu", seen_at=now()))
+    assert not open_page().error
+
+
+@pytest.mark.parametrize(
+    ("state", "error", "texts"),
+    [
+        ("waiting", None, ["The next batch is being made: waiting for a worker"]),
+        ("failed", "The disk is full", ["The disk is full"]),
+    ],
+)
+def test_the_work_under_way_is_shown(
+    engine: Engine, project: int, open_page: Callable[..., AppTest], state: str, error: str | None, texts: list[str]
+) -> None:
+    with writing(engine) as session:
+        session.execute(delete(Task))
+        session.add(Job(id="j", project_id=project, kind="next_round", state=state, error=error))
+    page = open_page(PAGE)
+    assert [bar.text for bar in page.progress] + [line.value for line in page.error] == texts
+
+
+def test_the_note_of_the_batch_is_shown(engine: Engine, project: int, open_page: Callable[..., AppTest]) -> None:
+    with writing(engine) as session:
+        session.scalars(select(Round)).one().note = "All answers so far are negative."
+    assert "All answers so far are negative" in open_page(PAGE).info[0].value
+
+
+def test_who_finds_everything_leased_is_told_until_when(
+    engine: Engine, project: int, open_page: Callable[..., AppTest]
+) -> None:
+    open_page(annotator="ann")
+    open_page(annotator="bob")
+    assert "free in 10 minutes" in open_page(annotator="cat").text[0].value
+    with reading(engine) as session:
+        assert {lease.annotator for lease in session.scalars(select(Lease))} == {"ann", "bob"}
+
+
+def test_names_and_texts_are_not_markdown(engine: Engine, open_page: Callable[..., AppTest]) -> None:
+    project_id = make_project(engine, ["**a** $x$ :smile:", "<b>b</b>"], name="**bold** :smile:")
+    make_round(engine, project_id, 1)
+    page = open_page()
+    assert "**" not in page.header[0].value and ":smile:" not in page.header[0].value
+    assert {text.value for text in page.text} >= {"**a** $x$ :smile:", "<b>b</b>"}
+
+
+@pytest.fixture
+def audited(engine: Engine) -> int:
+    project_id = make_project(engine, [f"text {i}" for i in range(12)], evaluation=6, auto_train=False)
+    make_design(engine, project_id)
+    make_round(engine, project_id, 4, audits=(1, 3))
+    return project_id
+
+
+@pytest.fixture
+def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kind of each job that was asked for; it is done at once."""
+    kinds: list[str] = []
+
+    def ask(kind: str, engine: Engine, project_id: int, draw: int, **_: object) -> None:
+        assert draw == 0
+        kinds.append(kind)
+        with writing(engine) as session:
+            session.add(Job(id=f"{kind}-{len(kinds)}", project_id=project_id, kind=kind, state="done"))
+
+    monkeypatch.setattr(labelling, "request_audit", partial(ask, "audit"))
+    monkeypatch.setattr(labelling, "request_correction", partial(ask, "correction"))
+    return kinds
+
+
+def choose(page: AppTest, project_id: int, queue: str) -> None:
+    page.get_by_key(f"queue_{project_id}").set_value(queue).run()
+    assert not page.exception
+
+
+def test_without_a_sitting_there_is_nothing_to_choose(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest]
+) -> None:
+    assert not open_page(PAGE).button_group
+
+
+@pytest.mark.parametrize(("kind", "title"), [(DesignKind.AUDIT, "Audit sitting"), (DesignKind.CORRECTION, "Check")])
+def test_a_sitting_is_chosen_and_labelled_to_its_end(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str], kind: DesignKind, title: str
+) -> None:
+    make_design(engine, audited, kind, round=0, recall=0.5)
+    sitting = make_sitting(engine, audited, 2, kind)
+    page = open_page()
+    control = page.get_by_key(f"queue_{audited}")
+    assert control.options == ["Batch", f"{title} (2 left)"]
+    assert page.text[1].value == "text 0"
+    choose(page, audited, "sitting")
+    with reading(engine) as session:
+        first, second = session.scalars(select(Task.id).where(Task.round_id == sitting).order_by(Task.position))
+    click(page, first, "positive")
+    assert page.get_by_key(f"queue_{audited}").options[1] == f"{title} (1 left)"
+    click(page, second, "unsure")
+    assert f"The {title.lower()} is complete. The figures are on the page “Monitor”." in page.text[0].value
+    assert [link.proto.label for link in page.get("page_link")] == ["See the figures on the Monitor page"]
+    assert not [button for button in page.button if button.key == "make_next_batch"]
+    assert measured == [kind]
+    choose(page, audited, "batch")
+    assert page.text[1].value == "text 0"
+    assert not page.button_group
+    assert not page.get("page_link")
+
+
+def test_a_sitting_can_be_ended_early(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str]
+) -> None:
+    sitting = make_sitting(engine, audited, 3)
+    page = open_page()
+    choose(page, audited, "sitting")
+    with reading(engine) as session:
+        first = session.scalars(select(Task.id).where(Task.round_id == sitting).order_by(Task.position)).all()[0]
+    click(page, first, "negative")
+    button = page.button(key="drop_sitting")
+    assert button.label == "Drop 2 pairs"
+    button.click().run()
+    assert not page.exception
+    assert "The audit sitting is complete" in page.text[0].value
+    assert measured == ["audit"]
+    with reading(engine) as session:
+        assert session.get_one(Round, sitting).size == 1
+
+
+def test_a_sitting_dropped_as_a_whole_gives_the_batch_back(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str]
+) -> None:
+    make_sitting(engine, audited, 3)
+    page = open_page()
+    choose(page, audited, "sitting")
+    page.button(key="drop_sitting").click().run()
+    assert not page.exception
+    assert page.text[1].value == "text 0"
+    assert measured == []
+
+
+@pytest.mark.parametrize(
+    ("queue", "text"),
+    [("sitting", "The figures are being updated: they appear on the page “Monitor”."),
+     ("batch", "The next one waits until the job at work is done.")],
+)  # fmt: skip
+def test_a_measurement_under_way_is_shown_for_what_it_is(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest], queue: str, text: str
+) -> None:
+    make_sitting(engine, audited, 1)
+    page = open_page()
+    choose(page, audited, queue)
+    with writing(engine) as session:
+        session.add(Job(id="j", project_id=audited, kind="audit"))
+        session.add_all(
+            Answer(project_id=audited, task_id=task.id, left_id=task.left_id, right_id=task.right_id, annotator="bob",
+                   answer=AnswerKind.NEGATIVE, key=f"{task.id}")
+            for task in session.scalars(select(Task))
+        )  # fmt: skip
+    page.run()
+    assert not page.exception
+    assert [bar.text for bar in page.progress] == ["The figures are being updated: waiting for a worker"]
+    assert text in page.text[0].value
+
+
+def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
+    engine: Engine, audited: int, open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(card, "_mount", lambda key, data, **_: sent.extend(data))
+    page = open_page(PAGE)
+    keys = {"id", "round", "batch", "again", "left", "right", "long"}
+    assert [set(pair) for pair in sent[-1]["pairs"]] == [keys] * 4
+    assert (sent[-1]["why"], sent[-1]["title"], sent[-1]["queue"]) == ({}, "Batch 1", "batch")
+    assert sent[-1]["progress"] == {"size": 4, "answered": 0, "positives": 0, "all_positives": 0}
+    with reading(engine) as session:
+        tasks = session.scalars(select(Task).order_by(Task.position)).all()
+    for task in tasks[:2]:
+        events = [{"key": f"k{task.id}", "task_id": task.id, "answer": "positive"}]
+        monkeypatch.setattr(card, "outbox", lambda key, events=events: (1, events))
+        page.run()
+    assert [words for data in sent for words in data["why"].values()] == [
+        "score 0.95 · uncertainty",
+        "audit: it measures, and never trains",
+    ]
+    assert sent[-1]["progress"] == {"size": 4, "answered": 2, "positives": 2, "all_positives": 2}

@@ -1,0 +1,336 @@
+"""The monitor page, without a browser."""
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from annotate.jobs import requests as jobs
+from db.domain import InputError
+from db.projects.evaluations import matchers_with_evaluations
+from db.schema.engine import writing
+from db.schema.tables import Job
+from tests.conftest import ROOT
+from tests.helpers.factories import make_design, make_project, make_round, make_sitting
+from tests.helpers.pages import open_page as opened
+from tests.helpers.projects.measured import (
+    add_job,
+    add_worker,
+    answer_round,
+    make_audited_project,
+    make_measured_project,
+    write_model_folder,
+)
+
+SHELL, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "monitor.py"
+open_page = partial(opened, PAGE)
+
+
+def headings(page: AppTest) -> list[str]:
+    return [heading.value for heading in page.subheader]
+
+
+def described(page: AppTest, start: str) -> str:
+    """The description of the plot that begins so."""
+    (found,) = [plot.proto.alt for plot in page.get("vega_lite_chart") if plot.proto.alt.startswith(start)]
+    return found
+
+
+def plot_text(page: AppTest) -> str:
+    return str(page.get("vega_lite_chart")[0].proto.spec)
+
+
+def test_the_newest_round_is_shown_with_its_method(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    assert headings(page)[0] == "Round 4, after 325 labels"
+    assert [metric.label for metric in page.metric] == ["Average precision", "Precision at 20% recall"]
+    assert page.metric[0].delta.startswith("+0.0") and page.metric[0].proto.delta_description == "since round 3"
+    assert "Exact over all 200,600 pairs of evaluation items, 600 positives." in [text.value for text in page.caption]
+
+
+def test_before_training_there_is_nothing_to_compare(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, rounds=1)
+    page = open_page()
+    assert headings(page)[0] == "Before training"
+    assert page.metric[0].delta == ""
+    assert '"domain":[0,10]' in plot_text(page).replace(" ", "")
+
+
+def test_every_plot_has_a_description_and_a_table(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    descriptions = [plot.proto.alt for plot in page.get("vega_lite_chart")]
+    assert len(descriptions) == 11 and all(len(text) > 40 for text in descriptions)
+    assert [table.label for table in page.expander] == ["How these figures came about", *["Table"] * 9]
+    downloads = [button.proto.label for button in page.get("download_button")]
+    assert downloads == ["Download CSV"] * 10 + ["Labels as CSV", "Labels as JSONL", "Labels as Parquet"]
+
+
+def test_rounds_can_be_chosen_for_the_curves(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    rounds = page.pills(key="curve_rounds_4")
+    assert rounds.value == [0, 4]
+    rounds.set_value([1, 2, 3]).run()
+    assert "Round 1 0." in described(page, "Precision against recall")
+    page.pills(key="curve_rounds_4").set_value([]).run()
+    assert "Choose a round to see its curve." in [text.value for text in page.caption]
+
+
+def test_the_threshold_belongs_to_trained_rounds(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    assert "one half at 0.611" in described(page, "Score histogram")
+    page.selectbox(key="histogram_round_4").set_value(0).run()
+    assert "one half" not in described(page, "Score histogram")
+
+
+def test_the_model_can_be_taken_away_and_the_encoder_cannot(engine: Engine, home: Path) -> None:
+    project_id = make_measured_project(engine)
+    write_model_folder(home, f"matchers/{project_id}-4")
+    page = open_page()
+    assert page.get("link_button")[0].proto.url == "download/matchers/5"
+    assert 'Path("help-desk-questions-round-4")' in page.code[0].value
+    page.selectbox(key="card_round_4").set_value(0).run()
+    assert not page.get("link_button")
+    assert "nothing to take away" in page.markdown[-1].value
+
+
+def test_figures_at_the_threshold_and_on_stated_pairs_are_in_rows_of_their_own(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, stated=True)
+    text = [element.value for element in open_page().markdown]
+    assert text.index("**At the threshold p = ½**") < text.index("**Over all pairs**")
+    assert text.index("**Over all pairs**") < text.index("**On the stated pairs**")
+    assert text[text.index("**On the stated pairs**") + 1 :][:2] == ["##### 0.912", "##### 0.884"]
+    assert any("say little about all pairs" in caption.value for caption in open_page().caption)
+
+
+def test_an_audited_project_shows_intervals_strata_and_what_is_below_the_pool(engine: Engine, home: Path) -> None:
+    make_audited_project(engine)
+    page = open_page()
+    assert headings(page)[:2] == ["Round 4, after 325 labels", "What more labels would bring"]
+    captions = [caption.value for caption in page.caption]
+    assert (
+        "95% interval 0.520 to 0.680, from 200 audit labels. Recall is of the positives in the audited pool."
+        in captions
+    )
+    assert "Change: 95% interval −0.010 to +0.050. It cannot be told from no change." in captions
+    assert page.metric[0].delta == "+0.020" and page.metric[0].proto.color == 2  # grey: it may be chance
+    below = " ".join(text.value for text in page.markdown if text.value)
+    assert "no more than 616,182 of them are positives" in below and "3.4% of the pairs" in below
+    (strata,) = [table.value for table in page.dataframe if "far" in table.value]
+    assert strata["far"].tolist() == [False] * 10 + [True]
+    assert page.get("download_button")[-1].proto.label == "Audit labels as CSV"
+    descriptions = [plot.proto.alt for plot in page.get("vega_lite_chart")]
+    assert len(descriptions) == 12
+    assert described(page, "Estimated share of positives in each of 10 strata")
+
+
+def test_a_target_is_forecast_in_labels_and_hours(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    target = page.number_input(key="forecast_target_325")
+    assert target.value == 0.8
+    (said,) = [text.value for text in page.markdown if "to an average precision of 0.8 (95% interval" in text.value]
+    assert " of labelling (" in said
+    target.set_value(0.99).run()
+    assert any("**An average precision of 0.99 is out of sight.**" in text.value for text in page.markdown)
+    assert "out of sight" in described(page, "Forecast of average precision")
+
+
+def test_two_trained_rounds_are_too_few_for_a_forecast(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, rounds=3)
+    page = open_page()
+    assert any(caption.value.startswith("A forecast needs 3 trained rounds") for caption in page.caption)
+    assert not [box for box in page.number_input if str(box.key).startswith("forecast_target")]
+
+
+def test_work_is_shown_by_day_and_annotator(engine: Engine, home: Path) -> None:
+    make_measured_project(engine)
+    page = open_page()
+    assert described(page, "Labels by day").startswith("Labels by day, Everybody: 325 labels on 4 days")
+    page.selectbox(key="days_of_2").set_value("ben").run()
+    assert described(page, "Labels by day").startswith("Labels by day, ben: 108 labels on 4 days")
+    assert "ada 217 (89 positive)" in described(page, "Labels by annotator")
+    assert "counted as 60: Everybody" in described(page, "Median seconds for a label")
+
+
+def test_an_answer_given_meanwhile_is_counted(engine: Engine, home: Path) -> None:
+    project_id = make_measured_project(engine)
+    assert "325 labels" in described(open_page(), "Labels by day")
+    answer_round(engine, make_round(engine, project_id, 7), positives=3)
+    page = open_page()
+    assert "332 labels" in described(page, "Labels by day")
+    assert any("batch 5: 3 of 7 answers" in plot.proto.alt for plot in page.get("vega_lite_chart"))
+
+
+def test_calibration_is_that_of_the_chosen_round(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, name="Gold")
+    make_audited_project(engine, name="Audited")
+    for name, said in (("Gold", "The intervals are binomial (95%)."), ("Audited", "estimated from the audit labels")):
+        page = open_page(project=name)
+        assert described(page, "Calibration of Round 4")
+        assert any(said in caption.value for caption in page.caption)
+        page.selectbox(key="calibration_round_4").set_value(1).run()
+        assert described(page, "Calibration of Round 1")
+
+
+def test_an_audit_from_before_calibration_says_how_to_get_it(engine: Engine, home: Path) -> None:
+    project_id = make_audited_project(engine, rounds=2)
+    with writing(engine) as session:
+        for matcher, evaluation in matchers_with_evaluations(session, project_id):
+            if evaluation is not None and matcher.number:
+                evaluation.audit = {name: part for name, part in evaluation.audit.items() if name != "reliability"}
+    assert any("“Update the figures” makes it." in caption.value for caption in open_page().caption)
+
+
+def test_false_positives_can_be_checked_where_known_pairs_measure(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, name="Gold")
+    make_audited_project(engine, name="Audited")
+    assert "Check the false positives" in headings(open_page(project="Gold"))
+    assert "Check the false positives" not in headings(open_page(project="Audited"))
+
+
+def test_more_than_two_bands_are_not_drawn_and_the_page_says_so(engine: Engine, home: Path) -> None:
+    make_audited_project(engine)
+    page = open_page()
+    said = "The 95% bands are drawn for at most 2 rounds at a time."
+    assert said not in [caption.value for caption in page.caption]
+    page.pills(key="curve_rounds_4").set_value([1, 2, 3]).run()
+    assert said in [caption.value for caption in page.caption]
+
+
+def test_without_evaluation_items_nothing_can_be_measured(engine: Engine, home: Path) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(20)])
+    make_round(engine, project_id, 10)
+    page = open_page()
+    assert page.info[0].value.startswith("Nothing can be measured. No items are kept for measuring")
+    assert "draw_audit" not in [button.key for button in page.button]
+
+
+def test_without_gold_the_page_invites_to_audit_tasks(engine: Engine, home: Path) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(20)], evaluation=5)
+    answer_round(engine, make_round(engine, project_id, 10), positives=4)
+    page = open_page()
+    told = page.info[0].value
+    assert told.startswith("No known pairs came with the texts") and "biased sample" in told
+    assert "One task in 6 of a batch is one" in told
+    assert page.number_input(key="audit_draw").value == 60
+    assert not page.metric
+    assert headings(page) == ["Labelling", "Batches", "Labels"]
+
+
+def test_too_few_audit_labels_are_counted_until_the_first_figures(engine: Engine, home: Path) -> None:
+    make_audited_project(engine, rounds=1, needed=38, labels=12)
+    page = open_page()
+    assert page.info[0].value.startswith("**38 more audit labels until the first figures** (12 so far).")
+    assert not page.metric
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_audit_pairs_are_drawn_and_figures_brought_up_to_date(
+    engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch, measured: bool
+) -> None:
+    project_id = make_audited_project(engine, rounds=2, needed=0 if measured else 9)
+    asked: list[tuple[int, int]] = []
+
+    def request(engine: Engine, project_id: int, draw: int) -> str:
+        asked.append((project_id, draw))
+        if draw > 60:
+            raise InputError("a sitting is open: finish it or drop it")
+        return "j"
+
+    monkeypatch.setattr(jobs, "request_audit", request)
+    page = open_page()
+    page.button(key="update_audit").click().run()
+    page.button(key="draw_audit").click().run()
+    assert asked == [(project_id, 0), (project_id, 60)] and not page.error
+    page.number_input(key="audit_draw").set_value(80)
+    page.button(key="draw_audit").click().run()
+    assert page.error[0].value == "a sitting is open: finish it or drop it"
+
+
+def test_an_open_sitting_is_linked_to(engine: Engine, home: Path) -> None:
+    project_id = make_audited_project(engine, rounds=2)
+    make_design(engine, project_id)
+    make_sitting(engine, project_id, 4)
+    page = AppTest.from_file(str(SHELL), default_timeout=30).run()
+    page.switch_page("../pages/monitor.py").run()
+    assert not page.exception
+    assert page.get("page_link")[0].proto.label == "4 pairs of the open sitting left: answer them first"
+
+
+def test_gold_without_a_measurement_waits_for_the_first_job(engine: Engine, home: Path) -> None:
+    project_id = make_measured_project(engine, rounds=0)
+    make_round(engine, project_id, 5)
+    page = open_page()
+    assert page.info[0].value == "Nothing is measured yet: the first job does it."
+    assert "No pair is labelled yet." in [text.value for text in page.caption]
+
+
+def test_a_project_without_a_round_says_what_comes(engine: Engine, home: Path) -> None:
+    make_project(engine, ["a", "b"], name="**new**")
+    page = open_page()
+    assert page.info[0].value.startswith("No round yet.")
+    assert "**" not in page.caption[0].value
+
+
+def test_without_a_project_the_page_says_so(engine: Engine, home: Path) -> None:
+    assert open_page().info[0].value.startswith("There is no project yet.")
+
+
+def test_the_project_of_the_address_is_shown(engine: Engine, home: Path) -> None:
+    make_measured_project(engine, name="Older")
+    make_project(engine, ["a", "b"], name="Newer")
+    assert headings(open_page(project="Older"))[0] == "Round 4, after 325 labels"
+
+
+def test_a_running_job_shows_how_far_it_is_and_can_be_cancelled(
+    engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_id = make_project(engine, ["a", "b"])
+    add_worker(engine)
+    add_job(engine, project_id, "j", state="running", stage="train", fraction=0.43, seconds_left=95.0)
+    cancelled: list[str] = []
+    monkeypatch.setattr(jobs, "cancel", lambda engine, job_id: cancelled.append(job_id))
+    page = open_page()
+    assert page.get("progress")[0].proto.text == "Train and make the next batch: training, 43%, about 2 min left"
+    assert not [button for button in page.button if button.key == "train_now"]
+    page.button(key="cancel_j").click().run()
+    assert cancelled == ["j"]
+
+
+def test_train_now_asks_for_a_round_and_shows_what_hinders_it(
+    engine: Engine, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project_id = make_project(engine, ["a", "b"])
+    asked: list[int] = []
+
+    def request(engine: Engine, project_id: int) -> str:
+        asked.append(project_id)
+        if len(asked) == 1:
+            raise InputError("nothing of batch 1 has been answered yet")
+        return add_job(engine, project_id, "j")
+
+    monkeypatch.setattr(jobs, "request_round", request)
+    page = open_page()
+    page.button(key="train_now").click().run()
+    assert page.warning[0].value == "nothing of batch 1 has been answered yet"
+    page.button(key="train_now").click().run()
+    assert asked == [project_id] * 2
+    assert page.get("progress")[0].proto.text == "Train and make the next batch: waiting for a worker"
+
+
+def test_the_page_is_drawn_anew_when_the_job_ends(engine: Engine, home: Path) -> None:
+    project_id = make_project(engine, ["a", "b"])
+    add_job(engine, project_id, "j", state="running")
+    page = open_page()
+    with writing(engine) as session:
+        session.get_one(Job, "j").state = "failed"
+        session.get_one(Job, "j").error = "The disk is full: make room and try again."
+    page.run()
+    assert page.error[0].value == "The disk is full: make room and try again\\."
+    assert page.button(key="train_now").label == "Try again"

@@ -1,0 +1,230 @@
+"""What people do with whole projects on the page “Projects”, without a browser."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select, update
+from streamlit.testing.v1 import AppTest
+
+from annotate import demo
+from annotate.labelling.tour import Step, stage_of
+from annotate.projects.lifecycle import archive_project, list_archive, list_bin
+from annotate.projects.list_view import DAYS, Overview, Precision, arranged, read_overviews
+from annotate.projects.projects import list_projects, project_summary
+from db.domain import AnswerKind, Estimate, Kind
+from db.schema.engine import writing
+from db.schema.tables import Answer, Matcher, Round, Task, now
+from tests.conftest import ROOT
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.projects.measured import answer_on, make_audited_project, make_measured_project
+
+APP = ROOT / "annotate" / "shell" / "app.py"
+P, N, U, S, R = AnswerKind
+
+
+def open_page(name: str = "projects") -> AppTest:
+    page = AppTest.from_file(str(APP), default_timeout=30).run()
+    page.switch_page(f"../pages/{name}.py").run()
+    assert not page.exception
+    return page
+
+
+def press(page: AppTest, key: str) -> None:
+    page.button(key=key).click().run()
+    assert not page.exception
+
+
+def choose(page: AppTest, project: int, act: str) -> None:
+    """Nothing; an act of the card's menu is chosen."""
+    page.menu_button(key=f"more_{project}").click(act).run()
+    assert not page.exception
+
+
+def said(page: AppTest) -> str:
+    kinds = (page.subheader, page.markdown, page.caption, page.info, page.warning)
+    return "\n".join(element.value.replace("\\", "") for kind in kinds for element in kind)
+
+
+def shown(page: AppTest) -> list[str]:
+    return [element.value.replace("\\", "") for element in page.subheader]
+
+
+def test_a_card_shows_batch_round_figure_and_daily_labels(engine: Engine) -> None:
+    exact = make_measured_project(engine, "Exact")
+    make_audited_project(engine, "Sampled")
+    make_round(engine, exact, 20)
+    with writing(engine) as session:
+        session.execute(update(Answer).values(created_at=now()))
+    page = open_page()
+    text, figures = said(page), [(metric.label, metric.value) for metric in page.metric]
+    assert "exact over 200,600 pairs, round 4" in text
+    assert "95% interval 0.520 to 0.680, sampled: 200 audit labels, round 4" in text
+    assert "Round 4 was trained" in text and "on 325 labels" in text
+    assert "325 today, at most 325 a day" in text
+    assert [bar.proto.text for bar in page.get("progress")] == [
+        "Batch 4 · 135 of 135 answered", "Batch 5 · 0 of 20 answered"
+    ]  # fmt: skip
+    assert figures[:2] == [("Average precision", "0.600"), (f"Labels in {DAYS} days", "325")]
+
+
+def test_a_batch_counts_pairs_that_carry_a_label(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(9)])
+    make_round(engine, project, 6, reserve=2)
+    acts = ((0, P, "a"), (0, N, "b"), (1, P, "a"), (1, R, "a"), (2, S, "a"), (3, U, "a"), (4, N, "a"), (4, R, "a"),
+            (4, P, "b"), (6, P, "a"))  # fmt: skip
+    with writing(engine) as session:
+        tasks = session.scalars(select(Task).order_by(Task.position)).all()
+        for act, (place, kind, who) in enumerate(acts):
+            session.add(answer_on(tasks[place], kind, who, act))
+            session.flush()
+    (found,) = read_overviews(engine)
+    assert found.batch is not None
+    assert (found.batch.number, found.batch.size, found.batch.answered) == (1, 6, 3)
+    assert found.days == (*[0] * (DAYS - 1), 7)
+
+
+def test_labels_count_on_their_day(engine: Engine) -> None:
+    project = make_project(engine, ["a", "b", "c"])
+    make_round(engine, project, 3)
+    noon = now().replace(hour=12)
+    with writing(engine) as session:
+        for task, days in zip(session.scalars(select(Task)).all(), (1, 13, 14), strict=True):
+            answer = answer_on(task, P)
+            answer.created_at = noon - timedelta(days=days)
+            session.add(answer)
+    (found,) = read_overviews(engine)
+    assert found.days == (1, *[0] * 11, 1, 0)
+    assert found.labelled_at == noon - timedelta(days=1)
+
+
+def test_projects_are_arranged() -> None:
+    def orders(wanted: str = "") -> list[list[str]]:
+        return [[project.name for project in arranged(found, wanted, order)]
+                for order in ("Newest first", "Last labelled", "Name", "Average precision")]  # fmt: skip
+
+    found: list[Any] = [
+        _at_a_glance(1, "beta", 0.5, 3),
+        _at_a_glance(2, "Alpha", None, 9),
+        _at_a_glance(3, "gamma", 0.7),
+    ]
+    assert orders() == [["gamma", "Alpha", "beta"], ["Alpha", "beta", "gamma"], ["Alpha", "beta", "gamma"],
+                        ["gamma", "beta", "Alpha"]]  # fmt: skip
+    assert orders(" ALPH ") == [["Alpha"]] * 4
+
+
+def _at_a_glance(id_: int, name: str, value: float | None, labelled: int | None = None) -> Any:
+    start = now().replace(hour=0)
+    return Overview(
+        id_, name, Kind.SYMMETRIC, start + timedelta(minutes=id_), False, None, None,
+        None if value is None else Precision(1, 10, Estimate(value, value, value, "exact")), (0,) * DAYS,
+        None if labelled is None else start + timedelta(minutes=labelled),
+    )  # fmt: skip
+
+
+def test_many_projects_are_searched_and_drawn_in_parts(engine: Engine) -> None:
+    for i in range(14):
+        make_project(engine, ["a", "b"], name=f"Project {i:02d}")
+    page = open_page()
+    assert shown(page) == [f"Project {i:02d}" for i in range(13, 1, -1)]
+    press(page, "show_more")
+    assert len(shown(page)) == 14
+    page.text_input(key="search").set_value("project 1").run()
+    page.selectbox(key="order").set_value("Name").run()
+    assert shown(page) == ["Project 10", "Project 11", "Project 12", "Project 13"]
+
+
+def test_a_project_is_deleted_undone_and_removed_for_good(engine: Engine) -> None:
+    project = make_measured_project(engine, "Help *desk*")
+    summary = project_summary(engine, "Help *desk*")
+    page = open_page()
+    choose(page, project, "Delete")
+    assert "goes with 180 texts, 325 labels, 4 models; 0 kB of models" in said(page)
+    assert page.button(key="confirm_delete").disabled
+    page.checkbox(key="sure").check().run()
+    press(page, "confirm_delete")
+    assert [binned.name for binned in list_bin(engine)] == ["Help *desk*"]
+    press(page, "undo")
+    assert project_summary(engine, "Help *desk*") == summary
+    assert shown(page) == ["Help *desk*"]
+    choose(page, project, "Delete")
+    page.checkbox(key="sure").check().run()
+    press(page, "confirm_delete")
+    assert page.expander[0].label == "Bin (1)"
+    assert "Every project is archived or in the bin." in said(page)
+    press(page, f"remove_{project}")
+    page.checkbox(key="sure_for_good").check().run()
+    press(page, "confirm_remove")
+    assert list_bin(engine) == []
+    assert "There is no project yet" in said(page)
+
+
+def test_an_archived_project_is_hidden_and_comes_back(engine: Engine) -> None:
+    project = make_project(engine, ["a", "b"], name="Old")
+    make_project(engine, ["a", "b"], name="New")
+    page = open_page()
+    choose(page, project, "Archive")
+    press(page, "confirm_archive")
+    assert shown(page) == ["New"]
+    assert page.sidebar.selectbox[0].options == ["New"]
+    page.toggle(key="show_archived").set_value(True).run()
+    assert shown(page) == ["New", "Old"]
+    press(page, f"restore_{project}")
+    assert list_archive(engine) == []
+    assert shown(page) == ["New", "Old"]
+
+
+def test_a_link_to_an_archived_project_says_so(engine: Engine) -> None:
+    archive_project(engine, make_project(engine, ["a", "b"], name="Old"))
+    make_project(engine, ["a", "b"], name="New")
+    page = AppTest.from_file(str(APP), default_timeout=30)
+    page.query_params["project"] = "Old"
+    page.run()
+    assert page.warning[0].value == "Old is archived; this is New."
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_a_project_is_duplicated_with_or_without_labels(engine: Engine, labels: bool) -> None:
+    project = make_measured_project(engine, "Source")
+    page = open_page()
+    choose(page, project, "Duplicate")
+    assert page.text_input(key="copy_name").value == "Source copy"
+    page.text_input(key="copy_name").set_value("Source").run()
+    assert page.button(key="confirm_copy").disabled
+    page.text_input(key="copy_name").set_value("Twin").run()
+    page.toggle(key="copy_labels").set_value(labels).run()
+    press(page, "confirm_copy")
+    copy = next(row for row in list_projects(engine) if row.name == "Twin")
+    assert sum(copy.answers.values()) == (325 if labels else 0)
+    assert shown(page) == ["Twin", "Source"]
+
+
+def test_the_tour_follows_the_demo_and_ends_for_good(engine: Engine) -> None:
+    demo.ensure_demo(engine)
+    (row,) = list_projects(engine)
+    page = AppTest.from_file(str(APP), default_timeout=30).run()
+    assert "0 of 40 pairs are answered" in said(page)
+    assert stage_of(engine, row.id).step == Step.LABEL
+    with writing(engine) as session:
+        batch = session.scalars(select(Round)).one()
+        tasks = session.scalars(select(Task).where(Task.round_id == batch.id, Task.position < batch.size)).all()
+        session.add_all(answer_on(task, P if task.position % 3 else N) for task in tasks)
+    assert stage_of(engine, row.id).step == Step.TRAIN
+    page.run()
+    assert "the model learns from it by itself" in said(page)
+    with writing(engine) as session:
+        session.add(Matcher(project_id=row.id, number=1, folder="m", encoder="e", w=1.0, b=0.0, labels=40))
+    page.run()
+    assert "Monitor shows average precision" in said(page)
+    press(page, "end_tour")
+    assert "Monitor shows average precision" not in said(page)
+    again = open_page()  # another session of the same annotator
+    assert "Monitor shows average precision" not in said(again)
+    choose(again, row.id, "Show the tour")
+    assert "Monitor shows average precision" in said(again)
+
+
+def test_other_projects_have_no_tour(engine: Engine) -> None:
+    make_project(engine, ["a", "b"], name="Mine")
+    page = AppTest.from_file(str(APP), default_timeout=30).run()
+    assert [button for button in page.button if button.key == "end_tour"] == []

@@ -1,0 +1,158 @@
+"""The settings page and the form of settings, without a browser."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from annotate.projects.lifecycle import list_bin
+from annotate.projects.projects import list_projects
+from annotate.text.formatting import literal
+from annotate.ui.projects.settings import GROUPS, LABELS, problems
+from db.domain import PAPER_SETTINGS, SIMULATED, Settings
+from learner.catalog import STRATEGIES
+from tests.conftest import ROOT
+from tests.helpers.factories import make_project
+from tests.helpers.pages import open_page as opened
+from tests.helpers.projects.measured import make_measured_project
+
+PAGE = ROOT / "annotate" / "pages" / "settings.py"
+open_page = partial(opened, PAGE)
+DEFAULTS: dict[str, Any] = Settings.model_validate({}).model_dump()
+
+
+@pytest.fixture
+def project(engine: Engine, home: Path) -> int:
+    return make_project(engine, ["a", "b"], name="Old *name*", crowding=0.25, lexical=True)
+
+
+def field(page: AppTest, project: int, name: str) -> Any:
+    return page.get_by_key(f"settings_{project}_{name}")
+
+
+def stored(engine: Engine) -> Settings:
+    return list_projects(engine)[0].settings
+
+
+def test_every_setting_has_a_place_in_the_form() -> None:
+    assert list(LABELS) == [name for group in GROUPS.values() for name in group]
+    assert set(LABELS) == set(Settings.model_fields) - set(SIMULATED)
+
+
+def test_every_field_shows_its_value_and_its_description(project: int) -> None:
+    page = open_page()
+    for name in LABELS:
+        widget = field(page, project, name)
+        assert widget.value == DEFAULTS[name], name
+        assert widget.label == LABELS[name]
+        assert widget.help.startswith(Settings.model_fields[name].description), name
+    assert "(at least 2, at most 1,000,000)" in field(page, project, "first").help
+
+
+def test_strategies_come_from_the_catalog(project: int) -> None:
+    strategy = field(open_page(), project, "strategy")
+    live = [entry for entry in STRATEGIES.values() if entry.live]
+    assert strategy.options == [entry.title for entry in live]
+    assert list(strategy.proto.captions) == [literal(entry.description) for entry in live]
+    assert not {"stratified-match", "stated"} & {name for name, entry in STRATEGIES.items() if entry.live}
+
+
+def test_settings_are_saved(engine: Engine, project: int) -> None:
+    page = open_page()
+    assert page.button(key="save").disabled
+    field(page, project, "question").set_value("Same issue?")
+    field(page, project, "first").set_value(64)
+    field(page, project, "growth").set_value(2)
+    field(page, project, "auto_train").set_value(False)
+    page.run()
+    assert "Not saved yet." in [text.value for text in page.caption]
+    page.button(key="save").click().run()
+    assert not page.exception
+    changed = {"question": "Same issue?", "first": 64, "growth": 2.0, "auto_train": False}
+    assert stored(engine).model_dump() == DEFAULTS | changed
+    assert page.button(key="save").disabled
+
+
+def test_what_a_change_implies_is_said_before_it_is_saved(engine: Engine, project: int) -> None:
+    page = open_page()
+    assert "What the change implies" not in "\n".join(text.value for text in page.markdown)
+    field(page, project, "encoder").set_value("bge-small").run()
+    (said,) = [text.value for text in page.markdown if text.value.startswith("- ")]
+    assert said.replace("\\", "").startswith("- All 2 texts are encoded again by bge-small")
+    field(page, project, "encoder").set_value(DEFAULTS["encoder"])
+    field(page, project, "audit_every").set_value(3).run()  # no item is kept for measuring
+    assert "Nothing: it has no effect on this project." in [text.value for text in page.markdown]
+    assert stored(engine).model_dump() == DEFAULTS
+
+
+def test_each_impossible_value_is_named_and_nothing_is_saved(engine: Engine, project: int) -> None:
+    page = open_page()
+    field(page, project, "first").set_value(1)
+    field(page, project, "encoder").set_value("").run()
+    assert [line.value.replace("\\", "").replace("\u2060", "") for line in page.error] == [
+        "First batch: should be greater than or equal to 2, not 1.",
+        "Encoder: should have at least 1 character, not ''.",
+    ]
+    assert page.button(key="save").disabled
+    assert stored(engine).model_dump() == DEFAULTS
+
+
+def test_the_papers_values_are_one_click_away(engine: Engine, project: int) -> None:
+    page = open_page()
+    page.get_by_key(f"settings_{project}_paper").click().run()
+    page.button(key="save").click().run()
+    assert stored(engine).model_dump() == DEFAULTS | PAPER_SETTINGS
+
+
+def test_the_split_cannot_be_changed(project: int) -> None:
+    page = open_page()
+    fixed = [name for name in LABELS if field(page, project, name).disabled]
+    assert fixed == ["evaluation_share"]
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ({"growth": 0.5}, "Growth: should be greater than or equal to 1, not 0.5."),
+        ({"initialization": "x"}, "Output layer at the start: should be 'balanced' or 'reference', not 'x'."),
+        ({"colour": 1}, "colour: Extra inputs are not permitted, not 1."),
+    ],
+)
+def test_problems_are_in_words(values: dict[str, Any], line: str) -> None:
+    assert problems(values) == [line]
+    assert problems({}) == []
+
+
+def test_a_project_is_deleted_only_by_its_name(engine: Engine, project: int) -> None:
+    measured = make_measured_project(engine, name="With rounds")
+    page = open_page()
+    assert page.button(key="delete").disabled
+    confirm = page.text_input(key=f"confirm_{measured}")
+    confirm.set_value("with rounds").run()
+    assert page.button(key="delete").disabled
+    page.text_input(key=f"confirm_{measured}").set_value("With rounds").run()
+    page.button(key="delete").click().run()
+    assert not page.exception
+    assert [row.name for row in list_projects(engine)] == ["Old *name*"]
+    assert [binned.name for binned in list_bin(engine)] == ["With rounds"]
+    assert "Old \\*name\\*" in page.text_input(key=f"confirm_{project}").label
+
+
+def test_without_a_project_the_page_says_so(engine: Engine, home: Path) -> None:
+    assert open_page().info[0].value.startswith("There is no project yet.")
+
+
+def test_the_browser_is_told_of_every_initial_value_in_every_run(project: int) -> None:
+    page = open_page()
+    for _ in range(2):  # a run may be cut off before the browser has heard of what was set in it
+        for name, value in (("crowding", 0.25), ("first", 40), ("lexical", True), ("epochs", 2)):
+            widget = field(page, project, name).proto
+            assert not widget.set_value
+            assert widget.default == value
+        page.run()
+    page.get_by_key(f"settings_{project}_paper").click().run()
+    assert not page.warning
+    assert field(page, project, "first").value == PAPER_SETTINGS["first"]

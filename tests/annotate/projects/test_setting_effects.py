@@ -1,0 +1,123 @@
+"""What a change of settings implies: said where it has an effect, and only there."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+
+from annotate.projects.progress import Situation, situation_of
+from annotate.projects.setting_effects import implications
+from db.domain import Settings
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.projects.measured import add_job, make_audited_project, make_measured_project
+
+FRESH = Situation(items=300, labels=0, batch=0, matcher=None, gold=True, measured_items=90, at_work=False)
+SEEDED = replace(FRESH, labels=12, batch=1, matcher=0)
+TRAINED = replace(FRESH, labels=325, batch=5, matcher=4)
+AUDITED = replace(TRAINED, gold=False)
+
+
+def said(now: Situation, old: dict[str, Any] | None = None, **new: Any) -> str:
+    start = Settings.model_validate(old or {})
+    return " ".join(implications(start, start.model_copy(update=new), now)).replace("\\", "")
+
+
+@pytest.mark.parametrize("now", [FRESH, SEEDED, TRAINED, AUDITED])
+def test_no_change_implies_nothing(now: Situation) -> None:
+    assert said(now) == ""
+    assert said(replace(now, at_work=True)) == ""
+
+
+@pytest.mark.parametrize(
+    ("now", "old", "new"),
+    [
+        (FRESH, {}, {"question": "Same?"}),  # nobody has answered the old one
+        (TRAINED, {"growth_kind": "constant"}, {"growth": 3.0}),  # batches do not grow
+        (TRAINED, {"strategy": "random"}, {"neighbours": 7, "search": "faiss-flat"}),  # it searches none
+        (TRAINED, {}, {"audit_every": 3}),  # known pairs measure
+        (replace(AUDITED, measured_items=0), {}, {"audit_every": 3, "target_precision": 0.9}),  # nothing measures
+        (FRESH, {}, {"warm_start": True}),  # there is no model to go on from
+    ],
+)
+def test_fields_without_effect_are_not_mentioned(now: Situation, old: dict[str, Any], new: dict[str, Any]) -> None:
+    assert said(now, old, **new) == ""
+
+
+@pytest.mark.parametrize(
+    ("now", "old", "new", "words"),
+    [
+        (TRAINED, {}, {"overlap": 0.2}, "Of the next batch 20% of the pairs are for 2 annotators"),
+        (TRAINED, {}, {"second_look": True}, "go to another annotator at once"),
+        (TRAINED, {}, {"encoder": "bge"}, "All 300 texts are encoded again by bge"),
+        (TRAINED, {}, {"encoder": "bge"}, "of rounds 1 to 4 are of all-MiniLM-L6-v2 and stay"),
+        (SEEDED, {}, {"encoder": "bge"}, "the next batch measures bge in their place"),
+        (
+            TRAINED,
+            {},
+            {"crowding": 0.1},
+            "take off 0.1 of the crowd instead of 0.25. Scores change from the next round",
+        ),
+        (SEEDED, {}, {"crowding": 0.1}, "figures before training are computed anew"),
+        (
+            TRAINED,
+            {},
+            {"lexical": False},
+            "Spelling does not count any more in models trained from now on. Scores change",
+        ),
+        (TRAINED, {}, {"first": 80}, "From batch 6 on: 608, 911, 1,367 pairs instead of 304, 456, 683. Batch 5 stays"),
+        (FRESH, {}, {"growth": 2.0}, "From batch 1 on: 40, 80, 160 pairs instead of 40, 60, 90."),
+        (
+            AUDITED,
+            {},
+            {"audit_every": 0},
+            "tasks that measure: none instead of one task in 6. Intervals narrow only by",
+        ),
+        (TRAINED, {}, {"target_precision": 0.9}, "precision with 0.9 instead of 0.8, at once"),
+        (AUDITED, {}, {"target_precision": 0.9}, "with the next update of the figures"),
+        (TRAINED, {}, {"question": "Same?", "guidelines": "x"}, "new question and guidelines at once; 325 labels"),
+        (TRAINED, {}, {"strategy": "committee"}, "Committee chooses from batch 6 on"),
+        (SEEDED, {}, {"strategy": "committee"}, "once a model is trained; until then it is the most similar pairs"),
+        (TRAINED, {}, {"strategy": "static-retrieval"}, "300 texts are encoded by the pre-trained encoder"),
+        (TRAINED, {}, {"neighbours": 200}, "200 nearest neighbours of each text instead of 100: more candidates"),
+        (TRAINED, {}, {"search": "faiss-hnsw"}, "by faiss-hnsw instead of auto, which misses some"),
+        (TRAINED, {}, {"per_text": 1}, "at most 1 pair of one text"),
+        (TRAINED, {"control_share": 0.1}, {"control_share": 0.0}, "Nothing of the next batch is drawn at random"),
+        (TRAINED, {}, {"epochs": 4, "seed": 1}, "about 2 times as long"),
+        (TRAINED, {}, {"epochs": 4, "batch_size": 8}, "other epochs and pairs in a step. Models so far stay"),
+        (TRAINED, {}, {"warm_start": True}, "goes on from the last one"),
+        (TRAINED, {}, {"auto_train": False}, "waits until somebody presses"),
+        (replace(TRAINED, at_work=True), {}, {"first": 80}, "A job is at work"),
+    ],
+)
+def test_an_effect_is_said(now: Situation, old: dict[str, Any], new: dict[str, Any], words: str) -> None:
+    assert words in said(now, old, **new)
+
+
+def test_an_effect_on_no_job_needs_no_wait() -> None:
+    assert "A job is at work" not in said(replace(TRAINED, at_work=True), question="Same?")
+
+
+@given(st.sampled_from(sorted(Settings.model_fields)), st.sampled_from([FRESH, SEEDED, TRAINED, AUDITED]))
+def test_every_line_is_a_sentence(name: str, now: Situation) -> None:
+    default = Settings.model_fields[name].default
+    other = {bool: lambda: not default, int: lambda: default + 2, float: lambda: default + 0.05, str: lambda: "other"}
+    if name in ("strategy", "search", "growth_kind", "initialization", "pooling", "distance"):
+        return
+    for line in implications(Settings(), Settings().model_copy(update={name: other[type(default)]()}), now):
+        assert line[0].isupper() or line[0].isdigit()
+        assert line.endswith(".")
+        assert "None" not in line
+
+
+def test_the_situation_is_read_from_the_project(engine: Engine) -> None:
+    gold = make_measured_project(engine, "Gold")
+    assert situation_of(engine, gold) == Situation(180, 325, 4, 4, True, 120, False)
+    audited = make_audited_project(engine, "Audited", rounds=1)
+    add_job(engine, audited)
+    assert situation_of(engine, audited) == Situation(180, 0, 0, 0, False, 120, True)
+    fresh = make_project(engine, ["a", "b", "c"], name="Fresh")
+    make_round(engine, fresh, 2)
+    assert situation_of(engine, fresh) == Situation(3, 0, 1, None, False, 0, False)

@@ -1,0 +1,247 @@
+"""Review: which pairs are put up, what is shown when, and what settling one does."""
+
+from itertools import count
+
+import pytest
+from sqlalchemy import Engine, select
+from streamlit.testing.v1 import AppTest
+
+from annotate.labelling.queue import record, serve
+from annotate.review.disagreements import Case, opinions, queue, settle
+from annotate.review.transitivity import algebra
+from db.domain import AnswerKind, InputError
+from db.labels.answers import answer_at_once, current_labels
+from db.labels.reviews import shared_votes
+from db.schema.engine import reading, writing
+from db.schema.tables import Item
+from learner.jobs.data.project_data import read_labels, read_project, with_implied
+from tests.annotate.labelling.test_votes import want
+from tests.conftest import ROOT
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.pages import open_page as opened
+
+YES, NO, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
+KEYS = count()
+
+
+def open_page(*sections: str) -> AppTest:
+    """The page Review with these of its sections opened."""
+    page = opened(ROOT / "annotate" / "pages" / "review.py")
+    for section in sections:
+        page.session_state[section] = True
+    page.run()
+    assert not page.exception
+    return page
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    """Pairs on which Ann and Ben agree (1, 4), differ (2, 5), and of which Ann is unsure (3)."""
+    project_id = make_project(engine, [f"*text* {i}" for i in range(6)], auto_train=False)
+    make_round(engine, project_id, 5)
+    want(engine, 2)
+    tasks = [pair.task_id for pair in serve(engine, project_id, "ann")[0]]
+    for who, answers in (("ann", [YES, YES, UNSURE, NO, NO]), ("ben", [YES, NO, None, NO, YES])):
+        events = [
+            {"key": f"r{next(KEYS)}", "task_id": task, "answer": answer, "note": f"by {who}"}
+            for task, answer in zip(tasks, answers, strict=True)
+            if answer is not None
+        ]
+        assert record(engine, project_id, who, events).refused == {}
+    return project_id
+
+
+def next_case(engine: Engine, project: int) -> Case:
+    case = queue(engine, project).next
+    assert case is not None
+    return case
+
+
+def disputed(engine: Engine, project: int) -> Case:
+    """The next case, which is the unsure one, put off."""
+    unsure = next_case(engine, project)
+    case = queue(engine, project, {(unsure.left_id, unsure.right_id)}).next
+    assert case is not None
+    return case
+
+
+def test_disagreements_and_unsure_answers_are_settled(engine: Engine, project: int) -> None:
+    found = queue(engine, project)
+    assert (found.disagreements, found.unsure) == (2, 1)
+    settled = []
+    while (case := queue(engine, project).next) is not None:
+        settle(engine, project, "eve", case, UNSURE if len(settled) == 1 else NO, " because ")
+        settled.append((case.left_id, case.right_id))
+    assert len(set(settled)) == 3
+    with reading(engine) as session:
+        labels = {(label.left_id, label.right_id): label for label in current_labels(session, project)}
+    assert [labels[pair].annotator for pair in settled] == ["eve"] * 3
+    assert sorted(labels[pair].answer for pair in settled) == [NO, NO, UNSURE]
+    assert queue(engine, project).disagreements == queue(engine, project).unsure == 0
+
+
+def test_what_another_reviewer_settled_meanwhile_stands(engine: Engine, project: int) -> None:
+    ritas, sams = (disputed(engine, project) for _ in range(2))
+    settle(engine, project, "Rita", ritas, YES)
+    with pytest.raises(InputError, match="Rita has answered this pair meanwhile"):
+        settle(engine, project, "Sam", sams, NO)
+    with reading(engine) as session:
+        labels = {(label.left_id, label.right_id): label for label in current_labels(session, project)}
+    settled = labels[ritas.left_id, ritas.right_id]
+    assert (settled.annotator, settled.answer) == ("Rita", YES)
+
+
+def test_a_changed_mind_ends_a_disagreement(engine: Engine, project: int) -> None:
+    case = disputed(engine, project)
+    votes = {vote.annotator: vote.answer for vote in opinions(engine, project, case)}
+    said = votes["ann"]
+    assert case.task_id is not None
+    event = {"key": "again", "task_id": case.task_id, "answer": said}
+    assert record(engine, project, "ben", [event]).refused == {}
+    assert queue(engine, project).disagreements == 1
+
+
+def test_what_is_put_off_comes_last(engine: Engine, project: int) -> None:
+    first = next_case(engine, project)
+    put_off = {(first.left_id, first.right_id)}
+    second = queue(engine, project, put_off).next
+    assert second is not None and second != first
+    everything = {(case.left_id, case.right_id) for case in (first, second)}
+    third = queue(engine, project, everything).next
+    assert third is not None
+    everything.add((third.left_id, third.right_id))
+    assert queue(engine, project, everything).next == first
+
+
+def test_votes_of_reviews_say_nothing_about_agreement(engine: Engine, project: int) -> None:
+    with reading(engine) as session:
+        before = shared_votes(session, project, drawn=True)
+    assert len(before) == 8  # of four pairs
+    settle(engine, project, "eve", next_case(engine, project), NO)
+    with reading(engine) as session:
+        assert shared_votes(session, project, drawn=True) == before
+    want(engine, 1)
+    with reading(engine) as session:
+        assert shared_votes(session, project, drawn=True) == []
+        assert shared_votes(session, project, drawn=False) == before
+
+
+def test_what_cannot_be_settled_is_refused(engine: Engine, project: int) -> None:
+    case = next_case(engine, project)
+    with pytest.raises(InputError, match="yes, no or unsure"):
+        settle(engine, project, "eve", case, AnswerKind.SKIP)
+    other = make_project(engine, ["a", "b"], name="Other", auto_train=False)
+    with pytest.raises(InputError, match="reload the page"):
+        settle(engine, other, "eve", case, NO)
+
+
+def test_the_page_shows_others_answers_only_after_ones_own(engine: Engine, project: int) -> None:
+    page = open_page()
+    first, case = next_case(engine, project), disputed(engine, project)
+    assert page.text[0].value == first.left
+    page.button(key=f"review_{project}_me_{first.left_id}_{first.right_id}_later").click().run()
+    assert page.text[1].value == case.right
+    assert page.caption[0].value.startswith("2 pairs with different answers, 1 pair left unsure")
+    key = f"review_{project}_me_{case.left_id}_{case.right_id}"
+    others = lambda: [table for table in page.dataframe if "note" in table.value.columns]  # noqa: E731
+    assert others() == []
+    page.segmented_control(key=key).set_value(NO).run()
+    assert set(others()[0].value["note"]) == {"by ann", "by ben"}
+    page.text_input(key=f"{key}_note").set_value("clear").run()
+    page.button(key=f"{key}_settle").click().run()
+    assert not page.exception
+    assert page.caption[0].value.startswith("1 pair with different answers")
+    with reading(engine) as session:
+        labels = {(label.left_id, label.right_id): label for label in current_labels(session, project)}
+    label = labels[case.left_id, case.right_id]
+    assert (label.answer, label.annotator) == (NO, "me")
+
+
+def test_an_annotator_who_settles_a_pair_still_disagreed_on_it(engine: Engine, project: int) -> None:
+    with reading(engine) as session:
+        before = shared_votes(session, project, drawn=True)
+    case = disputed(engine, project)
+    said = {vote.annotator: vote.answer for vote in opinions(engine, project, case)}
+    settle(engine, project, "ann", case, said["ben"])
+    with reading(engine) as session:
+        assert shared_votes(session, project, drawn=True) == before
+
+
+@pytest.mark.parametrize("votes", [1, 2])
+def test_the_page_shows_agreement(engine: Engine, project: int, votes: int) -> None:
+    want(engine, votes)
+    page = open_page("show_agreement")
+    if votes == 1:
+        assert any("drawn at random" in box.value for box in page.info)
+        page.segmented_control(key="agreement_pairs").set_value("All that several labelled").run()
+    assert any("4 pairs with a yes or no of several" in caption.value for caption in page.caption)
+    (two,) = (table.value for table in page.dataframe if "Cohen's kappa" in table.value.columns)
+    assert two["annotators"].tolist() == ["ann, ben"]
+    assert not page.exception
+
+
+def test_a_project_of_one_annotator_has_nothing_to_review(engine: Engine) -> None:
+    make_project(engine, ["a", "b"], auto_train=False)
+    page = open_page()
+    assert "Nothing to review" in page.success[0].value
+    assert not page.exception
+
+
+def label_pairs(engine: Engine, project: int, labels: dict[tuple[int, int], AnswerKind]) -> None:
+    """Nothing; Ann has labelled these pairs of texts, by their places."""
+    with writing(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
+        for (one, other), answer in labels.items():
+            answer_at_once(session, project, "ann", [(items[one], items[other])], answer, f"t{next(KEYS)}")
+
+
+def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(6)], auto_train=False)
+    label_pairs(engine, project, {(0, 1): YES, (1, 2): YES, (0, 2): NO, (3, 4): YES, (4, 5): NO})
+    found = algebra(engine, project)
+    assert found is not None
+    assert (found.groups, found.matches, found.others, found.contradictions) == (2, 0, 1, 1)
+    (steps,) = found.shown
+    assert [(step.case.left, step.case.right, step.answer) for step in steps] == [
+        ("text 0", "text 1", YES), ("text 1", "text 2", YES), ("text 0", "text 2", NO)
+    ]  # fmt: skip
+    page = open_page("show_implied")
+    case = steps[2].case
+    key = f"contradiction_{project}_{case.left_id}_{case.right_id}_{case.answer_id}"
+    page.segmented_control(key=key).set_value(YES).run()
+    assert not page.exception
+    again = algebra(engine, project)
+    assert again is not None and (again.contradictions, again.matches, again.others) == (0, 0, 1)
+    assert any("No label contradicts another" in box.value for box in page.success)
+
+
+def test_a_contradiction_is_put_off(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(6)], auto_train=False)
+    label_pairs(engine, project, {(0, 1): YES, (1, 2): YES, (0, 2): NO, (3, 4): YES, (4, 5): YES, (3, 5): NO})
+    page = open_page("show_implied")
+    first = lambda: next(text.value for text in page.text if text.value.startswith("text"))  # noqa: E731
+    shown = []
+    for _ in range(3):
+        shown.append(first())
+        page.button(key="contradiction_later").click().run()
+    assert shown == ["text 0", "text 3", "text 0"]
+
+
+def test_two_lists_imply_nothing(engine: Engine) -> None:
+    project = make_project(engine, ["a", "b"], ["c", "d"], auto_train=False)
+    label_pairs(engine, project, {(0, 2): YES})
+    assert algebra(engine, project) is None
+
+
+def test_what_follows_trains_where_the_settings_say_so(engine: Engine) -> None:
+    for name, chosen in (("without", False), ("with", True)):
+        project = make_project(engine, [f"text {i}" for i in range(6)], name=name, auto_train=False, implied=chosen)
+        label_pairs(engine, project, {(0, 1): YES, (1, 2): YES, (2, 3): NO})
+        with reading(engine) as session:
+            data = read_project(session, project)
+            human = read_labels(session, project, data, 10**6)
+            trained = with_implied(human, data)
+        more = {(0, 2, 1), (0, 3, 0), (1, 3, 0)} if chosen else set()
+        rows = set(zip(*(column.tolist() for column in (trained.left, trained.right, trained.label)), strict=True))
+        assert rows == {(0, 1, 1), (1, 2, 1), (2, 3, 0)} | more
+        assert len(human) == 3

@@ -1,0 +1,473 @@
+"""Who gets an answer: cookies, forms, the gate before every address, and open pages."""
+
+import asyncio
+import re
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit
+from sqlalchemy import Engine
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from annotate.access import invitations, logins, people
+from annotate.exchange import download_routes as downloads
+from annotate.exchange import model_export as takeaway
+from annotate.web import login_forms as forms
+from annotate.web import middleware as gate
+from annotate.web import security_headers as headers
+from annotate.web.login_routes import routes, safe_next
+from annotate.web.middleware import Gate
+from db.domain import Role
+from db.people.logins import ROTATED
+from db.projects.matchers import matchers_of
+from db.schema.engine import reading
+from tests.helpers.factories import make_project
+from tests.helpers.people import PASSWORD, at, make_person
+from tests.helpers.projects.measured import make_measured_project
+
+SITE = "https://pairs.example.org"
+COOKIE = "__Host-allpairs"
+
+
+class Clock:
+    """A time that tests move."""
+
+    def __init__(self) -> None:
+        self.time = at()
+
+    def __call__(self) -> datetime:
+        return self.time
+
+    def wait(self, time: timedelta) -> None:
+        self.time += time
+
+
+async def _echo(websocket: WebSocket) -> None:
+    """Says what it was told, and what the script would see."""
+    protocols = websocket.headers.get("sec-websocket-protocol", "")
+    await websocket.accept(subprotocol="streamlit" if protocols else None)
+    await websocket.send_json({"protocols": protocols, "cookies": websocket.cookies})
+    try:
+        while True:
+            await websocket.send_text(await websocket.receive_text())
+    except WebSocketDisconnect:
+        return
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+Open = Callable[..., TestClient]
+
+
+@pytest.fixture
+def open_site(engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Open:
+    """A function that opens a browser at the site; forced: people must log in."""
+    monkeypatch.setattr(gate, "LOOK_EVERY", 0.05)
+
+    def page(request: Request) -> JSONResponse:
+        return JSONResponse({"person": request.scope.get("state", {}).get("person")})
+
+    def open_(base: str = SITE, forced: bool = True, address: str = "127.0.0.1", ways: Any = None) -> TestClient:
+        site = Starlette(
+            routes=[
+                *routes(lambda: ways or {}, clock), *downloads.routes(), takeaway.route(),
+                WebSocketRoute("/_stcore/stream", _echo), Route("/healthz", page), Route("/static/js/x.js", page),
+                Route("/_stcore/upload_file/1/2", page, methods=["PUT"]), Route("/{rest:path}", page),
+            ],
+            middleware=[Middleware(Gate, is_forced=lambda: forced, clock=clock)],
+        )  # fmt: skip
+        return TestClient(site, base_url=base, client=(address, 50_000), follow_redirects=False)
+
+    return open_
+
+
+@pytest.fixture
+def site(open_site: Open) -> TestClient:
+    return open_site()
+
+
+def stream(site: TestClient) -> str:
+    """The address of the page's websocket, by TLS where the site is."""
+    return f"{str(site.base_url).replace('http', 'ws', 1).rstrip('/')}/_stcore/stream"
+
+
+PAGE = {"Accept": "text/html"}
+FORM = {"Origin": SITE}
+
+
+def log_in(site: TestClient, name: str = "Anna", password: str = PASSWORD, next_: str = "", **headers: str) -> Any:
+    form = {"name": name, "password": password, "next": next_}
+    return site.post("/login", data=form, headers={"Origin": str(site.base_url).rstrip("/")} | headers)
+
+
+def person_in(site: TestClient) -> int | None:
+    return site.get("/", headers=PAGE).json()["person"] if site.get("/", headers=PAGE).status_code == 200 else None
+
+
+# The log-in form
+
+
+def test_a_login_sets_a_cookie_that_no_script_reads(site: TestClient, engine: Engine) -> None:
+    person_id = make_person(engine, "Anna")
+    answer = log_in(site, next_="/monitor?project=Mine")
+    assert (answer.status_code, answer.headers["location"]) == (303, "/monitor?project=Mine")
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"{COOKIE}=") and "domain" not in cookie.lower()
+    assert {"HttpOnly", "Secure", "Path=/", "SameSite=lax"} <= set(re.split("; ", cookie))
+    assert person_in(site) == person_id
+    assert site.get("/login").headers["location"] == "/"
+
+
+def test_without_tls_the_cookie_is_not_secure_but_hidden_all_the_same(open_site: Open, engine: Engine) -> None:
+    make_person(engine, "Anna")
+    site = open_site("http://192.168.0.3:8501")
+    cookie = log_in(site).headers["set-cookie"]
+    assert cookie.startswith("allpairs=") and "HttpOnly" in cookie and "Secure" not in cookie
+    assert person_in(site) is not None
+
+
+def test_a_token_that_was_put_into_the_browser_before_is_worth_nothing_after(site: TestClient, engine: Engine) -> None:
+    make_person(engine, "Anna"), make_person(engine, "Eve")
+    eves = logins.log_in(engine, "Eve", PASSWORD, "1.1.1.1", at())
+    site.cookies.set(COOKIE, eves)
+    log_in(site)
+    assert site.cookies.get(COOKIE, domain="pairs.example.org") not in (None, eves)
+    assert logins.guest_of(engine, eves, at()) is None
+    other = TestClient(site.app, base_url=SITE, client=("127.0.0.1", 1), follow_redirects=False)
+    other.cookies.set("allpairs", logins.log_in(engine, "Eve", PASSWORD, "1.1.1.1", at()))
+    assert person_in(other) is None  # over TLS only the cookie counts that no other host can set
+
+
+def test_the_token_is_replaced_when_it_is_old(site: TestClient, engine: Engine, clock: Clock) -> None:
+    person_id = make_person(engine, "Anna")
+    log_in(site)
+    first = site.cookies[COOKIE]
+    clock.wait(ROTATED - timedelta(seconds=1))
+    assert "set-cookie" not in site.get("/", headers=PAGE).headers
+    clock.wait(timedelta(seconds=1))
+    assert "set-cookie" not in site.get("/download/x").headers  # only a page that a person opens
+    assert site.get("/", headers=PAGE).headers["set-cookie"].startswith(f"{COOKIE}=")
+    assert site.cookies[COOKIE] != first and person_in(site) == person_id
+    clock.wait(timedelta(minutes=2))
+    thief = TestClient(site.app, base_url=SITE, cookies={COOKIE: first}, follow_redirects=False)
+    assert person_in(thief) is None and person_in(site) == person_id
+
+
+def test_it_is_known_when_somebody_was_here_last(site: TestClient, engine: Engine, clock: Clock) -> None:
+    make_person(engine, "Anna")
+    log_in(site)
+    for minutes, known in ((9, 0), (9, 18)):
+        clock.wait(timedelta(minutes=minutes))
+        site.get("/", headers=PAGE)
+        assert [row.seen_at for row in people.list_people(engine, clock())] == [at(known)]
+
+
+def test_a_wrong_password_says_nothing_of_the_name(site: TestClient, engine: Engine) -> None:
+    make_person(engine, "Anna")
+    said = [log_in(site, name, "wrong").text.replace(name, "") for name in ("Anna", "Zelda")]
+    assert said[0] == said[1] and "The name or the password is wrong" in said[0]
+    assert log_in(site, "<script>alert(1)</script>", "wrong").text.count("<script") == 0
+
+
+def test_too_many_failures_are_told_how_long_to_wait(site: TestClient, engine: Engine) -> None:
+    make_person(engine, "Anna")
+    assert [log_in(site, password="wrong").status_code for _ in range(5)] == [401] * 5
+    answer = log_in(site)
+    assert answer.status_code == 429 and "Too many logins failed: try again in 15 minutes." in answer.text
+    assert "set-cookie" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"Origin": "https://evil.example"}, {"Origin": "null"}, {"Origin": ""}, {"Origin": "https://pairs.example.org:444"},
+     {"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {}],
+)  # fmt: skip
+def test_a_form_from_another_site_is_refused(site: TestClient, engine: Engine, headers: dict[str, str]) -> None:
+    make_person(engine, "Anna")
+    answer = site.post("/login", data={"name": "Anna", "password": PASSWORD}, headers=headers)
+    assert answer.status_code == 403 and "set-cookie" not in answer.headers
+    ours = site.post("/login", data={"name": "Anna", "password": PASSWORD}, headers={"Sec-Fetch-Site": "same-origin"})
+    assert ours.status_code == 303
+
+
+def test_a_form_that_is_too_long_is_not_read(site: TestClient) -> None:
+    assert site.post("/login", data={"name": "x" * 30_000}, headers=FORM).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    ["https://evil.example", "//evil.example", "/\\evil.example", "\\\\evil.example", "/\t/evil.example", "/\n/x",
+     "javascript:alert(1)", "evil", "", "/login", " //evil.example"],
+)  # fmt: skip
+def test_nobody_is_sent_to_another_site(wanted: str) -> None:
+    assert safe_next(wanted) == "/"
+
+
+def test_one_is_sent_to_where_one_wanted_to_go() -> None:
+    for wanted in ("/", "/monitor", "/?project=A%20%26%20B", "/label?project=x&round=1"):
+        assert safe_next(wanted) == wanted
+
+
+def test_the_pages_before_the_login_run_no_script_and_stand_in_no_frame(site: TestClient) -> None:
+    for address in ("/login", "/invitation/nothing", "/login/ticket/nothing"):
+        policy = site.get(address).headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy
+        assert site.get(address).headers["cache-control"] == "no-store"
+
+
+# Headers
+
+
+def test_every_answer_says_what_the_browser_may_do(open_site: Open, engine: Engine) -> None:
+    make_person(engine, "Anna")
+    alone, site = open_site("http://localhost:8501", forced=False), open_site()
+    for browser, address in ((site, "/login"), (site, "/monitor"), (site, "/static/js/x.js"), (site, "/media/x"),
+                             (site, "/healthz"), (alone, "/"), (alone, "/download/labels/1")):  # fmt: skip
+        said = browser.get(address).headers
+        assert said["x-content-type-options"] == "nosniff" and said["x-frame-options"] == "DENY"
+        assert said["referrer-policy"] == said["cross-origin-opener-policy"] == "same-origin"
+        assert "camera=()" in said["permissions-policy"] and said["cache-control"] == "no-store"
+        rules = dict(rule.split(" ", 1) for rule in said["content-security-policy"].split("; "))
+        assert rules["default-src"] == rules["frame-ancestors"] == rules["base-uri"] == "'none'"
+        assert not {"'unsafe-inline'", "'unsafe-eval'", "*", "https:", "data:"} & set(
+            rules.get("script-src", "").split()
+        )
+        assert ("strict-transport-security" in said) == (browser is site)  # only over TLS
+
+
+def test_an_answer_keeps_its_own_headers(site: TestClient) -> None:
+    assert site.get("/login").headers["content-security-policy"] == forms.POLICY
+    assert len(site.get("/login").headers.get_list("content-security-policy")) == 1
+
+
+def test_the_frame_has_no_other_script_than_the_policy_allows() -> None:
+    frame = (Path(streamlit.__file__).parent / "static" / "index.html").read_text()
+    inline = [
+        body
+        for attributes, body in re.findall(r"<script([^>]*)>(.*?)</script>", frame, re.S)
+        if "src=" not in attributes
+    ]
+    assert inline == [headers.FRAME_SCRIPT]
+
+
+# The gate
+
+
+def test_without_a_login_nothing_of_ours_is_answered(site: TestClient, engine: Engine) -> None:
+    make_person(engine, "Anna")
+    answer = site.get("/monitor?project=A+B", headers=PAGE)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/login?next=%2Fmonitor%3Fproject%3DA%2BB")
+    for address in ("/download/labels/1", "/download/matchers/1", "/media/x.csv", "/_stcore/metrics", "/component/x"):
+        assert site.get(address, headers=PAGE if "down" not in address else {}).status_code == 401
+    assert site.put("/_stcore/upload_file/1/2").status_code == 401
+    assert site.post("/", headers=PAGE).status_code == 401
+    for address in ("/healthz", "/login", "/static/js/x.js", "/_stcore/health"):
+        assert site.get(address).status_code == 200
+
+
+def test_who_is_disabled_or_logged_out_gets_nothing_from_the_next_request_on(site: TestClient, engine: Engine) -> None:
+    person_id = make_person(engine, "Anna")
+    log_in(site)
+    assert site.put("/_stcore/upload_file/1/2").json() == {"person": person_id}
+    make_person(engine, "Root", administrator=True)
+    people.disable(engine, person_id, at())
+    assert site.put("/_stcore/upload_file/1/2").status_code == 401 and person_in(site) is None
+
+
+@pytest.fixture
+def measured(engine: Engine) -> int:
+    """The number of a project with a model; its administrator is Anna, Ben a viewer, and Carl in another project."""
+    project_id = make_measured_project(engine, "Mine", rounds=1)
+    other = make_project(engine, ["a", "b"], name="Other")
+    for name, where, role in (("Anna", project_id, "administrator"), ("Ben", project_id, "viewer"),
+                              ("Carl", other, "administrator")):  # fmt: skip
+        make_person(engine, name, where, Role(role))
+    return project_id
+
+
+def test_downloads_are_for_administrators_of_that_project(open_site: Open, engine: Engine, measured: int) -> None:
+    with reading(engine) as session:
+        matcher = matchers_of(session, measured)[0].id
+    addresses = (f"/download/labels/{measured}", f"/download/projects/{measured}?models=0",
+                 f"/download/matches/{measured}", f"/download/matchers/{matcher}")  # fmt: skip
+    found = {}
+    for name in ("Anna", "Ben", "Carl"):
+        site = open_site()
+        log_in(site, name)
+        found[name] = [site.get(address).status_code for address in addresses]
+    assert found["Anna"][:2] == [200, 200]
+    assert found["Ben"] == [403] * 4
+    assert found["Carl"] == [404] * 4
+
+
+# Somebody alone
+
+
+@pytest.mark.parametrize(
+    ("base", "address", "headers", "status"),
+    [
+        ("http://localhost:8501", "127.0.0.1", {}, 200),
+        ("http://127.0.0.1:8501", "::1", {}, 200),
+        ("http://localhost:8501", "192.168.0.9", {}, 403),
+        ("http://evil.example:8501", "127.0.0.1", {}, 403),
+        ("http://localhost:8501", "127.0.0.1", {"X-Forwarded-For": "1.2.3.4"}, 403),
+        ("http://localhost:8501", "127.0.0.1", {"X-Real-IP": "1.2.3.4"}, 403),
+        ("http://localhost:8501", "127.0.0.1", {"Forwarded": "for=1.2.3.4"}, 403),
+    ],
+)
+def test_without_accounts_only_the_machine_itself_is_answered(
+    open_site: Open, base: str, address: str, headers: dict[str, str], status: int
+) -> None:
+    site = open_site(base, forced=False, address=address)
+    assert site.get("/", headers=headers).status_code == status
+    if status == 200:
+        with site.websocket_connect(stream(site), headers=headers) as socket:
+            assert socket.receive_json()["cookies"] == {}
+    else:
+        assert "people add NAME --administrator" in site.get("/", headers=headers).text
+        with pytest.raises(WebSocketDisconnect), site.websocket_connect(stream(site), headers=headers):
+            pass
+
+
+def test_the_first_account_ends_the_life_without_login(open_site: Open, engine: Engine) -> None:
+    site = open_site("http://localhost:8501", forced=False)
+    with site.websocket_connect(stream(site)) as socket:
+        socket.receive_json()
+        socket.send_text("still alone")
+        assert socket.receive_text() == "still alone"
+        make_person(engine, "Anna", administrator=True)
+        with pytest.raises(WebSocketDisconnect):
+            socket.receive_text()
+    assert site.get("/", headers=PAGE).headers["location"] == "/login"
+
+
+# Open pages
+
+
+def test_an_open_page_ends_with_its_login_though_nobody_touches_it(site: TestClient, engine: Engine) -> None:
+    person_id = make_person(engine, "Anna")
+    log_in(site)
+    with site.websocket_connect(stream(site)) as socket:
+        assert COOKIE in socket.receive_json()["cookies"]
+        socket.send_text("hello")
+        assert socket.receive_text() == "hello"
+        people.end_all_logins(engine, person_id, at())
+        with pytest.raises(WebSocketDisconnect) as ended:
+            socket.receive_text()
+        assert ended.value.code == 1008
+
+
+def test_an_open_page_begins_anew_when_rights_change(site: TestClient, engine: Engine) -> None:
+    person_id, project = make_person(engine, "Anna"), make_project(engine, ["a", "b"])
+    log_in(site)
+    with site.websocket_connect(stream(site)) as socket:
+        socket.receive_json()
+        people.set_role(engine, person_id, project, Role.VIEWER, at(1))
+        with pytest.raises(WebSocketDisconnect):
+            socket.receive_text()
+    with site.websocket_connect(stream(site)) as socket:
+        assert COOKIE in socket.receive_json()["cookies"]
+
+
+def test_a_page_without_login_sees_no_cookie_and_goes_on_with_nobodys_session(site: TestClient, engine: Engine) -> None:
+    make_person(engine, "Anna")
+    site.cookies.set(COOKIE, "stale")
+    site.cookies.set("other", "kept")
+    with site.websocket_connect(stream(site), subprotocols=["streamlit", "xsrf", "session-of-anna"]) as socket:
+        assert socket.receive_json() == {"protocols": "streamlit, xsrf", "cookies": {"other": "kept"}}
+    log_in(site)
+    with site.websocket_connect(stream(site), subprotocols=["streamlit", "xsrf", "session-of-ben"]) as socket:
+        assert socket.receive_json()["protocols"] == "streamlit, xsrf"
+
+
+def test_a_message_that_came_after_the_end_is_not_heard(engine: Engine) -> None:
+    heard: list[Any] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        while (message := await receive())["type"] != "websocket.disconnect":
+            heard.append(message)
+
+    async def run() -> None:
+        loop_gate, sent = Gate(app, lambda: True), []
+        messages = iter([{"type": "websocket.receive", "text": "late"}])
+
+        async def receive() -> Any:
+            await asyncio.sleep(0.1)  # the login ended meanwhile
+            return next(messages)
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await loop_gate._watched(lambda: False, {}, receive, send)
+        assert sent == [{"type": "websocket.close", "code": 1008}]
+
+    gate_look, gate.LOOK_EVERY = gate.LOOK_EVERY, 0.05
+    try:
+        asyncio.run(run())
+    finally:
+        gate.LOOK_EVERY = gate_look
+    assert heard == []
+
+
+# Invitations and providers
+
+
+@pytest.fixture
+def link(engine: Engine) -> str:
+    project = make_project(engine, ["a", "b"], name="<b>Mine</b>")
+    return f"/{invitations.invite(engine, project, Role.ANNOTATOR, 7, at())}"
+
+
+def test_an_invitation_makes_an_account(site: TestClient, engine: Engine, link: str) -> None:
+    offered = site.get(link)
+    assert "&lt;b&gt;Mine&lt;/b&gt;" in offered.text and "annotator" in offered.text
+    form = {"name": "Nora", "password": PASSWORD, "again": PASSWORD}
+    for wrong, said in (({"again": "else"}, "not the same"), ({"password": "x", "again": "x"}, "10 to 1,000")):
+        answer = site.post(link, data=form | wrong, headers=FORM)
+        assert answer.status_code == 400 and said in answer.text and "set-cookie" not in answer.headers
+    assert site.post(link, data=form, headers={"Origin": "https://evil.example"}).status_code == 403
+    answer = site.post(link, data=form, headers=FORM)
+    assert answer.status_code == 303 and person_in(site) == people.id_of(engine, "Nora")
+    assert site.get(link).status_code == 404
+
+
+def test_an_invitation_is_taken_up_by_who_is_logged_in(site: TestClient, engine: Engine, link: str) -> None:
+    make_person(engine, "Anna")
+    assert f"/login?next=%2F{link[1:].replace('/', '%2F')}" in site.get(link).text
+    log_in(site)
+    assert "Join as Anna" in site.get(link).text
+    assert site.post(link, headers=FORM).status_code == 303
+    assert [row.roles for row in people.list_people(engine, at())] == [{"<b>Mine</b>": Role.ANNOTATOR}]
+
+
+def test_the_way_over_a_provider(open_site: Open, engine: Engine, link: str) -> None:
+    people.add(engine, "Olga", None, at(), subject=("https://id.example", "42"))
+    site = open_site(ways={"google": "Google"})
+    assert 'href="/?log_in=google">Log in with Google' in site.get("/login").text
+    assert site.get("/", headers=PAGE).status_code == 303
+    assert site.get("/?log_in=google", headers=PAGE).json() == {"person": 0}
+    invited = site.get(link).headers["set-cookie"]
+    assert invited.startswith("allpairs_invitation=") and "HttpOnly" in invited
+    site.cookies.set("_streamlit_user", "signed by Streamlit")
+    site.cookies.set("_streamlit_user_1", "in two pieces")
+    assert site.get("/", headers=PAGE).json() == {"person": 0}  # the page may ask who vouches
+    assert site.get("/monitor", headers=PAGE).status_code == 303
+    browser = gate.cookies.browser_of(dict(site.cookies))
+    ticket = logins.ticket_for(engine, "https://id.example", "42", browser, at())
+    stranger = open_site()
+    stranger.cookies.set("_streamlit_user", "another")
+    assert stranger.get(f"/login/ticket/{ticket}").status_code == 403
+    assert site.get(f"/login/ticket/{ticket}").status_code == 303
+    assert person_in(site) == people.id_of(engine, "Olga")

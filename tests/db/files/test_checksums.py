@@ -1,0 +1,118 @@
+"""Damaged artifacts: found, then made again where that is possible, and refused with the file's name where not."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine
+
+from annotate.explore.prepared import _arrays
+from db.domain import InputError
+from db.files.checksums import FILE, damaged, is_whole, require_whole, seal, seal_models
+from db.maintenance.integrity import problems
+from db.schema.engine import artifacts, writing
+from db.schema.tables import Matcher
+from learner.jobs.data.evaluation_snapshot import load_arrays, save_arrays
+from learner.jobs.data.stored_vectors import load_vectors, save_vectors
+from learner.models.encoder import load_encoder
+from learner.models.output_layer import OutputLayer
+from learner.scoring.matcher import Matcher as TrainedMatcher
+from learner.scoring.matcher import add_details, load_matcher, save_matcher
+from tests.helpers.factories import make_project
+from tests.helpers.tiny import tiny_encoder
+
+
+def harm(path: Path) -> None:
+    """Nothing; one bit in the middle of the file is another one, its size and time are as before."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def test_a_folder_knows_what_was_written_in_it(tmp_path: Path) -> None:
+    (tmp_path / "below").mkdir()
+    for name in ("a", "below/b"):
+        (tmp_path / name).write_text(name * 100)
+    assert list(damaged(tmp_path)) == []  # nothing is known
+    seal(tmp_path)
+    require_whole(tmp_path)
+    (tmp_path / "later").write_text("no part of it")
+    assert list(damaged(tmp_path)) == []
+    harm(tmp_path / "below/b")
+    (tmp_path / "a").unlink()
+    assert sorted(damaged(tmp_path)) == [tmp_path / "a", tmp_path / "below/b"]
+    with pytest.raises(InputError, match=r"is damaged or missing.*back-up, or remove"):
+        require_whole(tmp_path)
+    (tmp_path / FILE).write_text("{")
+    with pytest.raises(InputError, match=FILE):
+        require_whole(tmp_path)
+
+
+def test_a_damaged_model_is_refused_by_name(tmp_path: Path) -> None:
+    encoder = load_encoder(str(tiny_encoder(tmp_path, ["one two"])))
+    folder = tmp_path / "model"
+    save_matcher(TrainedMatcher(encoder, OutputLayer(2.0, -1.0)), folder)
+    add_details(folder, labels=3)  # which changes the one file that has no checksum
+    assert load_matcher(str(folder)).layer == OutputLayer(2.0, -1.0)
+    harm(folder / "model.safetensors")
+    with pytest.raises(InputError, match=r"model/model\.safetensors is damaged or missing"):
+        load_matcher(str(folder))
+
+
+def test_what_a_pipeline_makes_has_checksums(tmp_path: Path) -> None:
+    tiny_encoder(tmp_path, ["one two"])
+    seal_models(tmp_path)
+    harm(tmp_path / "tiny" / "model.safetensors")
+    with pytest.raises(InputError, match="damaged"):
+        load_encoder(str(tmp_path / "tiny"))
+    assert list(damaged(tmp_path / "bert")) == []
+
+
+def test_damaged_vectors_are_refused(tmp_path: Path) -> None:
+    path, vectors = tmp_path / "job" / "vectors.npy", np.eye(4, dtype=np.float32)
+    save_vectors(path, vectors)
+    assert (load_vectors(path) == vectors).all()
+    harm(path)
+    assert not is_whole(path)
+    with pytest.raises(InputError, match=r"vectors\.npy is damaged or missing: try the job again"):
+        load_vectors(path)
+
+
+def test_a_damaged_file_of_arrays_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "decks.npz"
+    save_arrays(path, left=np.arange(1000))
+    assert (load_arrays(path, "")["left"] == np.arange(1000)).all()
+    harm(path)
+    with pytest.raises(InputError, match=r"decks\.npz is damaged or missing: a remedy"):
+        load_arrays(path, "a remedy")
+    with pytest.raises(InputError, match="prepare the round again"):
+        _arrays(path)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(InputError, match="a remedy"):
+        load_arrays(path, "a remedy")
+
+
+def test_the_check_of_an_installation_reads_all_artifacts(engine: Engine) -> None:
+    folder = artifacts() / "project-1"
+    save_vectors(folder / "job" / "vectors.npy", np.eye(3))
+    save_arrays(folder / "design-1" / "decks.npz", left=np.arange(1000))
+    assert list(problems(engine)) == []
+    harm(folder / "job" / "vectors.npy")
+    harm(folder / "design-1" / "decks.npz")
+    found = list(problems(engine))
+    assert len(found) == 2 and "vectors.npy" in found[0] and "decks.npz" in found[1]
+    (folder / "job" / FILE).write_text("{")
+    assert not is_whole(folder / "job" / "vectors.npy")
+    assert [FILE in problem for problem in problems(engine)] == [True, False]
+    save_vectors(folder / "job" / "vectors.npy", np.eye(3))
+    assert (load_vectors(folder / "job" / "vectors.npy") == np.eye(3)).all()
+
+
+def test_a_model_whose_numbers_are_not_the_rows_is_found(engine: Engine) -> None:
+    project, folder = make_project(engine, ["a", "b"]), artifacts() / "project-1" / "job" / "model"
+    with writing(engine) as session:
+        session.add(Matcher(project_id=project, number=1, folder="project-1/job/model", encoder="e", w=2.0, b=-1.0))
+    folder.mkdir(parents=True)
+    for content, whole in (('{"w": 2.0, "b": -1.0}', True), ('{"w": 3.0, "b": -1.0}', False), ("{", False)):
+        (folder / "matcher.json").write_text(content)
+        assert (list(problems(engine)) == []) is whole

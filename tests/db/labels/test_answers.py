@@ -1,0 +1,206 @@
+"""What counts as a label, who is served which task, and how far the batch is."""
+
+import multiprocessing
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, delete, func, select
+
+from db.domain import LABELS, AnswerKind
+from db.labels.answers import current_labels, label_counts, store_answers
+from db.labels.tasks import LEASE, batch_progress, lease_tasks, next_lease_end
+from db.schema.engine import make_engine, reading, writing
+from db.schema.tables import Answer, Lease, PairLabel, Task, now
+from tests.helpers.factories import make_project, make_round
+
+P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    """A project of ten texts with a batch of six pairs and a reserve of three."""
+    project_id = make_project(engine, [f"text {i}" for i in range(10)])
+    make_round(engine, project_id, 6, reserve=3)
+    return project_id
+
+
+def tasks_of(engine: Engine, project_id: int) -> list[Task]:
+    with reading(engine) as session:
+        return list(session.scalars(select(Task).where(Task.project_id == project_id).order_by(Task.id)))
+
+
+def act(engine: Engine, task: Task, answer: AnswerKind, annotator: str = "ann") -> None:
+    with writing(engine) as session:
+        count = session.scalar(select(func.count(Answer.id)))
+        store_answers(session, [{
+            "project_id": task.project_id, "task_id": task.id, "left_id": task.left_id, "right_id": task.right_id,
+            "annotator": annotator, "answer": answer, "key": f"key-{count}", "seconds": None, "created_at": now(),
+        }])  # fmt: skip
+
+
+def labels(engine: Engine, project_id: int, up_to: int | None = None) -> dict[tuple[int, int], AnswerKind]:
+    with reading(engine) as session:
+        return {(label.left_id, label.right_id): label.answer for label in current_labels(session, project_id, up_to)}
+
+
+def lease(engine: Engine, project_id: int, annotator: str, n: int, at: datetime) -> list[int]:
+    """The positions of the tasks that the annotator is served."""
+    with writing(engine) as session:
+        return [task.position for task in lease_tasks(session, project_id, annotator, n, at)]
+
+
+def expected_labels(acts: list[tuple[int, str, AnswerKind]]) -> dict[int, AnswerKind]:
+    """The rule in the plainest words: replay the acts, keep each annotator's last one, the last annotator wins."""
+    last: dict[tuple[int, str], tuple[int, AnswerKind]] = {}
+    for order, (pair, annotator, answer) in enumerate(acts):
+        if answer != S:
+            last[pair, annotator] = (order, answer)
+    kept: dict[int, tuple[int, AnswerKind]] = {}
+    for (pair, _), (order, answer) in last.items():
+        if answer != R and order >= kept.get(pair, (0, answer))[0]:
+            kept[pair] = (order, answer)
+    return {pair: answer for pair, (_, answer) in kept.items()}
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(acts=st.lists(st.tuples(st.integers(0, 2), st.sampled_from("ab"), st.sampled_from(AnswerKind)), max_size=14))
+def test_the_last_act_of_the_last_annotator_counts(
+    engine: Engine, project: int, acts: list[tuple[int, str, AnswerKind]]
+) -> None:
+    with writing(engine) as session:
+        for table in (PairLabel, Answer):
+            session.execute(delete(table))
+    tasks = tasks_of(engine, project)[:3]
+    for pair, annotator, answer in acts:
+        act(engine, tasks[pair], answer, annotator)
+    found = labels(engine, project)
+    assert found == {(tasks[i].left_id, tasks[i].right_id): answer for i, answer in expected_labels(acts).items()}
+    with reading(engine) as session:
+        counts = label_counts(session, project)
+    assert counts == {answer: n for answer in LABELS if (n := list(found.values()).count(answer))}
+    assert labels(engine, project, 10**9) == found  # worked out from the answers, and not kept beside them
+
+
+def test_a_cutoff_gives_the_labels_as_they_were(engine: Engine, project: int) -> None:
+    first, second = tasks_of(engine, project)[:2]
+    act(engine, first, P)
+    act(engine, first, R)
+    act(engine, first, N)
+    act(engine, second, U)
+    pair = (first.left_id, first.right_id)
+    with reading(engine) as session:
+        ids = list(session.scalars(select(Answer.id).order_by(Answer.id)))
+    assert [labels(engine, project, id_).get(pair) for id_ in ids] == [P, None, N, N]
+    assert labels(engine, project, 0) == {}
+
+
+def test_labels_of_other_projects_stay_apart(engine: Engine, project: int) -> None:
+    other = make_project(engine, ["a", "b", "c"], name="Other")
+    make_round(engine, other, 2)
+    act(engine, tasks_of(engine, other)[0], P)
+    assert labels(engine, project) == {}
+    assert list(labels(engine, other).values()) == [P]
+
+
+def test_the_batch_is_served_in_order_and_the_reserve_when_nothing_of_it_is_free(engine: Engine, project: int) -> None:
+    at = now()
+    assert lease(engine, project, "ann", 4, at) == [0, 1, 2, 3]
+    assert lease(engine, project, "bob", 40, at) == [4, 5]
+    assert lease(engine, project, "cat", 2, at) == [6, 7]
+    for task in tasks_of(engine, project)[:6]:
+        act(engine, task, N)
+    assert lease(engine, project, "ann", 40, at) == [8]
+
+
+def test_own_leased_tasks_come_first_and_leases_are_renewed(engine: Engine, project: int) -> None:
+    at = now()
+    lease(engine, project, "ann", 2, at)
+    assert lease(engine, project, "bob", 2, at) == [2, 3]
+    assert lease(engine, project, "bob", 3, at + timedelta(minutes=9)) == [2, 3, 4]
+    later = at + timedelta(minutes=11)  # ann's leases have run out, bob's are renewed
+    assert lease(engine, project, "bob", 40, later) == [2, 3, 4, 0, 1, 5]
+
+
+def test_a_lease_of_another_ends_after_ten_minutes(engine: Engine, project: int) -> None:
+    at = now()
+    lease(engine, project, "ann", 40, at)
+    with reading(engine) as session:
+        assert next_lease_end(session, project, "bob", at) == at + LEASE
+        assert next_lease_end(session, project, "ann", at) is None
+    assert lease(engine, project, "bob", 1, at + LEASE - timedelta(seconds=1)) == [6]
+    assert lease(engine, project, "bob", 1, at + LEASE) == [0]
+
+
+def test_skipped_tasks_go_to_the_back_of_this_annotators_queue(engine: Engine, project: int) -> None:
+    at, tasks = now(), tasks_of(engine, project)
+    lease(engine, project, "ann", 40, at)
+    act(engine, tasks[1], S)
+    act(engine, tasks[0], S)
+    assert lease(engine, project, "ann", 40, at) == [2, 3, 4, 5, 1, 0]
+    act(engine, tasks[1], R)  # an undone skip
+    assert lease(engine, project, "ann", 40, at) == [1, 2, 3, 4, 5, 0]
+    assert lease(engine, project, "bob", 2, at + LEASE) == [0, 1]
+
+
+def test_only_the_newest_round_is_served_and_no_labelled_pair(engine: Engine, project: int) -> None:
+    old = tasks_of(engine, project)[0]
+    newest = make_round(engine, project, 2)
+    assert lease(engine, project, "ann", 40, now()) == [0, 1]
+    with writing(engine) as session:
+        again = session.scalars(select(Task).where(Task.round_id == newest)).first()
+        assert again is not None
+        again.left_id, again.right_id = old.left_id, old.right_id
+    act(engine, old, U, "bob")
+    assert lease(engine, project, "ann", 40, now()) == [1]
+
+
+def test_progress_counts_the_batch_and_the_project(engine: Engine, project: int) -> None:
+    tasks = tasks_of(engine, project)
+    for task, answer in zip(tasks[:7], (P, N, N, U, S, P, P), strict=True):
+        act(engine, task, answer)
+    act(engine, tasks[0], R)
+    act(engine, tasks[0], N, "bob")
+    with reading(engine) as session:
+        progress = batch_progress(session, project)
+    assert (progress.number, progress.size, progress.answered) == (1, 6, 5)
+    assert (progress.positives, progress.negatives, progress.unsure) == (1, 3, 1)
+    assert (progress.total_positives, progress.total_negatives, progress.total_unsure) == (2, 3, 1)
+    assert progress.reserve_left == 2
+    assert not progress.complete
+    act(engine, tasks[4], N)
+    with reading(engine) as session:
+        assert batch_progress(session, project).complete
+
+
+def test_progress_before_the_first_batch(engine: Engine) -> None:
+    project_id = make_project(engine, ["a", "b"])
+    with reading(engine) as session:
+        progress = batch_progress(session, project_id)
+    assert (progress.number, progress.complete) == (0, False)
+    assert lease(engine, project_id, "ann", 40, now()) == []
+
+
+def _claim(args: tuple[str, int, str]) -> list[int]:
+    url, project_id, annotator = args
+    engine = make_engine(url)
+    claimed: set[int] = set()
+    for n in range(1, 51):  # every claim renews what is held and takes one task more
+        with writing(engine) as session:
+            claimed |= {task.id for task in lease_tasks(session, project_id, annotator, n, now())}
+    engine.dispose()
+    return sorted(claimed)
+
+
+def test_four_processes_never_lease_a_task_twice(engine: Engine) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(25)])
+    make_round(engine, project_id, 200)
+    url = engine.url.render_as_string(hide_password=False)
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        claims = pool.map(_claim, [(url, project_id, f"annotator {i}") for i in range(4)], chunksize=1)
+    claimed = [task_id for claim in claims for task_id in claim]
+    assert [len(claim) for claim in claims] == [50] * 4
+    assert len(set(claimed)) == 200
+    with reading(engine) as session:
+        assert session.scalar(select(func.count()).select_from(Lease)) == 200

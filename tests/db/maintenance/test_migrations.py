@@ -1,0 +1,87 @@
+"""The migrations make exactly the tables of the models, however often and by however many processes they are run."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, Engine, inspect, select
+
+from db.projects.projects import all_projects
+from db.schema.engine import make_engine, migrate, reading, writing
+from db.schema.tables import Base, PairLabel, Project
+from tests.helpers.paths import ROOT
+
+
+def test_the_tables_are_those_of_the_models(engine: Engine) -> None:
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_migrating_again_changes_nothing(engine: Engine) -> None:
+    with writing(engine) as session:
+        session.add(Project(name="Kept", kind="symmetric", settings={}))
+    before = inspect(engine).get_table_names()
+    migrate()
+    with engine.connect() as connection:
+        assert connection.exec_driver_sql("select name from projects").scalars().all() == ["Kept"]
+    assert inspect(engine).get_table_names() == before
+
+
+def test_processes_that_migrate_at_once_all_succeed(home: Path) -> None:
+    code = "from db.schema.engine import migrate; migrate()"
+    runs = [subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, stderr=subprocess.PIPE) for _ in range(3)]
+    results = [(run.communicate(timeout=120)[1].decode(), run.returncode) for run in runs]
+    assert [code for _, code in results] == [0, 0, 0], results
+    engine = make_engine()
+    assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
+    engine.dispose()
+
+
+@contextmanager
+def tables_of(revision: str) -> Iterator[Connection]:
+    """A connection to an empty database with the tables of an earlier revision, and a project in it."""
+    engine, config = make_engine(), Config()
+    config.set_main_option("script_location", str(ROOT / "db" / "migrations"))
+    with engine.connect().execution_options(write=True) as connection, connection.begin():
+        config.attributes["connection"] = connection
+        command.upgrade(config, revision)
+        connection.exec_driver_sql(
+            "insert into projects (name, kind, settings, created_at) values ('Old', 'symmetric', '{}', '2026-01-02')"
+        )
+        yield connection
+    engine.dispose()
+
+
+def test_answers_given_before_labels_were_kept_have_theirs(home: Path) -> None:
+    with tables_of("0004") as connection:
+        for item in (1, 2, 3):
+            connection.exec_driver_sql(f"insert into items values ({item}, 1, 'left', 'train', 'text {item}')")
+        acts = [(1, 2, "a", "positive"), (1, 2, "b", "negative"), (1, 3, "a", "positive"), (1, 3, "a", "retract")]
+        for at, (left, right, who, answer) in enumerate([*acts, (2, 3, "a", "unsure"), (2, 3, "a", "skip")]):
+            connection.exec_driver_sql(
+                "insert into answers (project_id, left_id, right_id, annotator, answer, key, created_at) "
+                f"values (1, {left}, {right}, '{who}', '{answer}', 'key-{at}', '2026-01-03')"
+            )
+    migrate()
+    engine = make_engine()
+    with reading(engine) as session:
+        kept = session.execute(select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer, PairLabel.purpose)).all()
+    assert sorted(kept) == [(1, 2, "negative", "train"), (2, 3, "unsure", "train")]
+    engine.dispose()
+
+
+def test_projects_made_before_they_could_be_put_away_are_listed(home: Path) -> None:
+    with tables_of("0002"):
+        pass
+    migrate()
+    engine = make_engine()
+    with reading(engine) as session:
+        assert [(project.name, project.archived_at) for project in all_projects(session)] == [("Old", None)]
+    engine.dispose()

@@ -1,0 +1,122 @@
+"""From every released schema to the newest one: all rows are there and mean the same, on both databases."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Engine
+
+from annotate.access.logins import log_in
+from annotate.labelling.own_answers import history
+from annotate.labelling.queue import record, serve
+from annotate.monitor.rounds import read_report
+from db.domain import AnswerKind
+from db.labels.answers import current_labels
+from db.maintenance.integrity import problems
+from db.maintenance.upgrade import upgrade
+from db.projects.projects import all_projects
+from db.schema.engine import artifacts, make_engine, migrate, reading, revision, writing
+from db.schema.tables import Base
+from tests.helpers.files.old_rows import LABELS, Row, rows_in, store_rows
+from tests.helpers.paths import ROOT
+from tests.helpers.people import PASSWORD, START
+from tests.helpers.services.postgres import drop_database, new_database
+
+
+def released() -> list[str]:
+    """All revisions, the oldest first."""
+    config = Config()
+    config.set_main_option("script_location", str(ROOT / "db" / "migrations"))
+    return [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()][::-1]
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def url(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of an empty database of each kind."""
+    if request.param == "sqlite":
+        address = f"sqlite:///{home / 'allpairs.db'}"
+        monkeypatch.setenv("ALLPAIRS_DATABASE_URL", address)
+        yield address
+        return
+    server = request.getfixturevalue("server")
+    address = new_database(server, "old")
+    monkeypatch.setenv("ALLPAIRS_DATABASE_URL", address)
+    yield address
+    drop_database(server, "old")
+
+
+@pytest.fixture
+def filled(url: str) -> Iterator[Callable[[str], Engine]]:
+    """What makes the tables of a revision, with rows in all of them."""
+    engine = make_engine(url)
+
+    def fill(of: str) -> Engine:
+        migrate(url, of)
+        with writing(engine) as session:
+            store_rows(session.connection())
+        return engine
+
+    yield fill
+    engine.dispose()
+
+
+def contents(engine: Engine) -> dict[str, list[Row]]:
+    with engine.connect() as connection:
+        return rows_in(connection)
+
+
+@pytest.mark.parametrize("of", released())
+def test_rows_of_every_revision_are_there_and_mean_the_same(of: str, filled: Callable[[str], Engine]) -> None:
+    engine = filled(of)
+    before = contents(engine)
+    kept = upgrade(engine.url.render_as_string(hide_password=False))
+    assert (kept is None) == (of == released()[-1])
+    after = contents(engine)
+    assert [table for table, rows in before.items() if not are_in(rows, after[table])] == []
+    if kept is not None:
+        copy = make_engine(f"sqlite:///{kept}")
+        assert revision(copy) == of
+        assert {table: len(rows) for table, rows in contents(copy).items()} == {t: len(r) for t, r in before.items()}
+        copy.dispose()
+    with engine.connect() as connection:
+        found = compare_metadata(MigrationContext.configure(connection, opts={"compare_type": True}), Base.metadata)
+    assert found == []
+    says_the_same(engine)
+    if "people" in before:
+        assert log_in(engine, "ZOË", PASSWORD, "1.1.1.1", START)
+
+
+def are_in(before: list[Row], after: list[Row]) -> bool:
+    """Whether the rows are the same, in whatever order; a column that only one side has must be empty before."""
+    shared = set(before[0]) & set(after[0]) if before and after else set()
+    lost = any(value is not None for row in before for name, value in row.items() if name not in shared)
+    return not lost and _shown(before, shared) == _shown(after, shared)
+
+
+def _shown(rows: list[Row], columns: set[str]) -> list[str]:
+    return sorted(repr([(name, row[name]) for name in sorted(columns)]) for row in rows)
+
+
+def says_the_same(engine: Engine) -> None:
+    """Nothing; what the services of today say of the rows is what they said, and new answers can be given."""
+    (artifacts() / "design-1").mkdir(parents=True, exist_ok=True)
+    assert list(problems(engine)) == []
+    with reading(engine) as session:
+        assert [project.name for project in all_projects(session)][-1] == "Old"
+        for cutoff in (None, 10**9):  # as the trigger keeps them, and worked out of the answers
+            labels = current_labels(session, 1, cutoff)
+            assert {(one.left_id, one.right_id): str(one.answer) for one in labels} == LABELS
+    report = read_report(engine, 1)
+    assert [matcher.number for matcher, _ in report.measured] == [1]
+    assert report.settings.question == "The same?"
+    assert history(engine, 1, "ann", 5).total == 2
+    pairs, standing = serve(engine, 1, "ben")
+    assert (standing.progress.number, [pair.left for pair in pairs]) == (2, ["Text 2 — 50 %'\n"])
+    answer = {"key": "new", "task_id": pairs[0].task_id, "answer": AnswerKind.POSITIVE, "seconds": 1.0}
+    assert record(engine, 1, "ben", [answer]).stored == ["new"]
+    with reading(engine) as session:
+        assert len(current_labels(session, 1)) == len(LABELS) + 1

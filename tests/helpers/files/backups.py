@@ -1,0 +1,39 @@
+"""A project that has something of everything, and all rows of a database: what tests of back-ups compare."""
+
+from typing import Any
+
+from sqlalchemy import Engine, select
+
+from annotate.labelling.queue import record, serve
+from db.domain import AnswerKind
+from db.projects.jobs import add_job
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Base, Matcher
+from tests.helpers.factories import make_project, make_round
+
+
+def label_some(engine: Engine, name: str = "Questions") -> int:
+    """The number of a new project with answers, one of them corrected, and a waiting job."""
+    project = make_project(engine, [f"text {i}" for i in range(4)], name=name, auto_train=False)
+    make_round(engine, project, 5)
+    tasks = [pair.task_id for pair in serve(engine, project, "ann")[0]]
+    acts = [(0, AnswerKind.POSITIVE), (1, AnswerKind.NEGATIVE), (0, AnswerKind.NEGATIVE), (2, AnswerKind.UNSURE)]
+    events = [
+        {"key": f"{name}-{at}", "task_id": tasks[task], "answer": answer, "seconds": 1.5}
+        for at, (task, answer) in enumerate(acts)
+    ]
+    assert record(engine, project, "ann", events).refused == {}
+    with writing(engine) as session:
+        add_job(session, project, "round")
+        session.add(Matcher(project_id=project, number=0, folder=f"{project}/model", encoder="e", w=None, b=None))
+    folder = artifacts() / str(project) / "model"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "weights").write_text("weights")
+    return project
+
+
+def contents(engine: Engine, without: tuple[str, ...] = ("leases", "workers", "jobs")) -> dict[str, list[Any]]:
+    """All rows of all tables."""
+    with reading(engine) as session:
+        tables = [table for table in Base.metadata.sorted_tables if table.name not in without]
+        return {table.name: sorted(map(repr, session.execute(select(table)).all())) for table in tables}

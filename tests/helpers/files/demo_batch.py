@@ -1,0 +1,52 @@
+"""Make annotate/demo/first_batch.csv with the functions of the job: `python -m tests.helpers.files.demo_batch`."""
+
+import csv
+import os
+import tempfile
+from collections.abc import Iterator
+
+import numpy as np
+
+from annotate import demo
+from annotate.projects.projects import create_project
+from db.corpus.corpus import load_corpus
+from db.projects.items import first_identifiers
+from db.schema.engine import make_engine, migrate, reading
+from learner.jobs.data.project_data import read_project
+from learner.loop.round import choose
+from learner.models.encoder import load_encoder
+from learner.scoring.score import Blend, blended
+from learner.search.inner_product import BLENDED
+
+
+def first_batch() -> Iterator[tuple[str, str, float]]:
+    """The ids and the score of each pair of the first batch and its reserve; uses the current `ALLPAIRS_HOME`."""
+    migrate()
+    engine = make_engine()
+    corpus = load_corpus(demo.FOLDER / "questions.csv", None, demo.FOLDER / "gold.csv")
+    project_id = create_project(engine, demo.NAME, corpus, demo.SETTINGS)
+    with reading(engine) as session:
+        data = read_project(session, project_id)
+        ids = first_identifiers(session, data.item_ids.tolist())
+    vectors = blended(data.dataset, load_encoder().encode(data.dataset.texts), Blend(data.settings.crowding))
+    nothing = np.empty(0, dtype=np.int64)
+    size = 2 * demo.SETTINGS.first  # as many again in reserve
+    rng = np.random.default_rng(0)
+    pairs = choose(data.dataset, vectors, None, nothing, size, data.settings, rng, space=BLENDED).pairs
+    for left, right, score in zip(data.item_ids[pairs.left], data.item_ids[pairs.right], pairs.score, strict=True):
+        yield ids[int(left)], ids[int(right)], float(score)
+
+
+def main() -> None:
+    """Nothing; writes the file."""
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["ALLPAIRS_HOME"] = home
+        rows = list(first_batch())
+    with (demo.FOLDER / "first_batch.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id1", "id2", "score"])
+        writer.writerows((left, right, f"{score:.6f}") for left, right, score in rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""Projects without known positives for tests of audit jobs, an annotator who is never wrong, and the whole truth."""
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine, select
+
+from db.domain import AnswerKind, DesignKind, Split
+from db.projects.jobs import add_job
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Design, Evaluation, Item, Matcher, Round, Task
+from learner.evaluation.exact import AllPairs, evaluate_exact
+from learner.jobs.audit import job as steps
+from learner.jobs.data.evaluation_snapshot import look, sides
+from learner.jobs.data.evaluation_snapshot import scores_of as scores_under
+from learner.jobs.data.project_data import read_project
+from tests.helpers.factories import make_project
+
+TOPICS, EVALUATION = 6, 60
+POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
+keys = itertools.count()
+
+
+def texts(n: int = 80) -> list[str]:
+    """Texts on six topics by turns, mostly of words of their topic."""
+    rng = np.random.default_rng(0)
+    words = [[f"word{topic}{k}" for k in range(4)] + ["the", "of", "and"] for topic in range(TOPICS)]
+    return [f"{i} " + " ".join(rng.choice(words[i % TOPICS], 5)) for i in range(n)]
+
+
+def make_audited(engine: Engine, encoder: Path, **settings: Any) -> int:
+    """The id of a project of 80 texts, of which 60 measure and none is known to match another."""
+    quick: dict[str, Any] = {"first": 10, "neighbours": 10, "epochs": 1, "learning_rate": 1e-3}
+    return make_project(engine, texts(), evaluation=EVALUATION, encoder=str(encoder), **(quick | settings))
+
+
+def add_model(
+    engine: Engine, project_id: int, number: int, encoder: Path, blend: Mapping[str, Any] = MappingProxyType({})
+) -> int:
+    """The id of a new matcher: the pre-trained encoder itself as number 0, else this one with an output layer.
+
+    blend: what counts beside the cosine, as `learner.scoring.score.Blend.as_dict` has it.
+    """
+    folder = f"project-{project_id}/job-{number}/model" if number else None
+    if folder is not None:
+        (artifacts() / folder).parent.mkdir(parents=True)
+        (artifacts() / folder).symlink_to(encoder)
+    made: dict[str, Any] = {"folder": folder, "details": dict(blend)} | ({"w": 9.0, "b": -8.0} if number else {})
+    with writing(engine) as session:
+        row = Matcher(project_id=project_id, number=number, encoder=str(encoder), **made)
+        session.add(row)
+        session.flush()
+        return row.id
+
+
+def run_audit(engine: Engine, project_id: int, draw: int = 0) -> str:
+    """The job's steps in their order; what it says."""
+    with writing(engine) as session:
+        job_id = add_job(session, project_id, steps.NAME).id
+    steps.update_figures(job_id, project_id, bool(draw))
+    return steps.draw_sitting(project_id, draw) if draw else ""
+
+
+def tasks_of(engine: Engine, round_id: int | None = None) -> list[Task]:
+    """The tasks of a round, of the newest one where none is named, in order."""
+    with reading(engine) as session:
+        newest = select(Round.id).order_by(Round.id.desc()).limit(1).scalar_subquery()
+        mine = Task.round_id == (newest if round_id is None else round_id)
+        return list(session.scalars(select(Task).where(mine).order_by(Task.position)))
+
+
+def truth(engine: Engine) -> dict[tuple[int, int], bool]:
+    """Whether each pair of evaluation items is on one topic."""
+    with reading(engine) as session:
+        items = session.scalars(select(Item).where(Item.split == Split.EVALUATION).order_by(Item.id)).all()
+    topics = {item.id: int(item.text.split()[0]) % TOPICS for item in items}
+    return {pair: topics[pair[0]] == topics[pair[1]] for pair in itertools.combinations(topics, 2)}
+
+
+def label(engine: Engine, tasks: list[Task], kind: AnswerKind | None = None) -> None:
+    """Nothing; every task is answered, with the truth where no kind is given."""
+    known = truth(engine)
+    with writing(engine) as session:
+        session.add_all(
+            Answer(project_id=task.project_id, task_id=task.id, left_id=task.left_id, right_id=task.right_id,
+                   annotator="ann", key=f"audit-{next(keys)}",
+                   answer=kind or (POSITIVE if known[pair_of(task)] else NEGATIVE))
+            for task in tasks
+        )  # fmt: skip
+
+
+def draw_and_label(engine: Engine, project_id: int, draw: int) -> list[Task]:
+    """The tasks of a new sitting, each answered with the truth; the figures are up to date."""
+    run_audit(engine, project_id, draw)
+    tasks = tasks_of(engine)
+    label(engine, tasks)
+    run_audit(engine, project_id)
+    return tasks
+
+
+def pair_of(task: Task) -> tuple[int, int]:
+    return task.left_id, task.right_id
+
+
+def evaluation_of(engine: Engine, number: int) -> Evaluation:
+    """The figures of the matcher of this number."""
+    with reading(engine) as session:
+        return session.scalars(select(Evaluation).join(Matcher).where(Matcher.number == number)).one()
+
+
+def designs_of(engine: Engine) -> list[Design]:
+    with reading(engine) as session:
+        return list(session.scalars(select(Design).where(Design.kind == DesignKind.AUDIT).order_by(Design.number)))
+
+
+def in_pool(engine: Engine, project_id: int, number: int = 0) -> dict[tuple[int, int], bool]:
+    """The truth of the pairs that the newest design audits, made under the matcher of this number."""
+    known, scores = truth(engine), scores_of(engine, project_id, number)
+    edge = designs_of(engine)[-1].strata[-2]["low"]
+    return {pair: known[pair] for pair, score in scores.items() if score >= edge}
+
+
+def scores_of(engine: Engine, project_id: int, number: int) -> dict[tuple[int, int], float]:
+    """Every evaluation pair's score under the matcher of this number."""
+    with reading(engine) as session:
+        data = read_project(session, project_id)
+        matcher = session.scalars(select(Matcher).where(Matcher.number == number)).one()
+    pairs = list(truth(engine))
+    left, right = np.array(pairs).T
+    seen = look(data, matcher, None, lambda stage, done: None)
+    return dict(zip(pairs, scores_under(data, seen.vectors, left, right).tolist(), strict=True))
+
+
+def exact(engine: Engine, project_id: int, number: int, known: dict[tuple[int, int], bool]) -> AllPairs:
+    """The figures of the matcher of this number over all pairs, where these positives are gold and all there are."""
+    with reading(engine) as session:
+        data = read_project(session, project_id)
+        matcher = session.scalars(select(Matcher).where(Matcher.number == number)).one()
+    both = sides(data, look(data, matcher, None, lambda stage, done: None).vectors)
+    positives = np.searchsorted(both.left_ids, [pair for pair, positive in known.items() if positive])
+    found = evaluate_exact(both.left, both.right, positives, True)
+    assert found is not None
+    return found

@@ -1,0 +1,25 @@
+"""A run of QuIP whose encoder tells opinions: a random one, which is all that the page and the job need."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from sqlalchemy import Engine
+
+from db.projects.jobs import PIPELINE
+from db.results.pipelines import ARTIFACTS, BEGAN, Began, pipeline_folder, results_folder
+from learner.catalog.quip import QuipConfig
+from tests.helpers.projects.measured import add_job
+
+PROMPTS = ["Why is it good? | Why is it bad?", "What is fine? | What is poor?"]
+
+
+def quip_run(engine: Engine, project_id: int, run_id: str, prompts: Sequence[str] = PROMPTS) -> None:
+    """Nothing; the project has a run of QuIP that is done; its encoder is to lie in the folder `student`."""
+    add_job(engine, project_id, run_id, kind=PIPELINE, state="done")
+    config = QuipConfig.model_validate({"sentiment": {"prompts": list(prompts)}})
+    results_folder(run_id).mkdir(parents=True)
+    began = Began("quip", config.model_dump(), "4 texts; questions are their sentences, made noisy.")
+    (pipeline_folder(run_id) / BEGAN).write_text(json.dumps(asdict(began)))
+    made = [{"kind": "biencoder", "title": "Pre-trained encoder", "path": "student", "about": {"questions": 8}}]
+    (results_folder(run_id) / ARTIFACTS).write_text(json.dumps(made))

@@ -1,0 +1,152 @@
+"""A run's generator suggests questions about a passage: the job, the service, and the page."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+
+from annotate.jobs import requests as jobs
+from annotate.pipelines import suggested_questions as suggesting
+from db.domain import InputError
+from db.projects.jobs import SUGGEST, add_job
+from db.results.pipelines import ARTIFACTS, pipeline_folder, read_artifacts, results_folder
+from db.results.suggestions import Asked, Suggestion, read_suggestions, write_suggestions
+from db.schema.engine import reading, writing
+from db.schema.tables import Item
+from learner.backbones.generator import load_generator, nll
+from learner.backbones.suggestions import filled, suggest
+from learner.catalog.backbones import GeneratorSettings
+from learner.jobs import suggest as steps
+from tests.conftest import ROOT
+from tests.helpers.factories import make_project
+from tests.helpers.pages import open_page as opened
+from tests.helpers.projects.measured import add_job as add_row
+from tests.helpers.projects.pipelines import finished_run
+from tests.helpers.tiny_backbones import tiny_backbone
+
+PASSAGES = ["blue cats are sold here", "red dogs live in the house", "old hens lay small eggs"]
+NUMBER = 3  # of the generator among what the run made
+open_page = partial(opened, ROOT / "annotate" / "pages" / "pipelines.py")
+
+
+@pytest.fixture
+def project(engine: Engine, home: Path) -> int:
+    """Two questions, three passages, and a run that made a generator, which is a random T5."""
+    project_id = make_project(engine, ["what is sold", "who lives there"], right=PASSAGES)
+    finished_run(engine, project_id, "r")
+    folder = tiny_backbone(results_folder("r"), "t5", PASSAGES)
+    folder.rename(results_folder("r") / "generator")
+    add_generator("results/generator")
+    return project_id
+
+
+def add_generator(path: str, **about: str) -> None:
+    made = [*read_artifacts("r")[:NUMBER], {"kind": "generator", "title": "Generator", "path": path, "about": about}]
+    (results_folder("r") / ARTIFACTS).write_text(json.dumps(made))
+
+
+def passages(engine: Engine, project_id: int) -> list[int]:
+    with reading(engine) as session:
+        mine = select(Item.id).where(Item.project_id == project_id, Item.text.in_(PASSAGES))
+        return list(session.scalars(mine.order_by(Item.id)))
+
+
+def run(engine: Engine, project_id: int, asked: Asked) -> str:
+    with writing(engine) as session:
+        job_id = add_job(session, project_id, SUGGEST).id
+    return steps.ask(job_id, project_id, asked.run_id, asked.number, asked.item_id, 3)
+
+
+def test_suggestions_differ_and_the_likeliest_comes_first(project: int) -> None:
+    generator = load_generator(str(results_folder("r") / "generator"), device="cpu")
+    settings = GeneratorSettings(target_length=6, beams=2)
+    found = suggest(generator, PASSAGES[0], 4, settings, seed=1)
+    questions, losses = [question for question, _ in found], [loss for _, loss in found]
+    assert len(set(questions)) == len(questions) == 4 and losses == sorted(losses)
+    assert losses == pytest.approx(nll(generator, [PASSAGES[0]] * 4, questions, settings).tolist(), rel=1e-4)
+    assert found == suggest(generator, PASSAGES[0], 4, settings, seed=1)
+
+
+def test_of_a_long_passage_only_the_passage_is_cut(project: int) -> None:
+    generator = load_generator(str(results_folder("r") / "generator"), device="cpu")
+    form = "red dogs {passage} live in the house"
+    count = len(generator.tokenizer(form.replace("{passage}", ""))["input_ids"])
+    long = " ".join(["blue cats"] * 100)
+    found = filled(generator, form, long, count + 4)
+    assert found == "red dogs blue cats blue cats live in the house"
+    assert len(generator.tokenizer(found)["input_ids"]) == count + 4
+    assert filled(generator, form, "old hens", 512) == "red dogs old hens live in the house"
+    assert filled(generator, form, long, 2) == "red dogs  live in the house"
+
+
+def test_a_prompt_is_no_longer_than_the_network_reads(tmp_path: Path) -> None:
+    folder = tiny_backbone(tmp_path, "bart", PASSAGES)  # which has 80 positions
+    generator = load_generator(str(folder), device="cpu")
+    found = filled(generator, "red dogs {passage} live in the house", " ".join(["blue cats"] * 100), 512)
+    assert len(generator.tokenizer(found)["input_ids"]) == 80
+
+
+def test_the_job_leaves_questions_in_the_runs_folder(engine: Engine, project: int) -> None:
+    asked = Asked("r", NUMBER, passages(engine, project)[0])
+    assert read_suggestions(asked) is None
+    assert run(engine, project, asked) == "3 questions"
+    found = read_suggestions(asked)
+    assert found is not None and len(found) == 3 and asked.path.is_relative_to(pipeline_folder("r"))
+    add_generator("results/generator", reads="red dogs {passage}")  # what it reads is another text then
+    run(engine, project, asked)
+    assert read_suggestions(asked) != found
+
+
+def test_what_is_not_there_is_refused(engine: Engine, project: int) -> None:
+    other = make_project(engine, ["a", "b"], name="Other")
+    item = passages(engine, project)[0]
+    with pytest.raises(InputError, match="made no generator of that number"):
+        run(engine, project, Asked("r", 1, item))
+    with pytest.raises(InputError, match="not one of the project"):
+        run(engine, other, Asked("r", NUMBER, item))
+    with pytest.raises(InputError, match="this is no generator"):
+        suggesting.ask(engine, project, Asked("r", 1, item))
+    with pytest.raises(InputError, match="this project has no run r"):
+        suggesting.ask(engine, other, Asked("r", NUMBER, item))
+
+
+def test_passages_are_found_by_their_words(engine: Engine, project: int) -> None:
+    assert [item.text for item in suggesting.passages_with(engine, project, "")] == PASSAGES
+    assert [item.text for item in suggesting.passages_with(engine, project, "HOUSE red")] == [PASSAGES[1]]
+    one_list = make_project(engine, ["a house", "b"], name="One")
+    assert [item.text for item in suggesting.passages_with(engine, one_list, "house")] == ["a house"]
+
+
+@pytest.fixture
+def page(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The page with the generator's part open; the queue only notes what is asked for."""
+
+    def request(engine: Engine, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
+        return add_row(engine, project_id, f"ask-{item_id}-{n}", kind=SUGGEST)
+
+    monkeypatch.setattr(suggesting, "request_suggestions", request)
+    page = open_page()
+    page.session_state[f"suggest_r_{NUMBER}"] = True
+    return page.run()
+
+
+def test_a_passage_is_picked_and_its_questions_read(engine: Engine, project: int, page: Any) -> None:
+    item = passages(engine, project)[2]
+    page.text_input(key=f"suggest_r_{NUMBER}_words").set_value("hens").run()
+    assert page.selectbox(key=f"suggest_r_{NUMBER}_passage_{item}").value == item
+    page.button(key=f"suggest_r_{NUMBER}_ask_{item}").click().run()
+    assert not page.exception
+    assert [bar.proto.text for bar in page.get("progress")] == ["Asking: waiting for a worker"]
+    with writing(engine) as session:
+        session.merge(jobs.Job(id=f"ask-{item}-5", project_id=project, kind=SUGGEST, state="done"))
+    write_suggestions(
+        Asked("r", NUMBER, item), [Suggestion("what do hens lay", 1.2), Suggestion("who lays *eggs*", 2.0)]
+    )
+    page.run()
+    shown = "\n".join(element.value for element in page.markdown)
+    assert "1. what do hens lay\n1. who lays \\*eggs\\*" in shown and not page.get("progress")
+    page.text_input(key=f"suggest_r_{NUMBER}_words").set_value("nothing of the kind").run()
+    assert "No passage holds all these words." in [caption.value for caption in page.caption]

@@ -1,0 +1,184 @@
+"""The figures of one model: with every pair labelled they are the exact ones, and only the order of scores matters."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score
+
+from learner.evaluation.audit.figures import Found, as_estimate, curve, figures, found_by
+from learner.evaluation.audit.measure import View, measure
+from learner.evaluation.audit.ranking import rank_all
+from learner.evaluation.audit.sample import Posterior, Sample, draw_posterior
+from learner.evaluation.audit.sampling_order import Sides
+from learner.evaluation.exact import evaluate_exact
+from learner.models.output_layer import OutputLayer
+from tests.helpers.projects.audited import all_pairs, make_sides, normal_pool
+
+patterns = st.lists(st.booleans(), min_size=1, max_size=60).filter(any)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def known(positive: np.ndarray, ranks: np.ndarray, draws: int = 2) -> Found:
+    """What is found when every pair is labelled."""
+    mass = np.tile(positive.astype(np.float64), (draws, 1))
+    return found_by(Posterior(np.full((draws, 1), positive.mean()), mass), positive, ranks)
+
+
+def many(seed: int, n: int = 3_000, shift: float = 2.0) -> np.ndarray:
+    """Positives (n,) of pairs by rank, denser at the top, and more than 15 pairs above a fifth of them."""
+    scores = np.random.default_rng(seed).normal(0, 1, n)
+    positive = np.arange(n) < n // 10
+    return positive[np.argsort(-(scores + shift * positive))]
+
+
+@given(patterns)
+def test_average_precision_is_the_integral_of_precision_over_recall(pattern: list[bool]) -> None:
+    positive = np.array(pattern)
+    found = known(positive, np.arange(1.0, len(positive) + 1)).average_precision()
+    fine = np.linspace(0, len(positive), 400 * len(positive) + 1)[1:]
+    lines = np.interp(fine, np.arange(len(positive) + 1), np.r_[0, np.cumsum(positive)])
+    middle = lines - np.diff(lines, prepend=0.0) / 2
+    at = fine - np.diff(fine, prepend=0.0) / 2
+    expected = (np.diff(lines, prepend=0.0) * middle / at).sum() / positive.sum()
+    assert found == pytest.approx(np.full(2, expected), abs=2e-3)
+
+
+@given(patterns)
+def test_average_precision_is_that_of_the_ranking_to_within_a_pair(pattern: list[bool]) -> None:
+    """The line to each positive rises from c / (r - 1), the precision just above it, to (c + 1) / r, its own."""
+    positive = np.array(pattern)
+    ranks = np.arange(1, len(positive) + 1)
+    value = known(positive, ranks.astype(np.float64)).average_precision()[0]
+    c, r = np.cumsum(positive)[positive] - 1, ranks[positive]
+    own, above = (c + 1) / r, np.where(r > 1, c / np.maximum(r - 1, 1), 1.0)
+    assert np.minimum(own, above).mean() - 1e-9 <= value <= np.maximum(own, above).mean() + 1e-9
+    assert own.mean() == pytest.approx(average_precision_score(positive, -ranks))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_with_every_pair_labelled_the_figures_are_exact(seed: int) -> None:
+    positive = many(seed)
+    ranks = np.arange(1.0, len(positive) + 1)
+    threshold = 250.0
+    drawn = figures(known(positive, ranks), threshold, rng())
+    true = positive[:250].sum()
+    fifth = np.cumsum(positive).searchsorted(0.2 * positive.sum()) + 1
+    expected = {
+        "average_precision": average_precision_score(positive, -ranks),
+        "precision_at_recall_20": positive[:fifth].mean(),
+        "positives": positive.sum(),
+        "precision": true / 250,
+        "recall": true / positive.sum(),
+        "f1": 2 * true / (positive.sum() + 250),
+    }
+    assert drawn.keys() == expected.keys()
+    for name, values in drawn.items():
+        assert values == pytest.approx(np.full(2, expected[name]), abs=3e-3 if name == "average_precision" else 1e-9)
+
+
+def test_with_every_pair_labelled_the_estimates_are_those_of_the_exact_evaluation() -> None:
+    sides = make_sides(True, 80, seed=3)
+    positive, rows, columns, scores = labelled(sides)
+    layer = OutputLayer(9.0, -9.0 * 0.62)
+    exact = evaluate_exact(sides.left, sides.left, np.column_stack([rows, columns])[positive], True, layer=layer)
+    assert exact is not None
+    sample = Sample(np.zeros(len(rows), dtype=np.int64), positive, np.ones(len(rows)), np.array([len(rows)]))
+    view = View(rank_all(sides.left, sides.left, True), scores, layer.threshold)
+    found = measure(sample, draw_posterior(sample, rng(), 50), view, rng())
+    assert found.pairs == exact.pairs
+    for name, estimate in found.estimates.items():
+        assert estimate.low == pytest.approx(estimate.high), name
+        assert estimate.value == pytest.approx(exact.estimates[name].value, abs=0.01), name
+        assert estimate.labels == len(rows)
+
+
+def labelled(sides: Sides) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Positives (n,) bool among all pairs, more of them where the score is high; rows, columns and scores."""
+    rows, columns, scores = all_pairs(sides)
+    positive = np.random.default_rng(1).random(len(rows)) < 1 / (1 + np.exp(-8 * (scores - 0.7)))
+    return positive, rows, columns, scores
+
+
+@pytest.mark.parametrize("squeeze", [0.3, 0.8])
+def test_a_monotone_transformation_of_the_scores_changes_nothing(squeeze: float) -> None:
+    """Another coordinate makes of each cosine c the cosine a·c + 1 − a: the same order."""
+    sides = make_sides(True, 60, seed=5)
+    positive, *_, scores = labelled(sides)
+    part = np.random.default_rng(2).permutation(len(scores))[:300]
+    sample = Sample(np.zeros(300, dtype=np.int64), positive[part], np.full(300, len(scores) / 300.0),
+                    np.array([len(scores)]))  # fmt: skip
+    posterior = draw_posterior(sample, rng(), 200)
+    squeezed = np.column_stack([np.sqrt(squeeze) * sides.left, np.full(60, np.sqrt(1 - squeeze))]).astype(np.float32)
+
+    def measured(vectors: np.ndarray, seen: np.ndarray, threshold: float) -> dict[str, tuple[float, ...]]:
+        view = View(rank_all(vectors, vectors, True), seen[part], threshold)
+        estimates = measure(sample, posterior, view, rng()).estimates
+        return {name: (one.value, one.low, one.high) for name, one in estimates.items()}
+
+    before = measured(sides.left, scores, 0.7)
+    after = measured(squeezed, squeeze * scores + 1 - squeeze, squeeze * 0.7 + 1 - squeeze)
+    assert before.keys() == after.keys()
+    for name, values in before.items():
+        assert after[name] == pytest.approx(values, abs=0.02), name  # bins are as wide as before: ranks shift a little
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 10_000), st.floats(0, 50)), min_size=1, max_size=30),
+    st.integers(1, 12_000),
+    st.integers(0, 99),
+)
+def test_no_more_is_found_than_there_are_pairs(pairs: list[tuple[int, float]], threshold: int, seed: int) -> None:
+    ranks, mass = (np.array(column, dtype=np.float64) for column in zip(*pairs, strict=True))
+    found = found_by(Posterior(np.full((1, 1), 0.5), mass[None]), mass >= 1, ranks)
+    assert (np.diff(found.rank) > 0).all()
+    assert (np.diff(found.found, axis=1) >= -1e-9).all()
+    assert (found.found <= found.rank + 1e-9).all()
+    drawn = figures(found, float(threshold), np.random.default_rng(seed))
+    for name, values in drawn.items():
+        assert np.isfinite(values).all(), name
+        assert (values >= 0).all(), name
+        assert name == "positives" or (values <= 1 + 1e-9).all(), name
+
+
+def test_pairs_of_one_rank_are_found_together_in_whatever_order() -> None:
+    mass, ranks = np.array([3.0, 0.0, 2.0, 1.0]), np.array([7.0, 7.0, 7.0, 20.0])
+    posterior = Posterior(np.ones((1, 1)), mass[None])
+    turned = Posterior(np.ones((1, 1)), mass[None, [2, 1, 0, 3]])
+    for one in (posterior, turned):
+        found = found_by(one, mass[:4] > 0, ranks)
+        assert found.rank.tolist() == [0, 7, 20]
+        assert found.found[0].tolist() == [0, 5, 6]
+
+
+def test_without_a_threshold_there_are_no_figures_at_it() -> None:
+    found = known(many(0), np.arange(1.0, 3_001))
+    at_it = {"precision", "recall", "f1"}
+    assert figures(found, None, rng()).keys() & at_it == set()
+    assert figures(found, 0.4, rng()).keys() & at_it == set()  # no pair reaches the threshold
+    assert figures(found, 1.0, rng()).keys() >= at_it
+
+
+def test_an_estimate_is_the_median_and_the_central_95_per_cent() -> None:
+    found = as_estimate(np.arange(1_001.0), 40)
+    assert (found.value, found.low, found.high, found.method, found.labels) == (500, 25, 975, "audit", 40)
+
+
+def test_a_curve_has_a_band_around_its_precision() -> None:
+    source = np.random.default_rng(0)
+    pool = normal_pool(4.0, 0.5, source, pairs=10**6)
+    sample, ranks = pool.draw(np.full(len(pool.sizes), 40), source)
+    sides = make_sides(False, 300, 200)
+    ranking = rank_all(sides.left, sides.right, False)
+    drawn = curve(found_by(draw_posterior(sample, source, 200), sample.positive, ranks), ranking, source)
+    assert drawn.low is not None and drawn.high is not None
+    columns = (drawn.score, drawn.recall, drawn.precision, drawn.low, drawn.high)
+    assert {len(column) for column in columns} == {100}
+    assert (np.diff(drawn.recall) > 0).all() and drawn.recall[-1] == 1
+    assert (np.diff(drawn.score) <= 0).all()
+    assert (drawn.low <= drawn.precision).all() and (drawn.precision <= drawn.high).all()
+    assert (drawn.low < drawn.high).all()
+    assert ((drawn.precision >= 0) & (drawn.high <= 1)).all()

@@ -1,0 +1,577 @@
+"""The job `audit` and the audit tasks of batches, step by step: what is drawn, what it measures, what never trains."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+
+from db.domain import AnswerKind, Cancelled, DesignKind, InputError, Purpose, Split
+from db.labels.audits import audit_labels
+from db.projects.jobs import add_job
+from db.schema.engine import artifacts, reading, writing
+from db.schema.tables import Answer, Design, Evaluation, Gold, Item, Job, Matcher, Round, Task
+from learner.evaluation.audit import sampling_order as decks
+from learner.evaluation.audit import strata as bands
+from learner.jobs import next_round
+from learner.jobs.audit import job as steps
+from learner.jobs.audit.designs import read_designs
+from learner.jobs.audit.labels import read_labelled
+from learner.jobs.audit.measure import renew_design
+from learner.jobs.data.project_data import known_keys, read_labels, read_project
+from learner.jobs.make_batch import audits_in
+from tests.annotate.jobs.test_jobs import answer, count, newest, run, start
+from tests.helpers.factories import make_project
+from tests.helpers.projects.audit_projects import (  # fmt: skip
+    EVALUATION,
+    NEGATIVE,
+    POSITIVE,
+    UNSURE,
+    add_model,
+    designs_of,
+    draw_and_label,
+    evaluation_of,
+    exact,
+    in_pool,
+    label,
+    make_audited,
+    pair_of,
+    run_audit,
+    scores_of,
+    tasks_of,
+    texts,
+    truth,
+)
+from tests.helpers.tiny import tiny_encoder
+
+SIZES, PAIRS = 256, EVALUATION * (EVALUATION - 1) // 2
+
+
+@pytest.fixture(scope="module")
+def encoders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return [tiny_encoder(tmp_path_factory.mktemp("audit"), texts(), seed) for seed in range(2)]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pool of about 256 pairs in five strata of 16 pairs and more."""
+    monkeypatch.setattr(bands, "TOP", 16)
+    monkeypatch.setattr(bands, "SMALLEST_POOL", SIZES)
+
+
+@pytest.fixture
+def project(engine: Engine, encoders: list[Path]) -> int:
+    """A project with the pre-trained encoder alone; no job has run."""
+    project_id = make_audited(engine, encoders[0])
+    add_model(engine, project_id, 0, encoders[0])
+    return project_id
+
+
+def audits(tasks: list[Task]) -> list[Task]:
+    return [task for task in tasks if task.purpose == Purpose.AUDIT]
+
+
+def figures(evaluation: Evaluation) -> dict[str, tuple[float, float, float]]:
+    return {name: (one["value"], one["low"], one["high"]) for name, one in evaluation.estimates.items()}
+
+
+# Batches
+
+
+def test_the_first_batch_has_audit_tasks_of_a_new_design(engine: Engine, encoders: list[Path]) -> None:
+    project_id = make_audited(engine, encoders[0])
+    run(engine, project_id)
+    batch, tasks = newest(engine, project_id)
+    (design,) = designs_of(engine)
+    drawn = audits(tasks)
+    assert (batch.size, len(drawn), len(tasks)) == (12, 2, 22)  # one in six; ten training tasks in reserve
+    assert [task.position for task in tasks] == list(range(22))
+    assert [task.id for task in tasks] == sorted(task.id for task in tasks)  # ids do not tell them apart
+    assert all(task.position < batch.size for task in drawn)
+    for task in drawn:
+        assert (task.design_id, task.p, task.strategy) == (design.id, None, DesignKind.AUDIT)
+        assert task.inclusion == pytest.approx(1 / design.strata[task.stratum]["size"])
+    with reading(engine) as session:
+        measuring = set(session.scalars(select(Item.id).where(Item.split == Split.EVALUATION)))
+    for task in tasks:
+        assert ({*pair_of(task)} <= measuring) == (task.purpose == Purpose.AUDIT)
+    assert design.pairs == PAIRS == sum(stratum["size"] for stratum in design.strata)
+    assert [stratum["name"] for stratum in design.strata][-1] == "below the pool"
+    assert SIZES <= sum(stratum["size"] for stratum in design.strata[:-1]) < SIZES + 20
+
+
+@pytest.mark.parametrize(("size", "every", "audits"), [(30, 6, 6), (40, 2, 40), (10, 0, 0), (4, 6, 0), (90, 10, 10)])
+def test_one_task_in_so_many_is_an_audit_task(size: int, every: int, audits: int) -> None:
+    assert audits_in(size, every) == audits
+    if audits:
+        assert (size + audits) / audits == every
+
+
+def test_where_no_audit_tasks_are_wanted_none_are_mixed_in(engine: Engine, encoders: list[Path]) -> None:
+    project_id = make_audited(engine, encoders[0], audit_every=0)
+    run(engine, project_id)
+    batch, tasks = newest(engine, project_id)
+    assert (batch.size, audits(tasks)) == (10, [])
+    assert run_audit(engine, project_id, 5) == "5 pairs to audit"
+
+
+def test_audit_tasks_lie_at_random_places(engine: Engine, encoders: list[Path]) -> None:
+    places = []
+    for seed in range(6):
+        project_id = make_audited(engine, encoders[0], name=f"Seed {seed}", seed=seed, first=20)
+        run(engine, project_id)
+        places.append(tuple(task.position for task in audits(newest(engine, project_id)[1])))
+    assert len(set(places)) == 6
+    every = np.concatenate(places)
+    assert every.min() < 6 and every.max() > 17  # of 24
+    assert 7 < every.mean() < 16
+
+
+def test_audit_answers_never_train(engine: Engine, encoders: list[Path]) -> None:
+    project_id = make_audited(engine, encoders[0])
+    run(engine, project_id)
+    batch, tasks = newest(engine, project_id)
+    for task in tasks[: batch.size]:
+        answer(engine, task, POSITIVE if task.purpose == Purpose.AUDIT or task.position % 2 else NEGATIVE)
+    with reading(engine) as session:
+        data = read_project(session, project_id)
+        labelled = read_labels(session, project_id, data, 10**9)
+        assert len(known_keys(session, project_id, data)) == 12
+    trained = set(zip(data.item_ids[labelled.left].tolist(), data.item_ids[labelled.right].tolist(), strict=True))
+    assert trained == {pair_of(task) for task in tasks[: batch.size] if task.purpose == Purpose.TRAIN}
+    run(engine, project_id)
+    with reading(engine) as session:
+        assert session.scalars(select(Matcher.labels).order_by(Matcher.number)).all() == [0, 10]
+    _, later = newest(engine, project_id)
+    assert not {pair_of(task) for task in later} & {pair_of(task) for task in tasks[: batch.size]}
+    assert {evaluation_of(engine, number).audit["labels"] for number in range(2)} == {2}
+
+
+def test_designs_and_what_models_see_outlive_the_jobs_that_made_them(engine: Engine, encoders: list[Path]) -> None:
+    project_id = make_audited(engine, encoders[0])
+    run(engine, project_id)
+    batch, tasks = newest(engine, project_id)
+    for task in tasks[: batch.size]:
+        answer(engine, task, POSITIVE if task.position % 2 else NEGATIVE)
+    job_id = run(engine, project_id)
+    folder = artifacts() / f"project-{project_id}"
+    assert (folder / "design-1" / "decks.npz").is_file()
+    assert sorted(path.parent.name.split("-")[0] for path in folder.glob("*/evaluation.npz")) == sorted(
+        ["base", job_id.split("-")[0]]
+    )
+    assert not list(artifacts().rglob("*.tmp"))
+
+
+def test_known_positives_measure_and_nothing_is_drawn(engine: Engine, encoders: list[Path]) -> None:
+    project = make_audited(engine, encoders[0])
+    with writing(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.split == Split.EVALUATION).order_by(Item.id)).all()
+        session.add(Gold(project_id=project, left_id=items[0], right_id=items[6], positive=True))
+    run(engine, project)
+    assert audits(newest(engine, project)[1]) == []
+    assert count(engine, Design) == 0
+    assert evaluation_of(engine, 0).audit == {}
+    with pytest.raises(InputError, match="its known positives measure it"):
+        run_audit(engine, project, 10)
+
+
+@pytest.mark.parametrize("evaluation", [0, 1])
+def test_without_evaluation_pairs_there_is_nothing_to_audit(
+    engine: Engine, encoders: list[Path], evaluation: int
+) -> None:
+    project_id = make_project(engine, texts()[:20], evaluation=evaluation, encoder=str(encoders[0]), first=6)
+    run(engine, project_id)
+    assert audits(newest(engine, project_id)[1]) == []
+    assert count(engine, Design) == 0
+    with pytest.raises(InputError, match="this one has no evaluation items"):
+        run_audit(engine, project_id, 10)
+
+
+def test_before_the_first_model_there_is_nothing_to_audit(engine: Engine, encoders: list[Path]) -> None:
+    with pytest.raises(InputError, match="there is no model yet"):
+        run_audit(engine, make_audited(engine, encoders[0]), 10)
+
+
+def test_a_project_of_two_lists_is_audited_from_left_to_right(engine: Engine, encoders: list[Path]) -> None:
+    project_id = make_project(
+        engine, texts()[:30], right=texts()[30:60], evaluation=20, encoder=str(encoders[0]), first=20, neighbours=10
+    )
+    run(engine, project_id)
+    with reading(engine) as session:
+        sides = {item.id: (item.side, item.split) for item in session.scalars(select(Item))}
+    drawn = audits(newest(engine, project_id)[1])
+    assert len(drawn) == 4
+    for task in drawn:
+        assert (sides[task.left_id], sides[task.right_id]) == (("left", "evaluation"), ("right", "both"))
+    assert designs_of(engine)[0].pairs == 20 * 30
+
+
+# Sittings
+
+
+def test_a_sitting_is_drawn_equally_from_the_top_of_each_deck(engine: Engine, project: int) -> None:
+    assert run_audit(engine, project, 30) == "30 pairs to audit"
+    tasks = tasks_of(engine)
+    with reading(engine) as session:
+        sitting = session.get_one(Round, tasks[0].round_id)
+        (design,) = read_designs(session, project)
+    assert (sitting.number, sitting.strategy, sitting.size) == (None, DesignKind.AUDIT, 30)
+    assert [task.position for task in tasks] == list(range(30))
+    strata = [task.stratum for task in tasks]
+    assert np.bincount(strata).tolist() == [5] * 6
+    assert strata != sorted(strata)  # in a random order
+    sizes = [*design.bands.sizes, design.bands.far]
+    for stratum in range(len(sizes)):
+        here = np.nonzero(design.deck.stratum == stratum)[0][:5]
+        expected = set(zip(design.deck.left[here].tolist(), design.deck.right[here].tolist(), strict=True))
+        assert {pair_of(task) for task in tasks if task.stratum == stratum} == expected
+    for task in tasks:
+        assert task.inclusion == pytest.approx(5 / sizes[task.stratum])
+        assert (task.purpose, task.p) == (Purpose.AUDIT, None)
+    scores = scores_of(engine, project, 0)
+    assert [task.score for task in tasks] == pytest.approx([scores[pair_of(task)] for task in tasks], abs=1e-5)
+
+
+def test_the_next_sitting_goes_on_below_what_is_answered(engine: Engine, project: int) -> None:
+    first = draw_and_label(engine, project, 30)
+    run_audit(engine, project, 30)
+    second = tasks_of(engine)
+    assert len(second) == 30
+    assert not {pair_of(task) for task in first} & {pair_of(task) for task in second}
+    sizes = [stratum["size"] for stratum in designs_of(engine)[0].strata]
+    assert np.bincount([task.stratum for task in second]).tolist() == [5] * 6
+    for task in second:
+        assert task.inclusion == pytest.approx(10 / sizes[task.stratum])
+
+
+def test_one_sitting_at_a_time(engine: Engine, project: int) -> None:
+    run_audit(engine, project, 12)
+    assert steps.draw_sitting(project, 12) == "a sitting is open: label it first"
+    assert count(engine, Round) == 1
+    assert count(engine, Task) == 12
+
+
+def test_a_sitting_that_takes_the_newest_number_is_no_batch(engine: Engine, encoders: list[Path]) -> None:
+    project_id = make_audited(engine, encoders[0])
+    run(engine, project_id)
+    run_audit(engine, project_id, 12)
+    assert newest(engine, project_id)[0].number == 1
+    batch, tasks = newest(engine, project_id)
+    for task in tasks[: batch.size]:
+        answer(engine, task, POSITIVE if task.position % 2 else NEGATIVE)
+    run(engine, project_id)
+    assert newest(engine, project_id)[0].number == 2
+
+
+def test_when_every_pair_is_labelled_there_is_nothing_left(engine: Engine, project: int) -> None:
+    tasks = draw_and_label(engine, project, 10_000)
+    far = [task for task in tasks if task.stratum == 5]
+    assert len(far) == 15  # more could not find anything there
+    assert len(tasks) - len(far) == sum(stratum["size"] for stratum in designs_of(engine)[0].strata[:-1])
+    with pytest.raises(InputError, match="there is nothing left to draw"):
+        run_audit(engine, project, 10)
+    assert count(engine, Round) == 1
+
+
+# Figures
+
+
+def test_figures_come_with_five_labels_of_each_stratum(engine: Engine, project: int) -> None:
+    run_audit(engine, project, 24)
+    before = evaluation_of(engine, 0)
+    assert (before.estimates, before.curve, before.positives, before.pairs) == ({}, {}, None, PAIRS)
+    assert (before.audit["labels"], before.audit["needed"]) == (0, 25)
+    label(engine, tasks_of(engine))
+    run_audit(engine, project)
+    few = evaluation_of(engine, 0)
+    assert (few.estimates, few.audit["labels"], few.audit["needed"]) == ({}, 24, 5)
+    draw_and_label(engine, project, 6)
+    found = evaluation_of(engine, 0)
+    assert (found.audit["labels"], found.audit["needed"]) == (30, 0)
+    assert found.estimates.keys() == {"average_precision", "precision_at_recall_20", "positives"}  # no threshold
+    for estimate in found.estimates.values():
+        assert estimate["low"] < estimate["value"] < estimate["high"]
+        assert (estimate["method"], estimate["labels"]) == ("audit", 25)  # those in the pool
+    assert len(found.curve["recall"]) == len(found.curve["low"]) == 100
+    assert sum(found.histogram["pairs"]) + found.histogram["below"] == PAIRS
+    rows = found.audit["strata"]
+    assert [row["sampled"] for row in rows] == [5] * 6
+    assert [row["far"] for row in rows] == [False] * 5 + [True]
+    known = truth(engine)
+    positives = sum(known[pair_of(task)] for task in tasks_of(engine, 1) + tasks_of(engine, 2))
+    assert found.audit["positives"] == sum(row["positives"] for row in rows) == positives
+    assert found.audit["pool"] + found.audit["far"]["size"] == PAIRS
+
+
+def test_every_model_is_measured_on_the_same_labels(engine: Engine, project: int, encoders: list[Path]) -> None:
+    draw_and_label(engine, project, 90)
+    alone = evaluation_of(engine, 0)
+    assert alone.audit["changes"] == {}
+    add_model(engine, project, 1, encoders[1])
+    run_audit(engine, project)
+    first, second = evaluation_of(engine, 0), evaluation_of(engine, 1)
+    for name, before in figures(alone).items():  # one more model says a little more about where positives lie
+        assert figures(first)[name] == pytest.approx(before, abs=0.02)
+    assert first.audit["labels"] == second.audit["labels"] == 90
+    assert second.estimates.keys() - first.estimates.keys() == {"precision", "recall", "f1"}
+    assert second.audit["reached"].keys() == {"target", "precision_low", "reached"}
+    change = second.audit["changes"]["average_precision"]
+    assert change["since"] == 0
+    difference = second.estimates["average_precision"]["value"] - first.estimates["average_precision"]["value"]
+    assert change["value"] == pytest.approx(difference, abs=0.05)
+    assert change["low"] <= change["value"] <= change["high"]
+
+
+SPELLING = {"ngrams": 0.4, "words": 0.3, "numbers": 0.1, "length": 0.1}
+
+
+@pytest.mark.parametrize(
+    "blends", [({}, {}), ({"crowding": 0.25}, {"crowding": 0.25, "lexical": SPELLING})], ids=["cosine", "blended"]
+)
+def test_with_the_whole_pool_labelled_the_figures_are_those_of_gold(
+    engine: Engine, encoders: list[Path], blends: tuple[dict[str, Any], dict[str, Any]]
+) -> None:
+    project = make_audited(engine, encoders[0], crowding=blends[0].get("crowding", 0.0))
+    add_model(engine, project, 0, encoders[0], blends[0])
+    draw_and_label(engine, project, 10_000)
+    add_model(engine, project, 1, encoders[1], blends[1])
+    run_audit(engine, project)
+    known = in_pool(engine, project)
+    assert sum(known.values()) > 40
+    for number in range(2):
+        gold = exact(engine, project, number, known).estimates
+        for name, (value, low, high) in figures(evaluation_of(engine, number)).items():
+            if name in gold:
+                # half precision puts pairs of nearly equal score in another order
+                assert value == pytest.approx(gold[name].value, abs=0.04), (number, name)
+                assert high - low < 0.02, (number, name)
+
+
+def test_with_many_labels_the_figures_come_near_those_of_gold(engine: Engine, project: int) -> None:
+    draw_and_label(engine, project, 165)
+    gold = exact(engine, project, 0, in_pool(engine, project)).estimates
+    for name, (value, low, high) in figures(evaluation_of(engine, 0)).items():
+        assert low <= gold[name].value <= high, name
+        assert value == pytest.approx(gold[name].value, rel=0.3), name
+
+
+def test_pairs_that_nobody_could_decide_are_left_out(engine: Engine, project: int) -> None:
+    draw_and_label(engine, project, 30)
+    run_audit(engine, project, 6)
+    unsure = tasks_of(engine)
+    label(engine, unsure, UNSURE)
+    before = figures(evaluation_of(engine, 0))
+    run_audit(engine, project)
+    found = evaluation_of(engine, 0)
+    assert (found.audit["labels"], found.audit["unsure"]) == (30, 6)
+    assert figures(found) == before
+    run_audit(engine, project, 6)
+    assert not {pair_of(task) for task in tasks_of(engine)} & {pair_of(task) for task in unsure}
+
+
+def test_a_label_that_is_taken_back_measures_no_longer(engine: Engine, project: int) -> None:
+    tasks = draw_and_label(engine, project, 30)
+    before = figures(evaluation_of(engine, 0))
+    pool = [task for task in tasks if task.stratum < 5]
+    label(engine, pool[:1], AnswerKind.RETRACT)
+    run_audit(engine, project)
+    assert evaluation_of(engine, 0).audit["labels"] == 29
+    assert evaluation_of(engine, 0).estimates == {}
+    label(engine, pool[:1])
+    run_audit(engine, project)
+    assert figures(evaluation_of(engine, 0)) == before
+
+
+def test_every_step_may_run_twice(engine: Engine, project: int, encoders: list[Path]) -> None:
+    draw_and_label(engine, project, 60)
+    add_model(engine, project, 1, encoders[1])
+    run_audit(engine, project)
+    rows = [evaluation_of(engine, number) for number in range(2)]
+    run_audit(engine, project)
+    for number, before in enumerate(rows):
+        after = evaluation_of(engine, number)
+        assert (after.estimates, after.curve, after.histogram, after.audit) == (
+            before.estimates, before.curve, before.histogram, before.audit,
+        )  # fmt: skip
+    assert count(engine, Evaluation) == 2
+    assert count(engine, Design) == 1
+
+
+def test_the_steps_of_a_round_may_run_twice(engine: Engine, encoders: list[Path]) -> None:
+    project_id = make_audited(engine, encoders[0])
+    job_id = start(engine, project_id)
+    plan = next_round.make_plan(project_id)
+    plan |= next_round.encode_items(job_id, project_id, plan)
+    matcher_id = next_round.evaluate_matcher(job_id, project_id, plan)
+    for _ in range(2):
+        next_round.audit_models(job_id, project_id, plan, matcher_id)
+    told = {next_round.make_batch(job_id, project_id, plan, matcher_id) for _ in range(2)}
+    assert len(told) == 1
+    assert (count(engine, Design), count(engine, Round), count(engine, Task)) == (1, 1, 22)
+
+
+def test_vectors_that_are_gone_are_made_again(engine: Engine, project: int, encoders: list[Path]) -> None:
+    draw_and_label(engine, project, 60)
+    add_model(engine, project, 1, encoders[1])
+    run_audit(engine, project)
+    before = [figures(evaluation_of(engine, number)) for number in range(2)]
+    stored = list(artifacts().rglob("evaluation.npz"))
+    assert len(stored) == 2
+    for path in stored:
+        path.unlink()
+    run_audit(engine, project)
+    assert sorted(artifacts().rglob("evaluation.npz")) == sorted(stored)
+    assert [figures(evaluation_of(engine, number)) for number in range(2)] == before
+
+
+def test_a_cancelled_job_stops(engine: Engine, project: int) -> None:
+    with writing(engine) as session:
+        job_id = add_job(session, project, steps.NAME).id
+        session.flush()
+        session.get_one(Job, job_id).cancel = True
+    with pytest.raises(Cancelled):
+        steps.update_figures(job_id, project, False)
+    assert count(engine, Evaluation) == count(engine, Design) == 0
+
+
+# A second design
+
+
+def set_beyond(engine: Engine, number: int, share: float) -> None:
+    with writing(engine) as session:
+        row = session.scalars(select(Evaluation).join(Matcher).where(Matcher.number == number)).one()
+        row.audit = row.audit | {"beyond": share}
+
+
+def renew(engine: Engine, project_id: int) -> None:
+    with reading(engine) as session:
+        data = read_project(session, project_id)
+    renew_design(engine, project_id, data, lambda stage, done: None)
+
+
+def test_a_model_that_looks_elsewhere_gets_a_design_of_its_own(
+    engine: Engine, project: int, encoders: list[Path]
+) -> None:
+    draw_and_label(engine, project, 60)
+    model = add_model(engine, project, 1, encoders[1])
+    run_audit(engine, project)
+    set_beyond(engine, 1, 0.05)
+    renew(engine, project)
+    assert len(designs_of(engine)) == 1
+    set_beyond(engine, 1, 0.3)
+    renew(engine, project)
+    first, second = designs_of(engine)
+    assert (second.number, second.matcher_id) == (2, model)
+    assert first.strata != second.strata
+    assert {evaluation_of(engine, number).audit["design"] for number in range(2)} == {2}
+    assert evaluation_of(engine, 1).audit["beyond"] == 0  # its best pairs are in the pool now
+    set_beyond(engine, 1, 0.3)
+    renew(engine, project)
+    assert len(designs_of(engine)) == 2  # it has its design
+
+
+def test_the_share_beyond_the_pool_is_that_of_a_models_best_pairs(
+    engine: Engine, project: int, encoders: list[Path]
+) -> None:
+    draw_and_label(engine, project, 90)
+    assert evaluation_of(engine, 0).audit["beyond"] == 0
+    add_model(engine, project, 1, encoders[1])
+    run_audit(engine, project)
+    pool = set(in_pool(engine, project))
+    scores = scores_of(engine, project, 1)
+    best = sorted(scores, key=lambda pair: -scores[pair])
+    outside = np.cumsum([pair not in pool for pair in best]) / np.arange(1, len(best) + 1)
+    share = evaluation_of(engine, 1).audit["beyond"]
+    assert 0 < share < 1
+    assert np.abs(outside[:400] - share).min() < 1e-9
+    assert evaluation_of(engine, 0).audit["beyond"] == 0  # only the newest is asked
+
+
+def second_design(engine: Engine, project: int, encoders: list[Path], labels: int) -> list[Task]:
+    """The tasks of the first design, all labelled; the project has a second design."""
+    tasks = draw_and_label(engine, project, labels)
+    add_model(engine, project, 1, encoders[1])
+    run_audit(engine, project)
+    set_beyond(engine, 1, 0.3)
+    renew(engine, project)
+    return tasks
+
+
+def test_labels_of_two_designs_count_with_the_probability_of_their_mixture(
+    engine: Engine, project: int, encoders: list[Path]
+) -> None:
+    """Under each design the numbers up to that of the deepest pair drawn were drawn: together, the larger share."""
+    first = second_design(engine, project, encoders, 60)
+    run_audit(engine, project, 60)
+    second = tasks_of(engine)
+    assert not {pair_of(task) for task in first} & {pair_of(task) for task in second}
+    label(engine, second)
+    with reading(engine) as session:
+        data = read_project(session, project)
+        designs = read_designs(session, project)
+        labelled = read_labelled(session, project, data, designs)
+        labels = audit_labels(session, project, DesignKind.AUDIT)
+    assert len(labels) == 120
+    share = np.zeros((2, len(labels)))
+    strata = np.zeros((2, len(labels)), dtype=int)
+    for at, (design, drawn) in enumerate(zip(designs, (first, second), strict=True)):
+        scores = scores_of(engine, project, at)
+        sizes = [*design.bands.sizes.tolist(), design.bands.far]
+        deck = list(zip(design.deck.left.tolist(), design.deck.right.tolist(), strict=True))
+        here = {stratum: [p for p, s in zip(deck, design.deck.stratum, strict=True) if s == stratum]
+                for stratum in range(len(sizes))}  # fmt: skip
+        deepest = {s: 1 + max((here[s].index(pair_of(t)) for t in drawn if t.stratum == s), default=-1) for s in here}
+        for i, one in enumerate(labels):
+            strata[at, i] = design.bands.place(np.array([scores[one.left_id, one.right_id]]))[0]
+            share[at, i] = deepest[strata[at, i]] / sizes[strata[at, i]]
+    pool = strata[1] < len(designs[1].bands.sizes)
+    assert labelled.sample.stratum.tolist() == strata[1][pool].tolist()
+    assert 1 / labelled.sample.weight == pytest.approx(share.max(0)[pool])
+    assert labelled.sample.positive.tolist() == [
+        one.answer == POSITIVE for one, inside in zip(labels, pool, strict=True) if inside
+    ]
+    own = [one.design_id == designs[1].id and place == len(designs[1].bands.sizes)
+           for one, place in zip(labels, strata[1], strict=True)]  # fmt: skip
+    assert labelled.far_labels == sum(own)  # below the pool only its own draws are a sample
+    assert len(labelled.answered) == 120
+
+
+def test_figures_under_a_second_design_come_near_those_of_gold(
+    engine: Engine, project: int, encoders: list[Path]
+) -> None:
+    second_design(engine, project, encoders, 100)
+    draw_and_label(engine, project, 100)
+    known = in_pool(engine, project, 1)
+    for number in range(2):
+        gold = exact(engine, project, number, known).estimates
+        found = figures(evaluation_of(engine, number))
+        for name in ("average_precision", "positives"):
+            value, low, high = found[name]
+            assert value == pytest.approx(gold[name].value, rel=0.35), (number, name)
+            assert low < high
+
+
+def test_drawing_goes_on_under_the_newest_design(engine: Engine, project: int, encoders: list[Path]) -> None:
+    second_design(engine, project, encoders, 30)
+    run_audit(engine, project, 12)
+    assert {task.design_id for task in tasks_of(engine)} == {designs_of(engine)[1].id}
+    assert count(engine, Answer) == 30
+
+
+def test_a_permanent_number_makes_successive_designs_draw_the_same_pairs(
+    engine: Engine, project: int, encoders: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second design under a model that sees the same has the same decks: what is labelled is labelled there too."""
+    monkeypatch.setattr(decks, "FAR", 40)
+    draw_and_label(engine, project, 60)
+    add_model(engine, project, 1, encoders[0])  # the same encoder
+    run_audit(engine, project)
+    set_beyond(engine, 1, 0.3)
+    renew(engine, project)
+    with reading(engine) as session:
+        first, second = read_designs(session, project)
+    assert (first.deck.left == second.deck.left).all()
+    assert (first.deck.right == second.deck.right).all()
+    sampled = [row["sampled"] for row in evaluation_of(engine, 1).audit["strata"]]
+    assert sampled[:5] == [10] * 5

@@ -1,0 +1,126 @@
+"""The job `experiment`: the project's data as files, and the grid run on them."""
+
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+
+from db.corpus.corpus import load_corpus
+from db.corpus.split import read_split
+from db.domain import InputError, Kind, Side, Split
+from db.projects.jobs import EXPERIMENT, add_job
+from db.results.experiments import experiment_folder, read_stored
+from db.schema.engine import reading, writing
+from db.schema.tables import Gold, Item, Job
+from learner.jobs import experiment as steps
+from learner.jobs.data.experiment_files import write_data
+from tests.helpers.factories import make_project
+from tests.helpers.tiny import tiny_encoder
+
+TEXTS = [f'topic{i % 6} "word{i % 7}", word{i % 5}\nline {i}' for i in range(30)]
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> str:
+    return str(tiny_encoder(tmp_path, TEXTS))
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    """30 texts, the last 12 of which measure; texts of one topic match, every third pair of them by closure."""
+    project_id = make_project(engine, TEXTS, evaluation=12, name="Quora (2017): ä")
+    with writing(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)).all()
+        for i, j in itertools.combinations(range(30), 2):
+            same_part = (i < 18) == (j < 18)
+            if same_part and (i - j) % 6 == 0:
+                closed = j - i > 6
+                session.add(
+                    Gold(project_id=project_id, left_id=items[i], right_id=items[j], positive=True, closure=closed)
+                )
+        session.add(Gold(project_id=project_id, left_id=items[0], right_id=items[1], positive=False))
+    return project_id
+
+
+def gold_of(engine: Engine, project_id: int) -> set[tuple[str, str, bool]]:
+    with reading(engine) as session:
+        return {
+            (str(gold.left_id), str(gold.right_id), gold.positive)
+            for gold in session.scalars(select(Gold).where(Gold.project_id == project_id))
+        }
+
+
+def test_the_files_hold_what_the_project_holds(engine: Engine, project: int, tmp_path: Path) -> None:
+    with reading(engine) as session:
+        files = write_data(session, project, tmp_path / "data")
+    corpus = read_split(Path(files["split"]), load_corpus(Path(files["left"]), None, Path(files["gold"])))
+    assert (corpus.kind, [item.text for item in corpus.items]) == (Kind.SYMMETRIC, TEXTS)
+    assert [item.split for item in corpus.items] == [Split.TRAIN] * 18 + [Split.EVALUATION] * 12
+    ids = [item.ids[0] for item in corpus.items]
+    assert {(ids[pair.left], ids[pair.right], pair.positive) for pair in corpus.gold} == gold_of(engine, project)
+
+
+def test_two_lists_stay_two(engine: Engine, tmp_path: Path) -> None:
+    project_id = make_project(engine, ["a", "b", "c"], right=["a", "x"], evaluation=1)
+    with writing(engine) as session:
+        items = session.scalars(select(Item).where(Item.project_id == project_id).order_by(Item.id)).all()
+        session.add(Gold(project_id=project_id, left_id=items[2].id, right_id=items[3].id, positive=True))
+        session.flush()
+        files = write_data(session, project_id, tmp_path / "data")
+    paths = {name: Path(path) for name, path in files.items()}
+    corpus = read_split(paths["split"], load_corpus(paths["left"], paths["right"], paths["gold"]))
+    assert [(item.text, item.side, item.split) for item in corpus.items] == [
+        ("a", Side.LEFT, Split.TRAIN), ("b", Side.LEFT, Split.TRAIN), ("c", Side.LEFT, Split.EVALUATION),
+        ("a", Side.RIGHT, Split.BOTH), ("x", Side.RIGHT, Split.BOTH),
+    ]  # fmt: skip
+    assert [(pair.left, pair.right) for pair in corpus.gold] == [(2, 3)]
+
+
+def start(engine: Engine, project_id: int) -> str:
+    with writing(engine) as session:
+        return add_job(session, project_id, EXPERIMENT).id
+
+
+def definition(encoder: str, **changes: Any) -> dict[str, Any]:
+    settings = {"encoder": encoder, "first": 8, "neighbours": 10, "epochs": 1}
+    rows = [{"name": "uncertainty", "strategy": "uncertainty"}]
+    return {"name": "Small", "seeds": [0], "rounds": 2, "settings": settings, "rows": rows} | changes
+
+
+def test_the_job_leaves_results_and_says_how_far_it_is(engine: Engine, project: int, encoder: str) -> None:
+    job_id = start(engine, project)
+    datasets = steps.write_files(job_id, project)
+    assert list(datasets) == ["Quora 2017"]
+    whole = {**definition(encoder), "datasets": datasets}
+    assert steps.run_experiment(job_id, whole) == "1 of 1 runs done"
+    stored = read_stored(job_id)
+    assert stored is not None
+    assert (stored.name, [(run.row, run.state) for run in stored.runs]) == ("Small", [("uncertainty", "done")])
+    assert "AP on Quora 2017 | 8 labels | 20 labels" in (experiment_folder(job_id) / "report.md").read_text()
+    with reading(engine) as session:
+        stage = session.get_one(Job, job_id).stage
+    assert stage.startswith("0 of 1 runs done · Quora 2017 uncertainty seed 0: round ")
+    # Again, as after a crash between the steps: what is finished stays.
+    mark = next(experiment_folder(job_id).rglob("done.json"))
+    before = mark.stat().st_mtime_ns
+    assert steps.write_files(job_id, project) == datasets
+    assert steps.run_experiment(job_id, whole) == "1 of 1 runs done"
+    assert mark.stat().st_mtime_ns == before
+
+
+def test_a_job_without_a_finished_run_fails_with_the_reason(engine: Engine, project: int) -> None:
+    job_id = start(engine, project)
+    with pytest.raises(InputError, match=r"no run of Small could be finished: there is no folder \./gone"):
+        steps.run_experiment(job_id, {**definition("./gone"), "datasets": steps.write_files(job_id, project)})
+    stored = read_stored(job_id)
+    assert stored is not None and stored.runs[0].state == "failed"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("Quora", "Quora"), ("Fragen (ä) 2", "Fragen 2"), ("../up", "up"), ("問い", "project"), ("a" * 80, "a" * 60)],
+)
+def test_a_projects_name_becomes_a_data_sets(name: str, expected: str) -> None:
+    assert steps._as_name(name) == expected

@@ -1,0 +1,93 @@
+"""What a job's row says while its workflow runs, and that a project has one at a time."""
+
+import pytest
+from dbos import error as dbos_error
+from sqlalchemy import Engine, select
+
+from annotate.jobs.requests import cancel as cancel_job
+from annotate.jobs.requests import list_jobs, request_round
+from db.domain import Cancelled, InputError
+from db.projects.jobs import add_job
+from db.schema.engine import reading, writing
+from db.schema.tables import Job
+from learner.jobs.queue.job_state import job_state
+from tests.helpers.factories import make_project
+
+
+@pytest.fixture
+def project(engine: Engine) -> int:
+    return make_project(engine, ["a", "b"])
+
+
+@pytest.fixture
+def job(engine: Engine, project: int) -> str:
+    with writing(engine) as session:
+        return add_job(session, project, "next_round").id
+
+
+def row_of(engine: Engine, job_id: str) -> Job:
+    with reading(engine) as session:
+        return session.get_one(Job, job_id)
+
+
+def test_a_finished_job_is_done(engine: Engine, job: str) -> None:
+    with job_state(job):
+        assert row_of(engine, job).state == "running"
+    assert (row_of(engine, job).state, row_of(engine, job).fraction) == ("done", 1)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (InputError("encoder 'x' cannot be loaded: no file"), "encoder 'x' cannot be loaded: no file"),
+        (MemoryError(), "The machine ran out of memory"),
+        (RuntimeError("CUDA out of memory.\nTried to allocate"), "The machine ran out of memory"),
+        (KeyError("w"), "KeyError: 'w'"),
+        (RuntimeError("one\ntwo"), "RuntimeError: one"),
+        (RuntimeError(), "RuntimeError: no message"),
+    ],
+)
+def test_a_failed_job_has_one_sentence_and_the_traceback(
+    engine: Engine, job: str, error: Exception, sentence: str
+) -> None:
+    with pytest.raises(type(error)), job_state(job):
+        raise error
+    row = row_of(engine, job)
+    assert row.state == "failed"
+    assert row.error is not None and row.error.startswith(sentence) and "\n" not in row.error
+    assert row.traceback is not None and "test_job_state.py" in row.traceback
+
+
+def test_a_cancelled_job_is_cancelled_and_not_failed(engine: Engine, job: str) -> None:
+    with pytest.raises(Cancelled), job_state(job):
+        cancel_job(engine, job)
+        raise Cancelled(job)
+    assert (row_of(engine, job).state, row_of(engine, job).error) == ("cancelled", None)
+
+
+def test_a_job_that_another_worker_took_over_is_left_to_it(engine: Engine, job: str) -> None:
+    with pytest.raises(dbos_error.DBOSWorkflowConflictIDError), job_state(job):
+        raise dbos_error.DBOSWorkflowConflictIDError(job)
+    assert row_of(engine, job).state == "running"
+
+
+def test_a_job_whose_project_is_gone_ends_quietly(engine: Engine, job: str) -> None:
+    with job_state(job), writing(engine) as session:
+        session.delete(session.get_one(Job, job))
+    with reading(engine) as session:
+        assert session.scalars(select(Job)).all() == []
+
+
+def test_asking_twice_is_one_job(engine: Engine, project: int) -> None:
+    first = request_round(engine, project)
+    assert request_round(engine, project) == first
+    assert [(job.id, job.state) for job in list_jobs(engine, project)] == [(first, "waiting")]
+
+
+def test_a_cancelled_job_makes_room_for_another(engine: Engine, project: int) -> None:
+    first = request_round(engine, project)
+    cancel_job(engine, first)
+    cancel_job(engine, first)
+    second = request_round(engine, project)
+    assert second != first
+    assert {job.id: job.state for job in list_jobs(engine, project)} == {first: "cancelled", second: "waiting"}

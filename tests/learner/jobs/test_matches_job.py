@@ -1,0 +1,178 @@
+"""The job `matches`: which pairs it writes, what people know goes before the model, and which groups they make."""
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from sqlalchemy import Engine, select
+
+from db.domain import AnswerKind, InputError
+from db.projects.items import first_identifiers
+from db.projects.jobs import MATCHES, add_job
+from db.results.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches
+from db.results.pipelines import runs_folder
+from db.schema.engine import reading, writing
+from db.schema.tables import Gold, Identifier, Item, Task
+from learner.backbones.generator import load_generator
+from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
+from learner.jobs import matches as steps
+from learner.scoring.matcher import load_matcher
+from tests.annotate.jobs.test_jobs import answer, answer_batch, half, matcher_of, newest, run, texts
+from tests.helpers.factories import make_project
+from tests.helpers.tiny import tiny_encoder
+
+Row = dict[str, object]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("matches"), texts())
+
+
+@pytest.fixture
+def project(engine: Engine, encoder: Path) -> int:
+    """30 texts with a first trained round, half of whose labels are positives."""
+    project_id = make_project(
+        engine, texts(), evaluation=10, encoder=str(encoder), first=6, neighbours=10, epochs=1, audit_every=0
+    )
+    run(engine, project_id)
+    answer_batch(engine, project_id, half)
+    run(engine, project_id)
+    return project_id
+
+
+def find(engine: Engine, project_id: int, number: int, threshold: float) -> Matches:
+    with writing(engine) as session:
+        job_id = add_job(session, project_id, MATCHES).id
+    steps.find_matches(job_id, project_id, number, threshold)
+    found = read_matches(project_id)
+    assert found is not None and found.job_id == job_id
+    return found
+
+
+def rows(project_id: int, file: str) -> list[Row]:
+    return list(pq.read_table(folder_of_matches(project_id) / file).to_pylist())
+
+
+def names(engine: Engine, project_id: int, kind: AnswerKind) -> set[tuple[str, str]]:
+    """The ids of the pairs of batch 1 with this answer."""
+    with reading(engine) as session:
+        tasks = session.scalars(select(Task).where(Task.project_id == project_id, Task.round_id == 1)).all()
+        wanted = [task for task in tasks if task.position < 6 and half(task.position) == kind]
+        ids = first_identifiers(session, [item for task in wanted for item in (task.left_id, task.right_id)])
+        return {(ids[task.left_id], ids[task.right_id]) for task in wanted}
+
+
+def test_the_pairs_are_those_of_the_model_and_of_people(engine: Engine, project: int) -> None:
+    model = load_matcher(str(Path(folder_of_matches(project)).parents[1] / str(matcher_of(engine, 1).folder)))
+    vectors = model.encoder.encode(texts())
+    scores = {pair: float(vectors[pair[0]] @ vectors[pair[1]]) for pair in combinations(range(30), 2)}
+    threshold = sorted(scores.values())[-25]
+    positives, negatives = (names(engine, project, kind) for kind in (AnswerKind.POSITIVE, AnswerKind.NEGATIVE))
+    above = {(f"left-{one}", f"left-{other}") for (one, other), score in scores.items() if score >= threshold - 1e-6}
+    about = find(engine, project, 1, threshold - 1e-6)
+    found = rows(project, PAIRS)
+    assert {(row["id1"], row["id2"]) for row in found} == (above | positives) - negatives
+    assert (about.matcher, about.pairs) == (1, len(found))
+    for row in found:
+        one, other = int(str(row["id1"])[5:]), int(str(row["id2"])[5:])
+        assert float(str(row["score"])) == pytest.approx(scores[one, other], abs=1e-5)
+        assert (row["text1"], row["text2"]) == (texts()[one], texts()[other])
+        assert 0 < float(str(row["p"])) < 1
+    assert {(row["id1"], row["id2"]) for row in found if row["known"] == "positive"} == positives
+    assert [row["score"] for row in found] == sorted((row["score"] for row in found), reverse=True)
+
+
+def test_what_a_killed_worker_left_is_in_nobodys_way(project: int) -> None:
+    killed = writing_matches(project)
+    left = killed.__enter__()  # and never ends
+    with writing_matches(project) as folder:
+        assert folder != left
+        (folder / "a.txt").write_text("whole")
+    assert (folder_of_matches(project) / "a.txt").read_text() == "whole"
+    killed.__exit__(None, None, None)
+
+
+def test_a_reranker_orders_the_pairs_and_changes_none(
+    engine: Engine, project: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_encoder(tmp_path, [*texts(), "Query: Document: Relevant: true false"])
+    reranker = Reranker(load_generator(str(tmp_path / "bert"), 1, device="cpu"), Reading(source_length=64))
+    reranker.save(runs_folder() / "run-1" / "model")
+    find(engine, project, 1, 0.2)
+    plain = rows(project, PAIRS)
+    with writing(engine) as session:
+        job_id = add_job(session, project, MATCHES).id
+    steps.find_matches(job_id, project, 1, 0.2, "run-1/model")
+    found = rows(project, PAIRS)
+    scores = [float(str(row.pop("rerank"))) for row in found]
+    assert len(found) > 10 and scores == sorted(scores, reverse=True) and len(set(scores)) > 1
+    assert sorted(found, key=str) == sorted(plain, key=str) and "rerank" not in plain[0]
+    first = [str(found[0]["text1"])], [str(found[0]["text2"])]
+    assert scores_of(truth_logits(reranker, *first, np.array([[0, 0]])))[0] == pytest.approx(scores[0], abs=1e-4)
+    about = read_matches(project)
+    assert about is not None and about.reranker == "run-1/model"
+    monkeypatch.setattr(steps, "MOST_READ", 10)
+    with pytest.raises(InputError, match="a re-ranker reads 10 at most: choose a higher threshold"):
+        steps.find_matches(job_id, project, 1, 0.2, "run-1/model")
+
+
+def test_groups_are_what_pairs_connect(engine: Engine, project: int) -> None:
+    about = find(engine, project, 0, 2.0)  # nothing but what people know
+    found = rows(project, GROUPS)
+    parts: dict[object, set[object]] = {}
+    for row in found:
+        parts.setdefault(row["group"], set()).add(row["id"])
+    expected: list[set[str]] = []
+    for pair in names(engine, project, AnswerKind.POSITIVE):
+        joined = [part for part in expected if part & set(pair)]
+        expected = [part for part in expected if part not in joined] + [set(pair).union(*joined)]
+    assert sorted(map(sorted, parts.values())) == sorted(map(sorted, expected))  # type: ignore[arg-type]
+    sizes = [len(part) for part in parts.values()]
+    assert sizes == sorted(sizes, reverse=True) and {row["size"] for row in found} == set(sizes)
+    assert (about.groups, about.grouped, about.pairs) == (len(parts), len(found), 3)
+
+
+def test_labels_go_before_known_pairs(engine: Engine, project: int) -> None:
+    _, tasks = newest(engine, project)
+    with writing(engine) as session:
+        session.add(Gold(project_id=project, left_id=tasks[0].left_id, right_id=tasks[0].right_id, positive=True))
+    before = find(engine, project, 0, 2.0).pairs
+    answer(engine, tasks[0], AnswerKind.NEGATIVE)
+    assert find(engine, project, 0, 2.0).pairs == before - 1
+
+
+def test_two_lists_make_groups_over_both(engine: Engine, encoder: Path) -> None:
+    project_id = make_project(engine, ["a b", "c d"], ["a b", "x y", "a b c"], encoder=str(encoder))
+    with reading(engine) as session:
+        same = session.scalars(select(Item).order_by(Item.id)).all()
+        assert session.scalar(select(Identifier.external_id).where(Identifier.item_id == same[2].id)) == "right-0"
+    run(engine, project_id)
+    find(engine, project_id, 0, 0.999)
+    found = {(row["side"], row["id"]) for row in rows(project_id, GROUPS) if row["group"] == 1}
+    assert {("left", "left-0"), ("right", "right-0")} <= found
+
+
+def test_no_match_makes_empty_files_and_a_wrong_round_is_named(engine: Engine, encoder: Path) -> None:
+    project_id = make_project(engine, texts(), encoder=str(encoder), first=4)
+    run(engine, project_id)
+    assert find(engine, project_id, 0, 2.0).pairs == 0
+    assert rows(project_id, PAIRS) == [] == rows(project_id, GROUPS)
+    with pytest.raises(InputError, match="round 7 has no model"):
+        find(engine, project_id, 7, 0.5)
+
+
+def test_too_many_pairs_are_refused(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "MOST", 10)
+    with pytest.raises(InputError, match=r"435 pairs score -1 or more, and 10 is the most.*higher threshold"):
+        find(engine, project, 0, -1.0)
+    assert read_matches(project) is None
+
+
+def test_matches_outlive_the_next_round(engine: Engine, project: int) -> None:
+    find(engine, project, 1, 0.5)
+    answer_batch(engine, project, half)
+    run(engine, project)
+    assert read_matches(project) is not None

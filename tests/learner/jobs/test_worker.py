@@ -1,0 +1,258 @@
+"""A real worker process: it finishes jobs, resumes them after a kill, refuses a namesake, and obeys a cancel."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+from sqlalchemy.exc import InternalError
+
+from annotate.jobs.requests import cancel, closing_client, request_audit, request_matches, request_round, workers
+from db.domain import AnswerKind, Queue
+from db.labels.tasks import newest_round
+from db.projects.jobs import remove_worker
+from db.schema.engine import artifacts, make_engine, reading, writing
+from db.schema.tables import Answer, Job, Matcher, Round, Task
+from learner.worker import Me, _patience, _report
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.paths import ROOT
+from tests.helpers.tiny import tiny_encoder
+
+COMMAND = [sys.executable, "-m", "learner", "worker", "--name"]
+TAKEN_OVER = 60  # seconds after which a dead worker's jobs are another one's
+ENDED = ("done", "failed", "cancelled")
+# A worker that runs out of memory the first time that it encodes.
+SHORT_OF_MEMORY = """
+from learner import worker
+from learner.jobs import next_round
+
+make = next_round.pretrained_vectors
+
+def out_of_memory(*given):
+    next_round.pretrained_vectors = make
+    raise MemoryError
+
+next_round.pretrained_vectors = out_of_memory
+worker.run("desk")
+"""
+
+# A worker that fails itself, not in a job.
+BROKEN = """
+from learner import worker
+
+def fail(*given):
+    raise RuntimeError("the clock stands still")
+
+worker.route = fail
+worker.run("desk")
+"""
+# A worker that never ends encoding.
+HELD = """
+import time
+from db.domain import Queue
+from learner import worker
+from learner.jobs import next_round
+
+def encode_for_ever(*given):
+    while True:
+        given[-1]("encode", 0.0)
+        time.sleep(0.5)
+
+next_round.pretrained_vectors = encode_for_ever
+worker.run("heavy", Queue.GPU)
+"""
+
+
+def worker(name: str = "desk", *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    """A worker process; killed at the end."""
+    return started([*COMMAND, name, *options])
+
+
+@contextmanager
+def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """The process of this command; killed at the end."""
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def wait_for(what: Callable[[], bool], seconds: float = 90) -> None:
+    """Nothing; it is true now. Fails when it is not within these seconds."""
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, f"waited {seconds} s in vain"
+        time.sleep(0.1)
+
+
+def job_of(engine: Engine, job_id: str) -> Job:
+    with reading(engine) as session:
+        return session.get_one(Job, job_id)
+
+
+def wait_for_stage(engine: Engine, job_id: str, stage: str) -> None:
+    """Nothing; the job is in this stage."""
+    wait_for(lambda: job_of(engine, job_id).stage == stage or job_of(engine, job_id).state in ENDED)
+    assert (job_of(engine, job_id).stage, job_of(engine, job_id).error) == (stage, None)
+
+
+def wait_for_state(engine: Engine, job_id: str, state: str) -> None:
+    """Nothing; the job is in this state."""
+    wait_for(lambda: job_of(engine, job_id).state in ENDED)
+    assert (job_of(engine, job_id).state, job_of(engine, job_id).error) == (state, None)
+
+
+def make_slow_project(engine: Engine, folder: Path, items: int, **settings: Any) -> int:
+    """A project whose texts are long and whose encoder is deep."""
+    rng = np.random.default_rng(0)
+    texts = [f"text {i} " + " ".join(rng.choice([f"word{k}" for k in range(50)], 50)) for i in range(items)]
+    encoder = tiny_encoder(folder, texts, layers=12)
+    return make_project(engine, texts, encoder=str(encoder), neighbours=10, batch_size=4, **settings)
+
+
+def answer_batch(engine: Engine, project_id: int) -> None:
+    """Nothing; every second pair of the newest batch is positive, the others are negative."""
+    with writing(engine) as session:
+        batch = newest_round(session, project_id)
+        assert batch is not None
+        for task in session.scalars(select(Task).where(Task.round_id == batch.id, Task.position < batch.size)).all():
+            kind = AnswerKind.POSITIVE if task.position % 2 else AnswerKind.NEGATIVE
+            session.add(Answer(project_id=project_id, task_id=task.id, left_id=task.left_id, right_id=task.right_id,
+                               annotator="ann", answer=kind, key=f"key-{task.id}"))  # fmt: skip
+
+
+@pytest.fixture
+def trainable(engine: Engine, tmp_path: Path) -> int:
+    """A project with an answered first batch: its next job trains for seconds, then encodes for seconds."""
+    project_id = make_slow_project(engine, tmp_path, 1200, first=16, epochs=30)
+    make_round(engine, project_id, 16)
+    with writing(engine) as session:
+        session.add(Matcher(project_id=project_id, number=0, encoder="tiny"))
+    answer_batch(engine, project_id)
+    return project_id
+
+
+def test_a_database_that_does_not_answer_ends_no_worker(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    engine = make_engine(f"sqlite:///{tmp_path}/empty.db")
+    _report(engine, Me("desk", "cpu", Queue.CPU))
+    assert "the database does not answer" in caplog.text
+    engine.dispose()
+
+
+def test_a_database_that_may_not_be_written_ends_no_worker(caplog: pytest.LogCaptureFixture) -> None:
+    with _patience():
+        raise InternalError("UPDATE", {}, Exception("cannot execute UPDATE in a read-only transaction"))
+    assert "read-only transaction" in caplog.text
+
+
+def test_a_worker_that_cannot_go_on_says_why_and_fails(engine: Engine) -> None:
+    with started([sys.executable, "-c", BROKEN]) as process:
+        _, said = process.communicate(timeout=90)
+    assert process.returncode == 1
+    assert "worker desk ends" in said and "the clock stands still" in said
+
+
+def test_a_killed_worker_resumes_at_the_last_finished_step(engine: Engine, trainable: int) -> None:
+    job_id = request_round(engine, trainable)
+    weights = artifacts() / f"project-{trainable}" / job_id / "model" / "model.safetensors"
+    with worker() as process:
+        wait_for_stage(engine, job_id, "train")
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    assert not weights.exists()
+    with worker() as process:
+        wait_for_stage(engine, job_id, "encode")
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    trained = weights.stat().st_mtime_ns
+    with worker():
+        wait_for_state(engine, job_id, "done")
+    assert weights.stat().st_mtime_ns == trained  # the finished step was not repeated
+    with reading(engine) as session:
+        assert session.scalars(select(Round.number).order_by(Round.number)).all() == [1, 2]
+        matchers = session.scalars(select(Matcher).order_by(Matcher.number)).all()
+        assert [matcher.number for matcher in matchers] == [0, 1]
+        batch = session.scalars(select(Round).where(Round.number == 2)).one()
+        tasks = session.scalars(select(Task).where(Task.round_id == batch.id)).all()
+    assert batch.size == 24
+    assert len({(task.left_id, task.right_id) for task in tasks}) == len(tasks) == 48
+
+
+def taken_by(job_id: str) -> str | None:
+    """The worker that has the job, or had it."""
+    with closing_client() as client:
+        (job,) = client.list_workflows(workflow_ids=[job_id])
+    return job.executor_id
+
+
+@pytest.mark.parametrize("listed", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_each_worker_takes_its_queues_jobs_and_those_of_a_dead_one(
+    engine: Engine, tmp_path: Path, listed: bool
+) -> None:
+    project_id, other = make_slow_project(engine, tmp_path, 60, first=40), make_project(engine, ["a", "b"], name="B")
+    with started([sys.executable, "-c", HELD]) as heavy, worker("light", "--queue", "cpu"):
+        wait_for(lambda: {one.queue for one in workers(engine)} == {"gpu", "cpu"})
+        at_work = request_round(engine, project_id)
+        wait_for_stage(engine, at_work, "encode")
+        waiting = request_matches(engine, project_id, 0, 0.5)
+        light = request_audit(engine, other, 0)
+        wait_for(lambda: job_of(engine, light).state == "failed")  # there is nothing to measure
+        assert (taken_by(light), taken_by(at_work)) == ("light", "heavy")
+        assert (job_of(engine, waiting).state, taken_by(waiting)) == ("waiting", None)
+        os.kill(heavy.pid, signal.SIGKILL)
+        heavy.wait()
+        if not listed:
+            with writing(engine) as session:
+                remove_worker(session, "heavy", heavy.pid)  # as if nothing had been heard of it for long
+        wait_for(lambda: taken_by(waiting) == taken_by(at_work) == "light", TAKEN_OVER)
+        wait_for_state(engine, at_work, "done")
+    with reading(engine) as session:
+        assert session.scalars(select(Round.number)).all() == [1]
+
+
+@pytest.mark.slow
+def test_a_worker_outlives_a_job_that_ran_out_of_memory(engine: Engine, tmp_path: Path) -> None:
+    project_id = make_slow_project(engine, tmp_path, 20, first=4)
+    with started([sys.executable, "-c", SHORT_OF_MEMORY]) as process:
+        first = request_round(engine, project_id)
+        wait_for(lambda: job_of(engine, first).state in ENDED)
+        assert job_of(engine, first).state == "failed"
+        assert (job_of(engine, first).error or "").startswith("The machine ran out of memory: use fewer neighbours")
+        wait_for_state(engine, request_round(engine, project_id), "done")
+        assert process.poll() is None and [one.pid for one in workers(engine)] == [process.pid]
+
+
+def test_one_worker_from_the_first_batch_to_a_cancel(engine: Engine, tmp_path: Path) -> None:
+    project_id = make_slow_project(engine, tmp_path, 60, first=40, epochs=100)
+    with worker() as process:
+        job_id = request_round(engine, project_id)
+        wait_for_state(engine, job_id, "done")
+        assert [(one.executor_id, one.pid) for one in workers(engine)] == [("desk", process.pid)]
+
+        namesake = subprocess.run([*COMMAND, "desk"], cwd=ROOT, capture_output=True, text=True, timeout=90)
+        assert (namesake.returncode, namesake.stdout) == (2, "")
+        assert namesake.stderr.startswith(f"error: a worker named desk is alive (process {process.pid})")
+        assert namesake.stderr.count("\n") == 1
+
+        answer_batch(engine, project_id)
+        job_id = request_round(engine, project_id)
+        wait_for_stage(engine, job_id, "train")
+        cancel(engine, job_id)
+        wait_for(lambda: job_of(engine, job_id).stage == "", seconds=8)  # the worker's own mark: it has stopped
+        assert job_of(engine, job_id).state == "cancelled"
+        with reading(engine) as session:
+            assert session.scalars(select(Round.number)).all() == [1]
+
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0

@@ -1,0 +1,98 @@
+"""The first stage that finds candidates as a project finds its matches; and models compiled where there is a GPU."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sqlalchemy import Engine
+
+from db.corpus.corpus import load_corpus
+from db.domain import InputError, no_progress
+from db.schema.engine import reading
+from learner.backbones import reranker as module
+from learner.backbones.reranker import Reading, compiled_on_gpu
+from learner.catalog import PIPELINES
+from learner.files.evaluate import all_evaluation
+from learner.jobs.data.pipeline_files import write_data
+from learner.loop.simulate import dataset_of
+from learner.models.encoder import load_encoder
+from learner.pipelines.multiview.inputs import check_inputs
+from learner.pipelines.multiview.matched import matcher_search
+from learner.pipelines.pipeline import Run
+from learner.scoring.matcher import FILE, Matcher, load_matcher, save_matcher
+from learner.scoring.score import Blend, blended
+from learner.search.inner_product import BLENDED, as_left, as_right
+from tests.annotate.jobs.test_jobs import answer_batch, half, run, texts
+from tests.helpers.factories import make_project
+from tests.helpers.tiny import tiny_encoder
+
+BLEND = Blend(0.3, {"ngrams": 0.5, "words": 0.4})
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("matcher"), texts())
+
+
+@pytest.fixture(scope="module")
+def folder(encoder: Path) -> Path:
+    save_matcher(Matcher(load_encoder(str(encoder)), None, BLEND), encoder.parent / "model")
+    return encoder.parent / "model"
+
+
+def score(folder: Path, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
+    """All scores of evaluation pairs, and of the bare cosine."""
+    matcher = load_matcher(str(folder))
+    vectors = matcher.encoder.encode(dataset.texts)
+    left, right = dataset.evaluation_left, dataset.evaluation_right
+    whole = blended(dataset, vectors, BLEND)
+    return as_left(whole[left], BLENDED) @ as_right(whole[right], BLENDED).T, vectors[left] @ vectors[right].T
+
+
+@pytest.mark.parametrize("two_lists", [True, False])
+def test_passages_are_found_by_the_whole_score(folder: Path, tmp_path: Path, two_lists: bool) -> None:
+    queries, passages = (texts()[:8], texts()[8:]) if two_lists else (texts()[:8], texts())
+    lists = {"left": queries, "right": passages} if two_lists else {"left": passages}
+    for name, some in lists.items():
+        (tmp_path / f"{name}.csv").write_text("id,text\n" + "".join(f"{i},{text}\n" for i, text in enumerate(some)))
+    corpus = load_corpus(tmp_path / "left.csv", tmp_path / "right.csv" if two_lists else None)
+    wanted, cosine = score(folder, dataset_of(all_evaluation(corpus)))
+    found = matcher_search(folder, queries, passages, no_progress)(queries[2:5], 6, no_progress)
+    for row, query in enumerate(range(2, 5)):
+        np.testing.assert_allclose(found.scores[row], np.sort(wanted[query])[::-1][:6], atol=1e-5)
+        np.testing.assert_allclose(wanted[query][found.ids[row]], found.scores[row], atol=1e-5)
+    assert any(set(np.argsort(-cosine[query])[:6]) != set(found.ids[query - 2]) for query in range(2, 5))
+
+
+def test_a_project_gives_its_newest_matcher(engine: Engine, home: Path, encoder: Path, tmp_path: Path) -> None:
+    project_id = make_project(engine, texts(), encoder=str(encoder), first=6, neighbours=10, epochs=1, audit_every=0)
+    run(engine, project_id)
+    answer_batch(engine, project_id, half)
+
+    def files() -> dict[str, str | None]:
+        with reading(engine) as session:
+            return write_data(session, project_id, "multi-view-reranking", {}, 0, tmp_path / "data").files
+
+    assert "matcher" not in files()  # the encoder as it comes is the dense first stage
+    run(engine, project_id)
+    path = Path(str(files()["matcher"]))
+    assert path.name == FILE and load_matcher(str(path.parent)).layer is not None
+
+
+def test_without_a_matcher_the_stage_is_refused() -> None:
+    entry = PIPELINES["multi-view-reranking"]
+    inputs = entry.inputs.model_validate({"passages": "p", "queries": "q", "qrels": "r"})
+    with pytest.raises(InputError, match=r"train a round in the project, or name inputs\.matcher"):
+        check_inputs(Run(Path(), inputs, entry.config.model_validate({"first_stage": {"kind": "matcher"}})))
+
+
+def test_models_are_compiled_on_a_gpu_alone_and_where_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(module.torch, "compile", lambda model, dynamic: asked.append((model, dynamic)) or "compiled")
+    plain = torch.nn.Identity()
+    assert compiled_on_gpu(plain, True, torch.device("cpu")) is plain
+    assert compiled_on_gpu(plain, False, torch.device("cuda")) is plain
+    assert not asked and compiled_on_gpu(plain, True, torch.device("cuda")) == "compiled" and asked == [(plain, True)]
+    assert Reading().compiled is False

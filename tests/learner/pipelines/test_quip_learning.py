@@ -1,0 +1,182 @@
+"""What QuIP's models learn from and are tagged by, against numbers that are worked out here apart."""
+
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from learner.backbones import biencoder_training
+from learner.backbones import training_loop as descent
+from learner.backbones.biencoder_training import AskedPassages, Sparse, sparsify, train_biencoder
+from learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
+from learner.backbones.span_reader import load_reader
+from learner.backbones.token_encoder import TokenEncoder
+from learner.catalog.backbones import Training
+from learner.catalog.quip import Entities, QuipConfig, Student, Teacher
+from learner.pipelines.quip import tagging, teacher
+from learner.pipelines.quip.questions import question_of
+from learner.pipelines.quip.student import Model
+from learner.pipelines.quip.tagging import Sentences, few_shot_f1, question_rows
+from learner.pipelines.quip.teacher import Places, labels_of, relabelled
+from learner.pipelines.quip.uses import entities as use_entities
+from tests.helpers.files.quip_files import PASSAGES, STUDENT, write_files
+
+SETTINGS = Student(**STUDENT | {"batch_size": 1, "steps": 3})  # type: ignore[arg-type]
+TEXTS = ["good fair", PASSAGES[0], PASSAGES[1]]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_files(tmp_path_factory.mktemp("quip"))
+
+
+@pytest.fixture
+def biencoder(data: Path) -> SpanBiencoder:
+    return load_biencoder(str(data / "bert"), device="cpu")
+
+
+def places(data: Path, length: int) -> Places:
+    student = {"backbone": str(data / "bert"), "passage_length": length, "window_step": 8}
+    return Places(QuipConfig.model_validate({"student": student, "teacher": {"best": 8}}))
+
+
+def test_hard_labels_are_first_and_last_token_of_an_answer_that_is_read_whole(data: Path) -> None:
+    answers = ["May 1902", "The", "1902. It", "nowhere"]
+    spans = [(PASSAGES[0].find(one), PASSAGES[0].find(one) + len(one)) for one in answers]
+    passages = [PASSAGES[0]] * len(answers)
+    long, short = places(data, 40), places(data, 8)  # of eight tokens the last one is 1902
+    assert [long.hard(passages, spans, side).at[:, 0].tolist() for side in ("start", "end")] == [
+        [7, 1, 8, 0], [8, 1, 10, 0]]  # fmt: skip
+    assert [short.hard(passages, spans, side).at[:, 0].tolist() for side in ("start", "end")] == [
+        [7, 1, 0, 0], [8, 1, 0, 0]]  # fmt: skip
+
+
+def test_a_teachers_labels_are_the_students_tokens_and_short_passages_teach(
+    data: Path, biencoder: SpanBiencoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def logits(reader: Any, windows: Any, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+        """The second token of each passage starts the answer with 0.7, the first one ends it; else there is none."""
+        found = torch.full((2, len(rows), int(windows.tokens.lengths[rows].max())), -1e9)
+        for at, row in enumerate(rows):
+            found[:, at, windows.nowhere[row]] = float(np.log(0.3))
+            for side, place in enumerate((1, 0)):
+                found[side, at, windows.passages[row][0] + place] = float(np.log(0.7))
+        return found[0], found[1]
+
+    monkeypatch.setattr(teacher, "span_logits", logits)
+    reader, settings = (
+        load_reader(str(data / "bert"), device="cpu"),
+        Teacher(max_length=64, question_length=12, stride=8),
+    )
+    asked = ["who ?"] * len(TEXTS)
+    found = relabelled(reader, asked, TEXTS, settings, places(data, 40), lambda *_: None)
+    for side, first in zip(found, (2, 1), strict=True):
+        np.testing.assert_array_equal(side.at, [[first, *[0] * 7]] * 3)  # padding is named by no probability
+        np.testing.assert_allclose(side.mass, [[0.7, 0.3, *[0] * 6]] * 3, atol=1e-6)
+    learned = train_biencoder(biencoder, [AskedPassages(TEXTS, asked, np.arange(3), *found)], SETTINGS)
+    assert learned == 3
+
+
+def test_labels_that_name_padding_are_read_as_the_first_token() -> None:
+    at, _ = sparsify(torch.tensor([[0.6, 0.4, 0, 0], [0.1, 0.2, 0.3, 0.4]]), 3)
+    assert at[0].tolist() == [0, 1, 0] and at[1].tolist() == [3, 2, 1]
+    stored = {"at": [[1, 9]], "mass": [[0.5, 0]]}
+    assert labels_of({"start": stored, "end": stored})[0].at.tolist() == [[1, 0]]
+
+
+@pytest.mark.parametrize("concatenated", [False, True])
+def test_the_loss_of_passages_alone_and_concatenated(
+    biencoder: SpanBiencoder, monkeypatch: pytest.MonkeyPatch, concatenated: bool
+) -> None:
+    questions, of = ["who ?", "what is good ?", "where is it ?"], np.array([0, 1, 1])
+    labels = [Sparse(np.array(at), np.array([[0.6, 0.3], [0.5, 0.1], [1, 0]], dtype=np.float32))
+              for at in ([[1, 0], [4, 2], [7, 0]], [[2, 0], [5, 0], [7, 0]])]  # fmt: skip
+    seen: list[tuple[float, bool]] = []
+
+    def once(network: Any, lengths: Any, weights: Any, loss: Any, *_: Any, at_once: bool) -> None:
+        seen.append((float(loss(np.arange(2)).detach()), at_once))
+
+    monkeypatch.setattr(biencoder_training, "descend", once)
+    monkeypatch.setattr(biencoder_training, "fast_training", lambda device: nullcontext())
+    asked = AskedPassages(TEXTS[:2], questions, of, labels[0], labels[1])
+    assert train_biencoder(biencoder, [asked], SETTINGS, concatenated=concatenated) == 3
+    encoder = biencoder.encoder
+    own = [encoder.vectors(*encoder.padded([ids]))[0, :-1] for ids in encoder.tokens(TEXTS[:2])]
+    wanted = 0.0
+    for sides, label in zip(biencoder.asked(encoder.tokens(questions)), labels, strict=True):
+        for row, vector in enumerate(sides):
+            read = torch.cat(own) if concatenated else own[of[row]]
+            before = len(own[0]) if concatenated and of[row] else 0
+            sure = (read @ vector).log_softmax(dim=0)
+            wanted -= sum(p * sure[before + i].item() for i, p in zip(label.at[row], label.mass[row], strict=True))
+    assert seen == [(pytest.approx(wanted, rel=1e-4), concatenated)]
+
+
+def test_a_step_that_compares_its_rows_is_not_parted() -> None:
+    parts: dict[bool, list[int]] = {}
+    for at_once in (False, True):
+        layer, sizes = nn.Linear(1, 1), parts.setdefault(at_once, [])
+
+        def loss(rows: np.ndarray, layer: nn.Linear = layer, sizes: list[int] = sizes) -> Tensor:
+            sizes.append(len(rows))
+            return layer.weight.sum() * len(rows)
+
+        long = np.full(4, descent.SMALL_BUDGET)
+        descent.descend(layer, long, np.ones(4), loss, Training(steps=1, batch_size=4), at_once=at_once)
+    assert parts == {False: [1] * 4, True: [4]}
+
+
+def test_words_are_tagged_by_their_first_tokens_and_a_last_layer_begins_with_questions(
+    data: Path, biencoder: SpanBiencoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = Sentences([["The", "fair.", "of", "Rome"], ["Paris", "begins"]], [["O", "O", "O", "B-LOC"], ["B-LOC", "O"]])
+    firsts, tags = [[1, 2, 4, 5], [1, 2]], ["O", "B-LOC", "I-LOC"]  # the point is a token of its word
+    rows = question_rows(biencoder, tags, {"O": "what is good ?", "LOC": "where is the fair ?"})
+    seen: list[tuple[list[int], float]] = []
+
+    def once(model: Any, lengths: Any, weights: np.ndarray, loss: Any, *_: Any) -> None:
+        seen.append((weights.tolist(), float(loss(np.arange(2)).detach())))
+
+    monkeypatch.setattr(tagging, "descend", once)
+    monkeypatch.setattr(tagging, "fast_training", lambda device: nullcontext())
+    encoder = biencoder.encoder
+    few_shot_f1(encoder, few, few, Entities(), 0, rows, tags)
+    wanted = 0.0
+    for words, own, at in zip(few.words, few.tags, firsts, strict=True):
+        (ids,) = encoder.tokens([" ".join(words)])
+        sure = (encoder.vectors(*encoder.padded([ids]))[0, at] @ rows.T).log_softmax(dim=1)
+        wanted -= sum(sure[i, tags.index(tag)].item() for i, tag in enumerate(own))
+    assert seen == [([4, 2], pytest.approx(wanted, rel=1e-4))]
+
+
+def test_entities_are_tried_with_a_drawn_layer_and_with_questions(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, given = str(data / "bert"), list[Tensor | None]()
+
+    def f1(encoder: TokenEncoder, few: Any, test: Any, settings: Any, seed: int, rows: Tensor | None, *_: Any) -> float:
+        given.append(rows)
+        return 0.5
+
+    monkeypatch.setattr(use_entities, "few_shot_f1", f1)
+    config = QuipConfig.model_validate({"entities": {"seeds": [0], "shots": 1, "prompts": {"x": "Why ?"}}})
+    rows = [
+        {"dataset": "D", "split": part, "tokens": "The fair of Rome", "tags": "O O O B-LOC"}
+        for part in ("train", "test")
+    ]
+    run: Any = SimpleNamespace(config=config)
+    list(use_entities.measure_entities(run, Model("QuIP", "bi-encoder", source), rows, lambda *_: None))
+    drawn, asked = given
+    wanted = question_rows(load_biencoder(source), ["O", "B-LOC", "I-LOC"], config.entities.prompts)
+    assert drawn is None and asked is not None
+    torch.testing.assert_close(asked, wanted)
+
+
+def test_an_answer_is_found_whatever_its_case() -> None:
+    found = question_of(3, "İstanbul lies in Turkey.", "turkey", "where?")
+    assert (found.passage, "İstanbul lies in Turkey."[found.start :]) == (3, "Turkey.")
+    assert question_of(0, "It costs 5 (five).", "(FIVE)", "how much?").start == 11
+    assert question_of(0, "It is good.", "bad", "how?").start == -1

@@ -1,0 +1,173 @@
+"""What QuIP's uses and tables say, on scores and answers that were made by hand."""
+
+import json
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from learner.backbones.opinions import opinions_of, product_scores, questions_of, rationale_spans
+from learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
+from learner.backbones.span_reader import Answer, load_reader
+from learner.catalog.quip import Paraphrases, QuipConfig, Student, Teacher
+from learner.pipelines.pipeline import Run
+from learner.pipelines.quip import paraphrases, sentiment
+from learner.pipelines.quip.paraphrases import Pairs, frozen_f1, tuned_f1
+from learner.pipelines.quip.results import report_speed
+from learner.pipelines.quip.results_tables import report_sentiment
+from learner.pipelines.quip.sentiment import read_scores
+from learner.pipelines.quip.student import Model
+from learner.pipelines.quip.uses import paraphrases as use_paraphrases
+from learner.pipelines.quip.uses import reading as use_reading
+from learner.pipelines.quip.uses import sentiment as use_sentiment
+from learner.pipelines.report import Report
+from tests.helpers.files.quip_files import OPINIONS, PASSAGES, PROMPTS, STUDENT, write_files
+
+CROSS, BARE = Model("teacher", "cross-encoder", ""), Model("encoder before", "bare", "")
+
+
+def silent(words: str, done: float) -> None:
+    """Nothing."""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_files(tmp_path_factory.mktemp("quip"))
+
+
+@pytest.fixture
+def biencoder(data: Path) -> SpanBiencoder:
+    return load_biencoder(str(data / "bert"), device="cpu")
+
+
+def rows(folder: Path, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((folder / "tables" / f"{name}.json").read_text())["rows"]
+    return found
+
+
+def test_reading_counts_right_answers_and_leaves_out_questions_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = [["a cat"], ["a black cat", "a dog"], [], ["Rome"], ["Oslo"]]
+    asked = [{"question": "?", "passage": "p", "answers": one, "start": -1} for one in answers]
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "tested.json").write_text(json.dumps(asked))
+    found = [Answer(text, 0, 0.0) for text in ("The cat!", "cat", "Rome", "Bern")]
+    monkeypatch.setattr(use_reading, "load_reader", lambda source: None)
+    monkeypatch.setattr(use_reading, "answer", lambda *_: found)
+    (row,) = use_reading.measure_reading(Run(tmp_path, None, QuipConfig()), CROSS, [], silent)
+    assert (row["questions"], row["left_out"], row["exact_match"]) == (4, 1, 0.5)
+    assert row["token_f1"] == pytest.approx((1 + 2 / 3 + 1 + 0) / 4)
+
+
+def test_a_classifier_of_scores_learns_which_pairs_are_paraphrases() -> None:
+    scores, labels = np.array([[0.9], [0.1], [0.8], [0.2]]), np.array([1, 0, 1, 0])
+    tested, right = np.array([[0.95], [0.7], [0.3], [0.05]]), np.array([1, 1, 0, 0])
+    assert frozen_f1(scores, np.arange(4), labels, tested, right) == 1
+    assert frozen_f1(scores, np.arange(4), 1 - labels, tested, right) == 0
+
+
+def test_paraphrases_are_ranked_by_the_layer_that_agrees_with_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    def scores(encoder: Any, pairs: Pairs, *_: Any) -> tuple[np.ndarray, np.ndarray]:
+        rng = np.random.default_rng(0)
+        return np.stack([rng.random(len(pairs)), pairs.labels * 0.9, rng.random(len(pairs))], axis=1), pairs.labels
+
+    monkeypatch.setattr(use_paraphrases, "load_token_encoder", lambda source: None)
+    monkeypatch.setattr(use_paraphrases, "layer_scores", scores)
+    some = [{"dataset": "D", "split": part, "x": "a", "y": "b", "label": label}
+            for part in ("train", "test") for label in (0, 1) for _ in range(10)]  # fmt: skip
+    run: Any = SimpleNamespace(config=QuipConfig(paraphrases=Paraphrases(seeds=[1], fine_tune=False)))
+    ranked, frozen = use_paraphrases.measure_paraphrases(run, BARE, some, silent)
+    assert (ranked["layer"], ranked["auroc"], frozen["f1"]) == (2, 1, 1)
+
+
+def test_fine_tuning_compares_tokens_in_single_precision(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    halved: list[bool] = []
+    compare = paraphrases.bertscore
+
+    def watched(x: Tensor, *others: Tensor) -> Tensor:
+        halved.append(torch.is_autocast_enabled("cpu") or x.dtype != torch.float32)
+        return compare(x, *others)
+
+    monkeypatch.setattr(paraphrases, "bertscore", watched)
+    monkeypatch.setattr(paraphrases, "fast_training", lambda device: torch.autocast("cpu", torch.bfloat16))
+    pairs = Pairs(PASSAGES[:4], PASSAGES[1:5], np.array([0, 1, 0, 1]))
+    tuned_f1(str(data / "bert"), pairs, pairs, Paraphrases(epochs=1, layers=1), 0)
+    assert halved == [False, False]  # the step, and the test
+
+
+def test_opinions_are_calibrated_and_their_accuracy_is_of_right_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {"the": (0.0, 1.0), "a": (0, 2), "b": (0.5, 1), "c": (0, 0.5), "d": (0.2, 1.1)}  # negative, positive
+
+    def score(questions: Any, texts: Any) -> np.ndarray:
+        return np.array([known[text] for text in texts])
+
+    monkeypatch.setattr(use_sentiment, "_ways", lambda run, model: {"answers": score})
+    config = QuipConfig.model_validate({"sentiment": {"prompts": PROMPTS[:1], "words": ["the"]}})
+    some = [{"dataset": "D", "text": text, "label": label} for text, label in (("a", 1), ("b", 0), ("c", 0), ("d", 1))]
+    run: Any = SimpleNamespace(config=config)
+    (row,) = use_sentiment.measure_sentiment(run, CROSS, some, silent)
+    assert (row["accuracy"], row["uncalibrated"], row["texts"]) == (0.75, 0.5, 4)
+
+
+def test_typed_opinions_are_calibrated_by_words_that_say_nothing(biencoder: SpanBiencoder) -> None:
+    config = QuipConfig.model_validate({"sentiment": {"words": ["the", "of"]}})
+    found = opinions_of(biencoder, PROMPTS[0], [OPINIONS[0][0]], config)
+    asked = biencoder.asked_many(questions_of(PROMPTS[0]), 50)
+    np.testing.assert_allclose(found.calibration, product_scores(biencoder.encoder, asked, ["the", "of"]).mean(axis=0))
+    assert abs(found.calibration).min() > 0.01
+
+
+def test_a_readers_score_is_its_best_logits(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def logits(reader: Any, windows: Any, rows: np.ndarray) -> tuple[Tensor, Tensor]:
+        number = torch.from_numpy(windows.rows[rows]).float()[:, None]
+        return torch.cat([number, number - 9], dim=1), torch.cat([number * 10 - 9, number * 10], dim=1)
+
+    monkeypatch.setattr(sentiment, "span_logits", logits)
+    reader = load_reader(str(data / "bert"), device="cpu")
+    found = read_scores(reader, ["who ?", "what ?"], PASSAGES[:3], Teacher(max_length=64, question_length=12, stride=8))
+    np.testing.assert_array_equal(found, 11 * np.arange(6).reshape(3, 2))
+
+
+def test_the_reason_is_the_best_span_of_what_is_scored(biencoder: SpanBiencoder) -> None:
+    settings = Student(**STUDENT)  # type: ignore[arg-type]
+    question, texts = "why is it good ?", [PASSAGES[0], " ".join(PASSAGES * 3)]  # the last one is longer than is read
+    found = rationale_spans(biencoder, [question] * 2, texts, 2, settings)
+    assert all(0 <= a < b <= len(text) for (a, b), text in zip(found, texts, strict=True))
+    start, end = (one[0] for one in biencoder.asked_many([question], 12))
+    read = biencoder.tokenizer(texts[0], return_offsets_mapping=True)
+    with torch.inference_mode():
+        vectors = biencoder.encoder.vectors(*biencoder.encoder.padded([read["input_ids"]]))[0]
+    own = range(1, len(vectors) - 1)
+    spans = [(float(vectors[i] @ start + vectors[j] @ end), i, j) for i, j in product(own, own) if i <= j < i + 2]
+    _, first, last = max(spans)
+    assert found[0] == (read["offset_mapping"][first][0], read["offset_mapping"][last][1])
+
+
+def test_the_days_that_the_papers_size_would_take(tmp_path: Path) -> None:
+    for stage, done in (("questions", 1000), ("targets", 500), ("student", 2000)):
+        (tmp_path / stage).mkdir()
+        (tmp_path / stage / "speed.json").write_text(json.dumps({"done": done, "seconds": 864.0}))
+    report_speed(Report(tmp_path, "Speed"), Run(tmp_path, None, None))
+    assert [row["days"] for row in rows(tmp_path, "speed")] == [
+        pytest.approx(800),
+        pytest.approx(1600),
+        pytest.approx(800),
+    ]
+
+
+def test_the_papers_figures_stand_beside_what_they_are_like(tmp_path: Path) -> None:
+    figures = {"dataset": "SST-2", "prompt": "p", "texts": 4, "accuracy": 0.75, "uncalibrated": 0.5}
+    (tmp_path / "uses").mkdir()
+    for model, use in (("encoder-before", "masked word"), ("quip", "answers"), ("cross-encoder-student", "answers")):
+        names = {"encoder-before": "encoder before", "quip": "QuIP", "cross-encoder-student": "cross-encoder student"}
+        line = json.dumps({"model": names[model], "use": use, **figures})
+        (tmp_path / "uses" / f"sentiment-{model}.jsonl").write_text(line)
+    report_sentiment(Report(tmp_path, "Opinions"), Run(tmp_path, None, QuipConfig(variants=["cross-encoder student"])))
+    found = {row["model"]: (row["paper"], row["uncalibrated_paper"]) for row in rows(tmp_path, "table5")}
+    assert found == {"encoder before": (None, 0.836), "QuIP": (0.879, None), "cross-encoder student": (None, 0.833)}

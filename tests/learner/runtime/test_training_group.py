@@ -1,0 +1,181 @@
+"""Training by several processes: what one process learns, all learn; and none of them outlives the training."""
+
+import multiprocessing
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from db.domain import Cancelled, InputError, Settings, no_progress
+from learner.catalog.mining import Classifier
+from learner.catalog.retrieval import RetrieverSettings
+from learner.models import bi_encoder_training as retriever_module
+from learner.models import cosine_bert as training
+from learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
+from learner.models.cosine_bert import Labelled, train
+from learner.models.encoder import load_encoder
+from learner.pipelines.mining.classifier import TextClassifier
+from learner.runtime import training_group as group
+from learner.runtime import training_launcher as launcher
+from learner.runtime.training_group import PROCESSES, process_count
+from learner.runtime.training_launcher import train_together
+from tests.helpers.group_work import dying, exact, failing, stay, staying
+from tests.helpers.services.alive import is_alive
+from tests.helpers.tiny import tiny_encoder
+
+pytest.importorskip("accelerate", reason="accelerate is not installed: pip install -r requirements-cluster.txt")
+
+TEXTS = [f"where are {thing} sold in town number {n}" for n in range(12) for thing in ("apples", "boats", "cats")]
+PRELOAD = ["learner.models.cosine_bert", "learner.pipelines.mining.classifier", "learner.runtime.training_member"]
+TOLERANCE = 1e-5  # of a weight, where some steps change it by 10⁻³
+
+
+@pytest.fixture(autouse=True)
+def forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes are forked from one that has loaded the libraries: loading them takes most of a start."""
+    monkeypatch.setattr(launcher, "METHOD", "forkserver")
+    multiprocessing.set_forkserver_preload(PRELOAD)
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROCESSES, "2")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("group"), TEXTS)
+
+
+@pytest.fixture
+def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trainings in float32, whose steps can be compared; the tolerance in bfloat16 is a hundred times larger."""
+
+    def together(work: Callable[..., list[nn.Module]], given: tuple[object, ...], *rest: object) -> None:
+        train_together(exact, (work, *given), *rest)  # type: ignore[arg-type]
+
+    for module in (training, retriever_module):
+        monkeypatch.setattr(module, "train_together", together)
+
+
+def matcher(folder: Path, texts: int = len(TEXTS), **settings: object) -> list[nn.Module]:
+    """What a training of CosineBERT has trained, on pairs of so many texts."""
+    left, right = np.random.default_rng(0).integers(0, texts, (2, 60))
+    pairs = Labelled(left, right, (left % 3 == right % 3).astype(np.int64))
+    encoder = load_encoder(str(folder), device="cpu")
+    train(encoder, TEXTS, pairs, Settings.model_validate({"epochs": 1, "learning_rate": 2e-4} | settings))
+    return [encoder.model]
+
+
+def retriever(folder: Path, **settings: object) -> list[nn.Module]:
+    """What a training of a bi-encoder has trained, with a classifier beside it."""
+    wanted = {"backbone": str(folder), "steps": 6, "batch_size": 4, "learning_rate": 2e-4} | settings
+    checked = RetrieverSettings.model_validate(wanted)
+    model = new_retriever(checked, "cpu")
+    beside = TextClassifier(model.query, TEXTS[:10], TEXTS[10:], Classifier(side="x"), 3, 32)
+    train_retriever(model, lesson_of(list(zip(TEXTS[:9], TEXTS[9:18], strict=True)), TEXTS), checked, 0, beside=beside)
+    return [*(encoder.model for encoder in model.towers), beside.head]
+
+
+TRAININGS = {
+    "as projects train": (2, matcher),
+    "no batch norm, grouped": (2, partial(matcher, batch_norm=False, group_pairs=True)),
+    "fewer texts than processes": (3, partial(matcher, texts=2, batch_norm=False)),
+    "one tower": (2, partial(retriever, towers=1, negatives=1)),
+    "two towers": (2, partial(retriever, towers=2)),
+}
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_processes_together_learn_what_one_learns(
+    name: str, folder: Path, in_float32: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes, learn = TRAININGS[name]
+    found = []
+    for n in (1, processes):
+        monkeypatch.setenv(PROCESSES, str(n))
+        found.append(torch.cat([p.detach().flatten() for network in learn(folder) for p in network.parameters()]))
+    one, together = found
+    assert (together - one).abs().max() < TOLERANCE
+
+
+@pytest.mark.slow
+def test_processes_that_load_the_libraries_themselves(folder: Path, monkeypatch: pytest.MonkeyPatch, two: None) -> None:
+    monkeypatch.setattr(launcher, "METHOD", "spawn")
+    before = load_encoder(str(folder), device="cpu").model.state_dict()
+    trained = matcher(folder)[0].state_dict()
+    assert any(not torch.equal(before[name], value) for name, value in trained.items())
+
+
+def alive(folder: Path) -> list[int]:
+    """The processes that signed in the folder, and are alive."""
+    return [pid for pid in (int(file.name) for file in folder.iterdir()) if is_alive(pid)]
+
+
+def test_a_killed_process_ends_the_training_with_advice(two: None, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=f"ended by SIGKILL, perhaps for want of memory: set {PROCESSES} lower"):
+        train_together(dying, (nn.Linear(1, 1), tmp_path), [], no_progress)
+    assert len(list(tmp_path.iterdir())) == 2 and not alive(tmp_path)
+
+
+def test_the_first_error_is_the_trainings_own(two: None, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"^text 7 is empty: leave it out\n") as caught:
+        train_together(failing, (nn.Linear(1, 1), tmp_path), [], no_progress)
+    assert "group_work.py" in caught.value.__notes__[0]  # where it happened, for the job's row
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["INFO", "INFO"]  # they log as a worker does
+    assert not alive(tmp_path)
+
+
+def test_a_cancel_ends_the_processes(two: None, tmp_path: Path) -> None:
+    def cancel(stage: str, done: float) -> None:
+        if len(list(tmp_path.iterdir())) == 2 and done == 0.5:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        train_together(staying, (nn.Linear(1, 1), tmp_path), [], cancel)
+    assert not alive(tmp_path)
+
+
+def test_no_process_outlives_its_parent(tmp_path: Path) -> None:
+    parent = multiprocessing.get_context("forkserver").Process(target=stay, args=(tmp_path,))
+    parent.start()
+    wait_until(lambda: len(alive(tmp_path)) == 2)
+    parent.kill()
+    wait_until(lambda: not alive(tmp_path))
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("written", ["0", "two", "-1", "1.5", ""])
+def test_a_number_of_processes_is_a_number(written: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(PROCESSES, written)
+    with pytest.raises(InputError, match="set it to the number of processes"):
+        process_count()
+
+
+def test_one_process_is_the_default_and_needs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(PROCESSES, raising=False)
+    monkeypatch.setattr(group, "find_spec", lambda name: None)
+    assert process_count() == 1
+    monkeypatch.setenv(PROCESSES, "2")
+    with pytest.raises(InputError, match=r"needs accelerate: pip install -r requirements-cluster.txt"):
+        process_count()
+
+
+def test_there_is_a_gpu_for_each_process(monkeypatch: pytest.MonkeyPatch, two: None) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    for gpus, fits in ((2, True), (1, False)):
+        monkeypatch.setattr(torch.cuda, "device_count", lambda gpus=gpus: gpus)
+        with nullcontext() if fits else pytest.raises(InputError, match="there are 1 GPUs: set it to no more"):
+            process_count()

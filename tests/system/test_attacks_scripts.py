@@ -1,0 +1,99 @@
+"""Texts that want to be scripts, markup or signs of Markdown reach no element that would take them for it."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from google.protobuf.message import Message
+from sqlalchemy import Engine
+from streamlit.testing.v1 import AppTest
+
+from annotate.access import logins, people
+from annotate.ui import state as app_state
+from db.domain import Role
+from db.schema.tables import now
+from tests.conftest import ROOT
+from tests.helpers.files.hostile import ANNOTATORS, GUIDELINES, NAME, make_hostile_project
+from tests.helpers.people import PASSWORD
+
+PAGES = sorted(path.stem for path in (ROOT / "annotate" / "pages").glob("*.py"))
+VIEWS = ("Search", "Matches", "Groups", "Mistakes")  # of the page Explore
+# Fields that the browser shows as they are, or does not show: everything else may be read as Markdown or HTML.
+PLAIN = {
+    "text.body", "text_input.default", "text_area.default", "code.code_text", "selectbox.options",
+    "bidi_component.json", "selectbox.raw_value", "page_link.query_string", "vega_lite_chart.spec",
+    "vega_lite_chart.alt",
+}  # fmt: skip
+TAGS = re.compile(r"</?(?:div|mark)(?: [a-z]+='[^'<>]*')*>")  # that the app itself writes where it writes HTML
+ACTIVE = re.compile(r"[<$`]|\]\(|:\w")
+
+
+@pytest.fixture
+def page(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """The app at a project of such texts, opened by an administrator of such a name."""
+    project_id = make_hostile_project(engine)
+    people.add(engine, ANNOTATORS[0], PASSWORD, now(), administrator=True)
+    people.add(engine, ANNOTATORS[1], PASSWORD, now())
+    people.set_role(engine, people.id_of(engine, ANNOTATORS[1]), project_id, Role.ANNOTATOR, now())
+    token = logins.log_in(engine, ANNOTATORS[0], PASSWORD, "1.1.1.1", now())
+    monkeypatch.setattr(app_state, "login_token", lambda: token)
+    page = AppTest.from_file(str(ROOT / "annotate" / "shell" / "app.py"), default_timeout=30)
+    page.query_params["project"] = NAME
+    return page.run()
+
+
+def test_texts_of_people_are_shown_as_they_are(page: AppTest) -> None:
+    seen: set[str] = set()
+    for name in PAGES:
+        page.switch_page(f"../pages/{name}.py").run()
+        seen |= read(page)
+    page.switch_page("../pages/explore.py")
+    for view in VIEWS:
+        page.session_state["explore_view"] = view
+        seen |= read(page.run())
+    assert seen >= {"markdown", "caption", "text", "selectbox", "error", "bidi_component", "header", "vega_lite_chart"}
+
+
+def read(page: AppTest) -> set[str]:
+    """The kinds of elements that show such a text; none of them would run or draw it."""
+    assert not page.exception, page.exception
+    found = set()
+    for kind, path, text in _shown(page):
+        if "pwned" not in text or path.endswith(".id"):
+            continue
+        found.add(kind)
+        if kind == "html":
+            assert "<" not in TAGS.sub("", text), text
+            continue
+        assert f"{kind}{path}" in PLAIN or text == GUIDELINES or not ACTIVE.search(_without_escaped(text)), (path, text)
+    return found
+
+
+def _without_escaped(text: str) -> str:
+    return re.sub(r"\\.", "", text)
+
+
+def _shown(page: AppTest) -> Iterator[tuple[str, str, str]]:
+    """(kind of element, path of a field, its text) of everything on the page."""
+    for root in (page.main, page.sidebar):
+        for element in _elements(root):
+            if (proto := getattr(element, "proto", None)) is not None:
+                yield from ((element.type, *one) for one in _texts(proto))
+
+
+def _elements(block: Any) -> Iterator[Any]:
+    for child in block.children.values():
+        yield child
+        if hasattr(child, "children"):
+            yield from _elements(child)
+
+
+def _texts(message: Message, path: str = "") -> Iterator[tuple[str, str]]:
+    assert not (message.DESCRIPTOR.name == "Markdown" and message.allow_html), message  # type: ignore[attr-defined]
+    for field, value in message.ListFields():
+        for one in value if field.is_repeated else [value]:
+            if isinstance(one, Message):
+                yield from _texts(one, f"{path}.{field.name}")
+            elif isinstance(one, str):
+                yield f"{path}.{field.name}", one

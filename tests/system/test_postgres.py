@@ -1,0 +1,209 @@
+"""What differs between databases, on a PostgreSQL server that the run starts: tables, triggers, locks, queries."""
+
+import random
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import Engine, delete, select
+
+from annotate.access import invitations, logins
+from annotate.access.roles import Right
+from annotate.access.transactions import rights
+from annotate.explore.pair_reason import last_answered, reasons
+from annotate.labelling.own_answers import history
+from annotate.labelling.queue import RECENT, recent, record, serve
+from annotate.monitor.rounds import read_report
+from annotate.pipelines.mined_pairs import take_back, use_as_training
+from annotate.pipelines.mined_sample import bands_of, put_up
+from annotate.projects.list_view import read_overviews
+from annotate.review.hidden_checks import read_quality, read_rushes
+from annotate.stats.precision_by_rank import precision
+from db.domain import AnswerKind, InputError, Role
+from db.labels.answers import current_labels, label_counts
+from db.maintenance.backup import backup, restore
+from db.maintenance.integrity import problems
+from db.people.logins import ROTATED
+from db.projects.projects import all_projects
+from db.schema.engine import as_person, make_engine, reading, writing
+from db.schema.tables import Base, Item, Project
+from tests.db.labels.test_hidden_check_plan import know
+from tests.helpers.api import answer, browser, member, site
+from tests.helpers.factories import make_project, make_round
+from tests.helpers.files.backups import contents, label_some
+from tests.helpers.people import PASSWORD, START, token_of
+from tests.helpers.projects.pipelines import finished_run
+from tests.helpers.services.postgres import new_database
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def postgres(server: str, template: str) -> Iterator[Engine]:
+    """An engine on empty, migrated tables."""
+    engine = make_engine(new_database(server, "beside", template))
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def project(postgres: Engine) -> int:
+    """A project of two lists with a batch of nine pairs."""
+    project_id = make_project(postgres, ["Who?", "When?", "Why?"], ["Mary 50%", "in May", "at noon"], auto_train=False)
+    make_round(postgres, project_id, 9)
+    return project_id
+
+
+def tell(engine: Engine, project_id: int, who: str, acts: list[tuple[int, AnswerKind]], key: str = "") -> None:
+    events = [
+        {"key": f"{who}-{key}-{at}", "task_id": task, "answer": answer, "seconds": 2.0}
+        for at, (task, answer) in enumerate(acts)
+    ]
+    assert record(engine, project_id, who, events).refused == {}
+
+
+def test_the_tables_are_those_of_the_models(postgres: Engine) -> None:
+    with postgres.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_the_trigger_keeps_the_label_of_each_pair(postgres: Engine, project: int) -> None:
+    tasks = [pair.task_id for pair in serve(postgres, project, "a")[0]]
+    rng = random.Random(0)
+    for at in range(60):
+        acts = [(rng.choice(tasks[:4]), rng.choice(list(AnswerKind))) for _ in range(3)]
+        tell(postgres, project, rng.choice("abc"), acts, str(at))
+        with reading(postgres) as session:
+            kept, worked_out = current_labels(session, project), current_labels(session, project, 10**9)
+        assert kept == worked_out
+    with reading(postgres) as session:
+        assert sum(label_counts(session, project).values()) == len(kept)
+
+
+def test_annotators_at_once_get_different_pairs_and_lose_no_answer(postgres: Engine, project: int) -> None:
+    def label(who: str) -> list[int]:
+        pairs, _ = serve(postgres, project, who, 3)
+        tell(postgres, project, who, [(pair.task_id, AnswerKind.POSITIVE) for pair in pairs])
+        return [pair.task_id for pair in pairs]
+
+    with ThreadPoolExecutor(3) as pool:
+        served = [task for tasks in pool.map(label, ["ann", "ben", "cem"]) for task in tasks]
+    assert len(served) == len(set(served)) == 9
+    with reading(postgres) as session:
+        assert label_counts(session, project) == {AnswerKind.POSITIVE: 9}
+
+
+def test_checks_are_slipped_in_and_rushes_looked_at_again(postgres: Engine) -> None:
+    project = make_project(postgres, [f"text {i}" for i in range(20)], name="Checked", auto_train=False, gold_share=0.5,
+                           repeat_share=0.2)  # fmt: skip
+    make_round(postgres, project, 60)
+    know(postgres, project, 10, 10)
+    pairs = serve(postgres, project, "ann")[0]
+    said = [{"key": f"checked-{pair.task_id}", "task_id": pair.task_id, "answer": "negative", "seconds": 0.1}
+            for pair in pairs]  # fmt: skip
+    for _ in range(2):
+        assert record(postgres, project, "ann", said).refused == {}
+    assert [one.pair.task_id for one in recent(postgres, project, "ann")] == [pair.task_id for pair in pairs][-RECENT:]
+    (ann,) = read_quality(postgres, project)
+    assert ann.specificity is not None and ann.specificity.value == 1
+    (told,) = read_rushes(postgres, project)
+    assert (told.answers, told.again, told.looked_at) == (40, 5, 0)
+    again = [pair for pair in serve(postgres, project, "ben", 60)[0] if pair.again and pair.task_id > 0]
+    assert len(again) == 5
+
+
+def test_the_pages_queries(postgres: Engine, project: int) -> None:
+    pairs, _ = serve(postgres, project, "ann", grouped=True)
+    assert [pair.left for pair in pairs] == ["Who?"] * 3 + ["When?"] * 3 + ["Why?"] * 3
+    tell(postgres, project, "ann", [(pairs[0].task_id, AnswerKind.POSITIVE), (pairs[1].task_id, AnswerKind.NEGATIVE)])
+    assert history(postgres, project, "ann", 5, words="mary 50%").total == 1
+    task = last_answered(postgres, project, "ann")
+    assert task == pairs[1].task_id
+    assert reasons(postgres, project, task).rank == 2
+    (overview,) = read_overviews(postgres)
+    assert overview.batch is not None
+    assert overview.batch.answered == 2
+    (counts,) = read_report(postgres, project).answers.values()
+    assert counts == {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 1}
+
+
+def test_what_a_pipeline_made_is_used_and_measured(postgres: Engine, home: Path) -> None:
+    project = make_project(postgres, [f"text {i}" for i in range(20)], auto_train=False)
+    with reading(postgres) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
+    finished_run(postgres, project, "r", list(combinations(items, 2))[:150])
+    assert put_up(postgres, project, "r", 0, 20, np.random.default_rng(0)) == 20
+    assert use_as_training(postgres, project, "r", 0, 5) == 5
+    pairs, _ = serve(postgres, project, "ann", 40, sitting=True)
+    tell(postgres, project, "ann", [(pair.task_id, AnswerKind.POSITIVE) for pair in pairs])
+    found = precision(bands_of(postgres, project, "r", 0))
+    assert found is not None and found.value == 1.0
+    assert take_back(postgres, project, "r") == 5
+    with reading(postgres) as session:
+        assert label_counts(session, project) == {AnswerKind.POSITIVE: 20}
+
+
+def test_rows_move_from_sqlite_to_postgres_and_back(postgres: Engine, engine: Engine, tmp_path: Path) -> None:
+    label_some(engine)
+    before = contents(engine)
+    backup(engine, tmp_path / "there.db")
+    restore(tmp_path / "there.db", postgres, replace=False)
+    assert list(problems(postgres)) == []
+    label_some(postgres, "Later")  # its rows get ids above the copied ones
+    with writing(postgres) as session:
+        session.execute(delete(Project).where(Project.name == "Later"))
+    backup(postgres, tmp_path / "back.db")
+    restore(tmp_path / "back.db", engine, replace=True)
+    assert contents(engine) == before
+
+
+def test_people_log_in_see_their_projects_and_guess_slowly(postgres: Engine, project: int) -> None:
+    make_project(postgres, ["a", "b"], name="Other")
+    link = invitations.invite(postgres, project, Role.ANNOTATOR, 1, START)
+    token = invitations.accept_as_new(postgres, token_of(link), "Zoë", PASSWORD, START)
+    guest = logins.guest_of(postgres, token, START)
+    assert guest is not None and logins.still(postgres, guest, START)
+    mine = as_person(postgres, guest.person_id)
+    with reading(mine) as session:
+        assert [found.id for found in all_projects(session)] == [project]
+    assert record(mine, project, "Zoë", []).refused == {} and rights(mine, project) == {Right.LABEL}
+    assert logins.log_in(postgres, "ZOË\0", PASSWORD, "1.1.1.1", START)
+
+    def guess(number: int) -> str:
+        try:
+            return logins.log_in(postgres, "zoë", f"guess {number}", f"2.2.2.{number}", START)
+        except InputError as error:
+            return type(error).__name__
+
+    with ThreadPoolExecutor(8) as pool:  # all at once
+        said = list(pool.map(guess, range(16)))
+    assert said.count("InputError") <= logins.PER_NAME and said.count("TooMany") >= 16 - logins.PER_NAME
+    later = logins.guest_of(postgres, token, START + ROTATED)
+    assert later is not None and later.rotate
+    with ThreadPoolExecutor(4) as pool:
+        new = [one for one in pool.map(lambda _: logins.rotated(postgres, later, START + ROTATED), range(4)) if one]
+    assert len(new) == 1 and logins.guest_of(postgres, new[0], START + ROTATED) is not None
+
+
+def test_programs_ask_it(postgres: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALLPAIRS_DATABASE_URL", postgres.url.render_as_string(hide_password=False))
+    project_id = make_project(postgres, ["a", "b", "c"], auto_train=False)
+    make_round(postgres, project_id, 3)
+    boss = member(postgres, project_id, Role.ADMINISTRATOR)
+    task = boss.post(f"/projects/{project_id}/tasks", json={}).json()["tasks"][0]["id"]
+    for number, status in ((task, 200), (2**31 - 1, 200), (2**31, 422)):  # the largest whole number, and one more
+        body = {"answers": [answer("a", number, note="ü")]}
+        assert boss.post(f"/projects/{project_id}/answers", json=body).status_code == status
+    for number in (2**31 - 1, 2**31):
+        assert boss.get(f"/projects/{number}").status_code == 404
+    largest = boss.get(f"/projects/{project_id}/labels", params={"cursor": 2**31 - 1})
+    assert largest.json() == {"labels": [], "cursor": 2**31 - 1, "more": False}
+    found = boss.get(f"/projects/{project_id}/labels").json()["labels"]
+    assert [(one["label"], one["note"], one["annotator"]) for one in found] == [(1, "ü", "administrator")]
+    assert browser(site(), "bad").get("/projects").status_code == 401
