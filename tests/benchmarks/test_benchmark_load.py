@@ -2,7 +2,7 @@
 
 from sqlalchemy import Engine
 
-from benchmarks.load import Told, app, compared
+from benchmarks.scale.load import Told, app, compared
 from tests.helpers.factories import make_project, make_round
 
 

@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.audit_methods import METHODS, equal_shares, pool_edges
-from benchmarks.audits import Result, rows, verdict
-from benchmarks.oasis_peer import Sampler, f_interval, sample
-from benchmarks.oasis_strata import calibrate, csf_strata
-from benchmarks.pools import FIGURES, Pool, bands_to, draw_ranks, simulated
-from benchmarks.real_pools import ranks_of
-from benchmarks.weighted import answer, figures
+from benchmarks.data.pools import FIGURES, Pool, bands_to, draw_ranks, simulated
+from benchmarks.data.real_pools import ranks_of
+from benchmarks.quality.audit_methods import METHODS, equal_shares, pool_edges
+from benchmarks.quality.audits import Result, rows, verdict
+from benchmarks.quality.oasis_peer import Sampler, f_interval, sample
+from benchmarks.quality.oasis_strata import calibrate, csf_strata
+from benchmarks.quality.weighted import answer, figures
 from learner.metrics.average_precision import curve_from_counts
 
 POOL = Pool("small", 20_000, np.array([1, 2, 4, 7, 8, 15, 30, 90, 400, 3_000]))

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.qqp_scale import BACKWARD, Experiment, Stages, report, run
-from benchmarks.qqp_texts import Questions, common_words, load_questions, make_up
-from benchmarks.shapes import flop_per_token, trained_weights
+from benchmarks.data.qqp_texts import Questions, common_words, load_questions, make_up
+from benchmarks.data.shapes import flop_per_token, trained_weights
+from benchmarks.scale.qqp_scale import BACKWARD, Experiment, Stages, report, run
 from db.domain import Settings
 from learner.models.encoder import load_encoder
 from learner.search.exact import count_pairs

@@ -44,7 +44,7 @@ def test_the_page_is_rewritten_between_its_marks_alone() -> None:
 
 
 def test_the_page_shows_the_figures_that_are_kept() -> None:
-    assert rewrite(PAGE.read_text(), table(stored(), bench.BENCHMARKS)) == PAGE.read_text(), "run make bench"
+    assert rewrite(PAGE.read_text(), table(stored(), tuple(bench.BENCHMARKS))) == PAGE.read_text(), "run make bench"
 
 
 def test_a_benchmark_that_fails_keeps_its_last_figures(

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import cold_start
-from benchmarks.cold_start import OURS, PEER, measured, spread, table, task_of
+from benchmarks.quality import cold_start
+from benchmarks.quality.cold_start import OURS, PEER, measured, spread, table, task_of
 from learner.data.dataset import Dataset, make_dataset
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from benchmarks.faults import Annotator, compared, faults
+from benchmarks.scale.faults import Annotator, compared, faults
 from db.projects.jobs import add_job
 from db.schema.engine import writing
 from tests.helpers.factories import make_project

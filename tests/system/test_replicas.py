@@ -21,7 +21,7 @@ from annotate.labelling.queue import record
 from annotate.labels.export import page_of_labels
 from annotate.web.middleware import Gate
 from annotate.web.prometheus import Telemetry
-from benchmarks.app_process import running_app
+from benchmarks.scale.app_process import running_app
 from db.domain import Role
 from db.schema.engine import make_engine, reading
 from db.schema.tables import Answer, Task

@@ -1,0 +1,122 @@
+"""The methods that `benchmarks.quality.audits` compares: each spends exactly n labels and gives value and interval.
+
+A method takes a pool, ascending budgets and a generator, and returns (budgets, 4, 3): for each budget and each of
+FIGURES value, low and high (NaN where the method has no interval). A larger budget goes on from the smaller one.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from benchmarks.data.pools import FIGURES, Pool, bands_to, draw_ranks
+from benchmarks.quality import weighted
+from benchmarks.quality.oasis_peer import Draws, f_interval, sample
+from benchmarks.quality.oasis_strata import calibrate, csf_strata
+from learner.evaluation.audit.allocation import FIRST, allocate, importance
+from learner.evaluation.audit.figures import as_estimate, figures, found_by
+from learner.evaluation.audit.sample import Sample, draw_posterior
+from learner.evaluation.audit.strata import POOL_SHARE, SMALLEST_POOL, TOP
+from learner.evaluation.audit.stratum_rates import draw_rates
+
+Method = Callable[[Pool, Sequence[int], np.random.Generator], np.ndarray]
+BATCH = 50  # labels between two looks at where the next ones bring most
+DRAWS = 200  # of the rates, for that look
+
+
+def pool_edges(pool: Pool) -> np.ndarray:
+    """The ranks between the strata of the audited pool, (h + 1,)."""
+    return bands_to(pool.pairs, TOP, max(POOL_SHARE * pool.pairs, SMALLEST_POOL))
+
+
+def ours(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
+    """As the product does it: 15 labels in each stratum and below the pool, then 50 at a time where they bring most."""
+    edges = pool_edges(pool)
+    sizes = np.diff(edges)
+    decks = [draw_ranks(a, b, budgets[-1], rng) for a, b in pairwise(edges)]
+    far = min(FIRST, pool.pairs - int(edges[-1]))
+    limit = np.r_[[len(deck) for deck in decks], far]
+    labels = np.zeros(len(sizes) + 1, dtype=np.int64)  # the last one below the pool, where labels measure nothing
+    answers = []
+    for budget in budgets:
+        while (missing := budget - labels.sum()) > 0:
+            weight = np.zeros(len(labels))
+            first = int(np.maximum(np.minimum(FIRST, limit) - labels, 0).sum())
+            if not first:
+                seen = _sample(pool, decks, labels[:-1], sizes)[0]
+                weight[:-1] = importance(draw_rates(*seen.effective(), sizes, DRAWS, rng), sizes)
+            labels = labels + allocate(labels, limit - labels, weight, min(missing, first or BATCH))
+        answers.append(_estimates(pool, *_sample(pool, decks, labels[:-1], sizes), rng))
+    return np.array(answers)
+
+
+def _sample(
+    pool: Pool, decks: Sequence[np.ndarray], labels: np.ndarray, sizes: np.ndarray
+) -> tuple[Sample, np.ndarray]:
+    """The labelled pairs, the first ones of each deck, and their ranks."""
+    stratum = np.repeat(np.arange(len(sizes)), labels)
+    ranks = np.concatenate([deck[:n] for deck, n in zip(decks, labels, strict=True)])
+    return Sample(stratum, pool.labels(ranks), (sizes / np.maximum(labels, 1))[stratum], sizes), ranks
+
+
+def _estimates(pool: Pool, seen: Sample, ranks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    rank = ranks.astype(np.float64)
+    found = found_by(draw_posterior(seen, rng, ranks=rank[:, None]), seen.positive, rank)
+    drawn = figures(found, float(pool.threshold), rng)
+    estimates = [as_estimate(drawn[name], len(ranks)) for name in FIGURES]
+    return np.array([[estimate.value, estimate.low, estimate.high] for estimate in estimates])
+
+
+def equal(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
+    """Our strata with equal shares, and what one would do without our model: Horvitz–Thompson and a bootstrap."""
+    return _weighted(pool, pool_edges(pool), budgets, rng)
+
+
+def uniform(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
+    """Pairs drawn uniformly from all."""
+    return _weighted(pool, np.array([0, pool.pairs]), budgets, rng)
+
+
+def near_random(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
+    """The paper's two strata (004): near, which is our pool here, and random from the rest; half of the labels each."""
+    return _weighted(pool, np.array([0, pool_edges(pool)[-1], pool.pairs]), budgets, rng)
+
+
+def _weighted(pool: Pool, edges: np.ndarray, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
+    decks = [draw_ranks(a, b, budgets[-1], rng) for a, b in pairwise(edges)]
+    shares = [equal_shares(np.array([len(deck) for deck in decks]), budget) for budget in budgets]
+    taken = [[deck[:n] for deck, n in zip(decks, share, strict=True)] for share in shares]
+    return np.array([weighted.answer(pool, edges, ranks, rng) for ranks in taken])
+
+
+def equal_shares(available: np.ndarray, labels: int) -> np.ndarray:
+    """That many labels in equal shares (h,) int64, none above what is available; the first ones get the remainder."""
+    shares = np.zeros_like(available)
+    while (missing := min(labels, int(available.sum())) - int(shares.sum())) > 0:
+        open_ = np.nonzero(shares < available)[0]
+        shares[open_[:missing]] += np.minimum(max(1, missing // len(open_)), (available - shares)[open_[:missing]])
+    return shares
+
+
+def oasis(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
+    """OASIS aimed at F1, its scores calibrated on the truth; the normal interval for F1, none for the others."""
+    draws = sample(pool, csf_strata(calibrate(pool)), budgets[-1], rng)
+    return np.array([_of_draws(pool, draws.until(budget)) for budget in budgets])
+
+
+def _of_draws(pool: Pool, draws: Draws) -> np.ndarray:
+    weight = draws.weight[draws.positive] * pool.pairs / len(draws.weight)
+    value = weighted.figures(draws.rank[draws.positive], weight[None, :], pool.threshold)[0]
+    answer = np.column_stack([value, np.full((len(FIGURES), 2), np.nan)])
+    answer[FIGURES.index("f1")] = f_interval(draws, pool.threshold)
+    return answer
+
+
+METHODS: dict[str, Method] = {
+    "ours": ours,
+    "Horvitz–Thompson on our strata": equal,
+    "OASIS": oasis,
+    "near and random (paper)": near_random,
+    "uniform": uniform,
+}
+IN_POOL = ("ours", "Horvitz–Thompson on our strata")  # their figures are about the audited pool

@@ -1,0 +1,143 @@
+"""The audit's estimators against uniform sampling, the paper's two strata, Horvitz–Thompson and OASIS.
+
+    python -m benchmarks.quality.audits [--repeats 200] [--pools A,B,C,D,wikiqa,amazon_google] [--budgets 300,1000,3000]
+
+Simulated pools of 100 million pairs, and the ranks of real positives under the bundled encoder (hidden gold; the files
+are made by `python -m benchmarks.data.datasets`). Every method spends the same labels. Prints a table of bias, root
+mean squared error, and the coverage and width of 95 % intervals; docs/estimators.md says what it shows.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+
+from benchmarks.data.pools import FIGURES, SHAPES, Pool, simulated
+from benchmarks.data.real_pools import FILES, real
+from benchmarks.quality.audit_methods import IN_POOL, METHODS, pool_edges
+
+TITLES = ("AP", "F1", "P@R20", "recall")  # of FIGURES
+PARTS = 4  # of a method's repetitions on one pool, shared among the processes
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a method answered on a pool. answers: (repeats, budgets, 4, 3): figure by value, low, high."""
+
+    pool: Pool
+    method: str
+    answers: np.ndarray
+
+    @property
+    def errors(self) -> np.ndarray:
+        """Of the values, against the truth over all pairs: (repeats, budgets, 4)."""
+        return self.answers[..., 0] - self.pool.truth()
+
+    @property
+    def rmse(self) -> np.ndarray:
+        """Root mean squared errors, (budgets, 4)."""
+        return np.sqrt((self.errors**2).mean(0))
+
+    def covered(self, truth: np.ndarray) -> np.ndarray:
+        """The share of the intervals that hold the truth (4,), (budgets, 4)."""
+        return ((self.answers[..., 1] <= truth) & (truth <= self.answers[..., 2])).mean(0)
+
+
+def run(pool: Pool, method: str, budgets: Sequence[int], repeats: range) -> np.ndarray:
+    """The answers of those repetitions, (repeats, budgets, 4, 3)."""
+    seed = list(METHODS).index(method)
+    return np.array([METHODS[method](pool, budgets, np.random.default_rng([seed, repeat])) for repeat in repeats])
+
+
+def rows(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
+    """The table's lines in Markdown."""
+    figures = [f"{title}: {what}" for title in TITLES for what in ("bias, RMSE", "covered, width")]
+    head = ["pool", "labels", "method", "none seen", *figures]
+    lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
+    for at, budget in enumerate(budgets):
+        for result in results:
+            cells = [result.pool.name, f"{budget:,}", result.method, *_cells(result, at)]
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _cells(result: Result, at: int) -> list[str]:
+    width = (result.answers[..., 2] - result.answers[..., 1]).mean(0)[at]
+    cells = [f"{(result.answers[:, at, 0, 0] == 0).mean():.2f}"]
+    for figure in range(len(FIGURES)):
+        cells.append(f"{result.errors.mean(0)[at, figure]:+.3f}, {result.rmse[at, figure]:.3f}")
+        has_interval = not np.isnan(width[figure])
+        cells.append(f"{_covered(result, at, figure)}, {width[figure]:.3f}" if has_interval else "–")
+    return cells
+
+
+def _covered(result: Result, at: int, figure: int) -> str:
+    everywhere = f"{result.covered(result.pool.truth())[at, figure]:.2f}"
+    if result.method not in IN_POOL:
+        return everywhere
+    inside = result.covered(result.pool.truth(int(pool_edges(result.pool)[-1])))[at, figure]
+    return f"{inside:.2f} ({everywhere})"
+
+
+def verdict(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
+    """For each budget our error of AP and F1 beside Horvitz–Thompson's and the best peer's, in Markdown."""
+    head = [f"{title}: {what}" for title in TITLES[:2] for what in ("ours", "HT, our strata", "best peer")]
+    lines = [f"| pool | labels | {' | '.join(head)} |", "|" + " --- |" * (len(head) + 2)]
+    ours, weighted = (next(result for result in results if result.method == name) for name in IN_POOL)
+    peers = [result for result in results if result.method not in IN_POOL]
+    for at, budget in enumerate(budgets):
+        cells = [ours.pool.name, f"{budget:,}"]
+        for figure in range(2):
+            error, best = min((peer.rmse[at, figure], peer.method) for peer in peers)
+            cells += [f"{ours.rmse[at, figure]:.3f}", f"{weighted.rmse[at, figure]:.3f}", f"{error:.3f} ({best})"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def main() -> None:
+    """Nothing; prints the table, and writes it where asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("--pools", default=",".join([*SHAPES, *FILES]))
+    parser.add_argument("--budgets", default="300,1000,3000")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--data", type=Path, default=Path("out/data"), help="the files of benchmarks.data.datasets")
+    parser.add_argument("--out", type=Path, help="a file for the table")
+    options = parser.parse_args()
+    budgets = [int(budget) for budget in options.budgets.split(",")]
+    pools = [
+        simulated(name) if name in SHAPES else real(name, options.data, Path("out/pools"))
+        for name in options.pools.split(",")
+    ]
+    table: list[str] = []
+    summary: list[str] = []
+    with ProcessPoolExecutor(options.jobs) as workers:
+        for pool in pools:
+            start = perf_counter()
+            results = [
+                Result(pool, method, _share(workers, pool, method, budgets, options.repeats)) for method in METHODS
+            ]
+            lines, short = rows(results, budgets), verdict(results, budgets)
+            table += lines if not table else lines[2:]
+            summary += short if not summary else short[2:]
+            print("\n".join([*short, "", *lines, "", f"{perf_counter() - start:.0f} s"]), file=sys.stderr, flush=True)
+    text = "\n".join([*summary, "", *table])
+    print(text)
+    if options.out:
+        options.out.write_text(text + "\n")
+
+
+def _share(workers: ProcessPoolExecutor, pool: Pool, method: str, budgets: Sequence[int], repeats: int) -> np.ndarray:
+    """The answers of all repetitions, computed in parts."""
+    parts = [range(part, repeats, PARTS) for part in range(min(PARTS, repeats))]
+    futures = [workers.submit(run, pool, method, budgets, part) for part in parts]
+    return np.concatenate([future.result() for future in futures])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Figures from labelled pairs with weights (Horvitz and Thompson 1952), and their plain bootstrap."""
+
+import numpy as np
+
+from benchmarks.data.pools import FIGURES, Pool
+
+BOOTSTRAPS = 200
+
+
+def answer(pool: Pool, edges: np.ndarray, ranks: list[np.ndarray], rng: np.random.Generator) -> np.ndarray:
+    """Value, low and high of each figure, (4, 3), from a simple random sample of each stratum.
+
+    edges: (h + 1,) ranks between the strata; ranks: of each stratum the labelled pairs. The interval is that of 200
+    bootstrap samples of each stratum's labelled pairs (percentiles). Without a positive every figure is 0.
+    """
+    positive = [pairs[pool.labels(pairs)] for pairs in ranks]
+    found = np.concatenate(positive)
+    each = [size / max(len(pairs), 1) for size, pairs in zip(np.diff(edges), ranks, strict=True)]
+    weight = np.repeat(each, [len(pairs) for pairs in positive])
+    times = np.concatenate([_resampled(len(p), len(r), rng) for p, r in zip(positive, ranks, strict=True)], axis=1)
+    value = figures(found, weight[None, :], pool.threshold)[0]
+    low, high = np.percentile(figures(found, weight * times, pool.threshold), (2.5, 97.5), axis=0)
+    return np.column_stack([value, low, high])
+
+
+def _resampled(positives: int, labels: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each of a stratum's labelled positives is in each bootstrap sample, (BOOTSTRAPS, positives)."""
+    if not positives:
+        return np.empty((BOOTSTRAPS, 0))
+    chance = np.r_[np.full(positives, 1 / labels), max(0.0, 1 - positives / labels)]
+    return rng.multinomial(labels, chance, size=BOOTSTRAPS)[:, :positives]
+
+
+def figures(ranks: np.ndarray, weight: np.ndarray, threshold: int) -> np.ndarray:
+    """The figures (draws, 4), in the order of FIGURES, of positives at `ranks` (k,) that stand for `weight` (draws, k).
+
+    A rank is known, as the ranking of all pairs is: precision there is the weight found over the rank, at most 1. In
+    average precision a positive is in the middle of those it stands for, which brings the peers nearer to the truth.
+    """
+    order = np.argsort(ranks, kind="stable")
+    rank, each = ranks[order], weight[:, order]
+    total = each.sum(1)
+    if not len(ranks) or not total.any():
+        return np.zeros((len(weight), len(FIGURES)))
+    total = np.maximum(total, 1e-300)
+    found = np.cumsum(each, 1)
+    average = (each * np.minimum((found - (each - 1) / 2) / rank, 1.0)).sum(1) / total
+    above = np.minimum((each * (rank <= threshold)).sum(1), threshold)
+    first = (found >= 0.2 * total[:, None]).argmax(1)
+    at_20 = np.minimum(found[np.arange(len(found)), first] / rank[first], 1.0)
+    return np.column_stack([average, 2 * above / (threshold + total), at_20, above / total])

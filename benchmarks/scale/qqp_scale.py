@@ -1,0 +1,220 @@
+"""The paper's whole QQP experiment at its own scale, for a GPU: ten rounds unattended, against the floor of each stage.
+
+    python -m benchmarks.scale.qqp_scale                                  # a GPU: 277,000 + 132,000 made-up questions
+    python -m benchmarks.scale.qqp_scale --shape bert-base                # random weights of BERT-base's shape
+    python -m benchmarks.scale.qqp_scale --scale 0.005 --rounds 4         # a try-out on a CPU
+
+Runs from the repository with torch, numpy, transformers, sentence-transformers and pydantic. Marked gpu: at full scale
+a CPU would need half a day. Each round searches the pairs closest to p = 1/2 among all train pairs (the most similar
+ones before anything is trained), takes gold's answers, trains from the pre-trained weights on all labels so far, and
+encodes the train questions again; at the end average precision is exact over all test pairs.
+
+The floor of a stage is its work at the device's peak: products of the tokens and pairs that were really processed over
+the rate of products, the optimizer's reads and writes over the bandwidth of memory.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from benchmarks.data.qqp_texts import Questions, load_questions
+from benchmarks.data.shapes import SHAPES, flop_per_token, random_encoder, trained_weights
+from db.domain import DEFAULT_ENCODER, PAPER_SETTINGS, Settings, batch_size_of
+from learner.evaluation.exact import AllPairs, evaluate_exact
+from learner.models.cosine_bert import Labelled, train
+from learner.models.encoder import Encoder, load_encoder
+from learner.models.output_layer import OutputLayer
+from learner.search.exact import Pairs, count_pairs, nearest
+from learner.search.top_pairs import most_uncertain
+
+PEAKS = {"cuda": (790e12, 4.3e12), "cpu": (141e9, 20e9)}  # FLOP/s and bytes/s: one H200 in bf16, one core in float32
+TARGETS = {384: 120.0, 768: 600.0}  # seconds for ten rounds at scale 1 on one H200, by the vectors' length
+ADAMW_BYTES = 28  # a float32 weight's step: reads weight, gradient and both moments, writes all but the gradient
+BACKWARD = 3  # times the forward pass's products in a training step
+MOST_SIMILAR = 2.0  # a threshold above every cosine: the pairs closest to it are the most similar
+
+
+@dataclass
+class Stages:
+    """Seconds by stage, and the products (FLOP) and bytes that each had to move."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    flop: dict[str, float] = field(default_factory=dict)
+    moved: dict[str, float] = field(default_factory=dict)
+
+    @contextmanager
+    def stage(self, name: str, flop: float, moved: float = 0.0) -> Iterator[None]:
+        """Nothing; what happens meanwhile counts for this stage."""
+        start = time.perf_counter()
+        yield
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        for total, more in ((self.seconds, time.perf_counter() - start), (self.flop, flop), (self.moved, moved)):
+            total[name] = total.get(name, 0.0) + more
+
+    def floor(self, name: str, peaks: tuple[float, float]) -> float:
+        """The seconds below which the stage cannot come."""
+        return self.flop[name] / peaks[0] + self.moved[name] / peaks[1]
+
+
+class Experiment:
+    """The state of a run: what is labelled, the newest model's vectors and output layer, and the stages' times."""
+
+    def __init__(self, encoder: Encoder, data: Questions, test: Questions, settings: Settings) -> None:
+        self.encoder, self.data, self.test, self.settings = encoder, data, test, settings
+        self.base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
+        self.flop = flop_per_token(encoder)
+        self.tokens = np.array([len(row) for row in encoder.tokenize(data.texts)])
+        self.test_tokens = sum(len(row) for row in encoder.tokenize(test.texts))
+        self.stages = Stages()
+        self.known = np.empty((0, 2), dtype=np.int64)
+        self.vectors = self.encode()
+        self.layer: OutputLayer | None = None
+
+    def encode(self) -> np.ndarray:
+        """(n, d) vectors of the train questions."""
+        with self.stages.stage("encode", self.flop * int(self.tokens.sum())):
+            return self.encoder.encode(self.data.texts)
+
+    def collect(self, number: int, neighbours: int) -> None:
+        """Nothing; the batch of this round, counted from 0, is labelled."""
+        size = batch_size_of(number, self.settings.first, self.settings.growth)
+        threshold = self.layer.threshold if self.layer else None
+        target = MOST_SIMILAR if threshold is None else threshold
+        items, width = self.vectors.shape
+        with self.stages.stage("search", 2.0 * width * count_pairs(items, items, True)):
+            if neighbours:
+                found = self._among_neighbours(target, size, neighbours)
+            else:
+                found = most_uncertain(self.vectors, self.vectors, True, target, size, self.known)
+        self.known = np.vstack([self.known, np.column_stack([found.left, found.right])])
+
+    def _among_neighbours(self, target: float, size: int, neighbours: int) -> Pairs:
+        found = nearest(self.vectors, self.vectors, neighbours, True)
+        n = len(self.vectors)
+        found = found.take(~np.isin(found.keys(n), self.known[:, 0] * n + self.known[:, 1]))
+        distance = np.abs(found.score - target)
+        best = np.argpartition(distance, min(size, len(distance) - 1))[:size]
+        return found.take(best)
+
+    def learn(self) -> None:
+        """Nothing; the encoder is trained from the pre-trained weights on all labels so far, if of both classes."""
+        labelled = self.labelled
+        if not labelled.has_both_classes:
+            return
+        tokens = int(self.tokens[labelled.left].sum() + self.tokens[labelled.right].sum())
+        steps = self.settings.epochs * max(1, len(labelled) // self.settings.batch_size)
+        moved = float(steps * trained_weights(self.encoder) * ADAMW_BYTES)
+        self.encoder.model.load_state_dict(self.base)
+        with self.stages.stage("train", BACKWARD * self.settings.epochs * tokens * self.flop, moved):
+            self.layer = train(self.encoder, self.data.texts, labelled, self.settings)
+
+    def measure(self) -> AllPairs:
+        """Exact figures over all test pairs."""
+        with self.stages.stage("encode test", self.flop * self.test_tokens):
+            vectors = self.encoder.encode(self.test.texts)
+        items, width = vectors.shape
+        with self.stages.stage("evaluate", 2.0 * width * count_pairs(items, items, True)):
+            measured = evaluate_exact(vectors, vectors, self.test.positives(), True, layer=self.layer)
+        if measured is None:
+            raise SystemExit("no two test questions match: use a larger --scale")
+        return measured
+
+    @property
+    def labelled(self) -> Labelled:
+        """The collected pairs with gold's answers."""
+        left, right = self.known.T
+        return Labelled(left, right, (self.data.group[left] == self.data.group[right]).astype(np.int64))
+
+
+def run(experiment: Experiment, options: argparse.Namespace) -> None:
+    """Nothing; the rounds are done, and a line is printed as each ends."""
+    for number in range(options.rounds):
+        started = time.perf_counter()
+        experiment.collect(number, options.neighbours)
+        experiment.learn()
+        last = number == options.rounds - 1
+        figure = ""
+        if options.evaluate_every_round or last:
+            measured = experiment.measure()
+            figure = f", AP {measured.estimates['average_precision'].value:.4f}"
+        if not last:
+            experiment.vectors = experiment.encode()
+        labels = f"{len(experiment.known):,} labels, {experiment.labelled.positives:,} positive"
+        print(f"  round {number + 1:2d}: {labels}{figure}, {time.perf_counter() - started:.1f} s", flush=True)
+
+
+def report(experiment: Experiment, options: argparse.Namespace) -> None:
+    """Nothing; the table of stages is printed, and written where wanted."""
+    stages, peaks = experiment.stages, (options.peak_flop, options.peak_bytes)
+    total, floors = sum(stages.seconds.values()), {name: stages.floor(name, peaks) for name in stages.seconds}
+    print(
+        f"\n| stage, {options.rounds} rounds | seconds | floor, seconds | times the floor |\n| --- | --- | --- | --- |"
+    )
+    for name, seconds in [*stages.seconds.items(), ("total", total)]:
+        floor = floors.get(name, sum(floors.values()))
+        print(f"| {name} | {seconds:.1f} | {floor:.3g} | {seconds / floor:.1f} |")
+    target = TARGETS.get(experiment.vectors.shape[1])
+    if target:
+        print(f"\ntotal {total:.0f} s; target {target:.0f} s for 10 rounds at the paper's scale on one H200")
+    if options.out:
+        Path(options.out).write_text(
+            json.dumps({"seconds": stages.seconds, "floors": floors, "options": vars(options)})
+        )
+
+
+def main() -> None:
+    """Nothing; prints the rounds and one table."""
+    options = _options()
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"{torch.get_num_threads()} CPU threads"
+    source, data, test = load_questions(options.scale, options.made_up, np.random.default_rng(options.seed))
+    first = max(2, round(PAPER_SETTINGS["first"] * options.scale))
+    settings = Settings(first=first, epochs=2, batch_size=options.batch_size, seed=options.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        encoder = _encoder(options, data, Path(folder))
+        print(f"{source}: {len(data.texts):,} train, {len(test.texts):,} test; {encoder.name}")
+        print(f"batch {settings.batch_size}, {device}, torch {torch.__version__}, {date.today()}", flush=True)
+        experiment = Experiment(encoder, data, test, settings)
+        run(experiment, options)
+    report(experiment, options)
+
+
+def _encoder(options: argparse.Namespace, data: Questions, folder: Path) -> Encoder:
+    if options.shape:
+        return random_encoder(options.shape, data.texts, folder)
+    encoder = load_encoder(options.encoder)
+    encoder.model.float()  # a folder may hold half precision, which an optimizer's steps are too small for
+    return encoder
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    flop, moved = PEAKS["cuda" if torch.cuda.is_available() else "cpu"]
+    if not torch.cuda.is_available():
+        flop *= torch.get_num_threads()
+    parser.add_argument("--scale", type=float, default=1.0, help="share of the questions and of the first batch")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--encoder", default=DEFAULT_ENCODER, help="name or folder; half precision is widened")
+    parser.add_argument("--shape", choices=SHAPES, help="random weights of this shape instead of an encoder")
+    parser.add_argument("--made-up", action="store_true", help="made-up questions also where the real ones are")
+    parser.add_argument("--neighbours", type=int, default=0, help="search so many for each text; 0: all pairs")
+    parser.add_argument("--batch-size", type=int, default=PAPER_SETTINGS["batch_size"])
+    parser.add_argument("--evaluate-every-round", action="store_true")
+    parser.add_argument("--peak-flop", type=float, default=flop, help=f"products a second (default {flop:g})")
+    parser.add_argument("--peak-bytes", type=float, default=moved, help=f"bytes a second (default {moved:g})")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", help="JSON file for the figures")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

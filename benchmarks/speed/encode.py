@@ -1,0 +1,56 @@
+"""Encoding: length-sorted token budgets against sentence-transformers' own `encode`.
+
+python -m benchmarks.speed.encode [--texts 4000]
+"""
+
+import argparse
+
+import numpy as np
+
+from benchmarks.common import compare, questions
+from benchmarks.table import Row
+from learner.models.encoder import load_encoder
+
+TIMES, COSINE = 1.2, 0.9999  # of the peer's rate, at least; between both vectors of a text
+
+
+def compared(n: int) -> tuple[float, float, float]:
+    """Sentences a second of the peer and of ours, and the lowest cosine between both; printed too."""
+    texts, encoder = questions(n), load_encoder()
+    peer, ours = encoder.model.encode(texts[:500]), encoder.encode(texts[:500])
+    calls = {
+        "sentence-transformers encode, default": lambda: encoder.model.encode(texts),
+        "allpairs": lambda: encoder.encode(texts),
+    }
+    medians = compare(f"encode {n:,} questions, all-MiniLM-L6-v2", calls, n, "sentences")
+    lowest = float(np.einsum("nd,nd->n", peer, ours).min())
+    print(f"  lowest cosine between both: {lowest:.6f}")
+    theirs, mine = (n / median for median in medians.values())
+    return theirs, mine, lowest
+
+
+def measure(quick: bool) -> list[Row]:
+    """The rate of encoding against sentence-transformers'."""
+    n = 500 if quick else 3000
+    peer, ours, lowest = compared(n)
+    return [
+        Row(
+            what=f"encode {n:,} questions, lowest cosine to the peer's vectors {lowest:.5f}",
+            peer=f"sentence-transformers `encode`: {peer:,.0f}/s",
+            ours=f"{ours:,.0f}/s",
+            ratio=ours / peer,
+            target=f"≥ {TIMES} × the peer's rate, cosine ≥ {COSINE}",
+            met=ours >= TIMES * peer and lowest >= COSINE,
+        )
+    ]
+
+
+def main() -> None:
+    """Nothing; prints sentences a second and the lowest cosine between both."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--texts", type=int, default=4000)
+    compared(parser.parse_args().texts)
+
+
+if __name__ == "__main__":
+    main()

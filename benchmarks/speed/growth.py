@@ -1,0 +1,217 @@
+"""How the stages over all texts grow: processor seconds of one core and peak memory at growing numbers of texts.
+
+    python -m benchmarks.speed.growth [--only STAGE ...] [--sizes N ...] [--quick]
+
+Each measurement is a process of its own with one thread, and is kept in docs/growth.json, from which
+`python -m benchmarks.scale.scale` writes docs/scale.md. Texts are Quora's questions; vectors are synthetic, 384 numbers
+in half precision on disk: groups of 8 in 48 dimensions with noise in all. `search` and `lists` look for 20 neighbours
+of each text, exactly and in lists; `evaluate` and `sample` measure AP over all pairs, exactly and by the near-random
+design; of `train` the texts are labelled pairs, seen once. `file` encodes texts of three words with one layer of the
+encoder: what so many of them take beside it, most of all memory.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import faiss
+import numpy as np
+import torch
+
+from benchmarks.common import ROOT, questions
+from db.domain import DEFAULT_ENCODER, Search, Settings, no_progress
+from learner.data.dataset import make_dataset
+from learner.evaluation import sampling_designs as designs
+from learner.evaluation.importance_sampling import estimate
+from learner.jobs.data.resumable_encoding import encoded
+from learner.loop.round import evaluate
+from learner.models.cosine_bert import Labelled, train
+from learner.models.encoder import load_encoder
+from learner.scorers.scorer import VectorScorer
+from learner.search.nearest import Near, near_pairs
+
+STORED = ROOT / "docs" / "growth.json"
+DIMENSION, INNER, GROUP, CHUNK = 384, 48, 8, 65_536
+NEIGHBOURS, DRAWN = 20, 1_000_000
+SIZES = {
+    "encode": (1_000, 2_000, 4_000),
+    "file": (10_000, 40_000),
+    "train": (128, 256, 512),
+    "search": (16_000, 32_000, 64_000),
+    "lists": (64_000, 128_000, 256_000),
+    "evaluate": (16_000, 32_000, 64_000),
+    "sample": (256_000,),
+}
+QUICK = dict.fromkeys(SIZES, (500, 1_000)) | {"train": (16, 32)}
+Found = dict[str, Any]
+
+
+def encode(n: int) -> Found:
+    """Encode n questions; nothing beside the time."""
+    encoder = load_encoder(DEFAULT_ENCODER)
+    texts = questions(n)
+    with watched() as found:
+        encoder.encode(texts)
+    return found
+
+
+def encoded_to_file(n: int) -> Found:
+    """Encode n texts of three words with the encoder's first layer alone into a file, as a job does."""
+    encoder, rng = load_encoder(DEFAULT_ENCODER), np.random.default_rng(0)
+    transformer = encoder.model[0].auto_model.encoder
+    transformer.layer = transformer.layer[:1]
+    words = np.array(sorted({word for text in questions(5_000) for word in text.lower().split() if word.isalpha()}))
+    texts = [" ".join(three) for part in range(0, n, CHUNK) for three in rng.choice(words, (min(CHUNK, n - part), 3))]
+    with tempfile.TemporaryDirectory(dir=ROOT / "out") as folder, watched() as found:
+        encoded(encoder, texts, Path(folder))
+    return found
+
+
+def trained(n: int) -> Found:
+    """Train the encoder on n labelled pairs of distinct questions, once through."""
+    encoder, texts, rows = load_encoder(DEFAULT_ENCODER), questions(2 * n), np.arange(2 * n)
+    labelled = Labelled(rows[:n], rows[n:], np.arange(n) % 2)
+    with watched() as found:
+        train(encoder, texts, labelled, Settings(epochs=1), no_progress)
+    return found
+
+
+def searched(search: Search) -> Callable[[int], Found]:
+    """Search the neighbours of n vectors in this way."""
+
+    def stage(n: int) -> Found:
+        with on_disk(n) as vectors, watched() as found:
+            near = near_pairs(vectors, vectors, NEIGHBOURS, True, np.random.default_rng(0), search)
+        return {**found, "recall": None if near.recall is None else near.recall.as_dict()}
+
+    return stage
+
+
+def evaluated(n: int) -> Found:
+    """Measure AP over all pairs of n vectors, exactly."""
+    with on_disk(n) as vectors, watched() as found:
+        dataset = make_dataset([""] * n, ["left"] * n, ["evaluation"] * n, True, positives_of(n))
+        measured = evaluate(dataset, vectors.astype(np.float32), exact=True)
+    assert measured is not None
+    return {**found, "ap": measured.estimates["average_precision"].as_dict()}
+
+
+def sampled(n: int) -> Found:
+    """Measure AP over all pairs of n vectors by near pairs and a sample of the others; `search`: the seconds of it."""
+    rng, positives, searches = np.random.default_rng(0), positives_of(n), []
+
+    def search(*given: Any, **named: Any) -> Near:
+        with watched() as taken:
+            near = near_pairs(*given, **named)
+        recall = None if near.recall is None else near.recall.as_dict()
+        searches.append({"recall": recall, "neighbours": near.neighbours, "search": taken["seconds"]})
+        return near
+
+    with on_disk(n) as vectors, watched() as found, patch.object(designs, "near_pairs", search):
+        scorer = VectorScorer(vectors, None)
+        strata = designs.near_random(designs.Population(vectors, vectors, positives, True), scorer.score, DRAWN, rng)
+        measured = estimate(scorer.score(*positives.T), strata, "near-random", rng)
+    return {**found, **searches[0], "ap": measured.estimates["average_precision"].as_dict()}
+
+
+STAGES: dict[str, Callable[[int], Found]] = {
+    "encode": encode,
+    "file": encoded_to_file,
+    "train": trained,
+    "search": searched("exact"),
+    "lists": searched("faiss-ivf"),
+    "evaluate": evaluated,
+    "sample": sampled,
+}
+
+
+@contextmanager
+def watched() -> Iterator[Found]:
+    """A dict that has, in the end, processor and wall seconds of the block, and the process's peak memory in MiB."""
+    found: Found = {}
+    wall, own = time.perf_counter(), time.process_time()
+    yield found
+    found["seconds"], found["wall"] = time.process_time() - own, time.perf_counter() - wall
+    found["mib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+@contextmanager
+def on_disk(n: int) -> Iterator[np.ndarray]:
+    """n unit vectors, float16, in a file; row i belongs to the group i // 8."""
+    rng = np.random.default_rng(0)
+    inner = rng.standard_normal((INNER, DIMENSION)).astype(np.float32)
+    with tempfile.TemporaryDirectory(dir=ROOT / "out") as folder:
+        path = Path(folder) / "vectors.npy"
+        vectors = np.lib.format.open_memmap(path, "w+", np.float16, (n, DIMENSION))
+        for start in range(0, n, CHUNK):
+            size = min(CHUNK, n - start)
+            middles = rng.standard_normal((-(-size // GROUP), INNER), dtype=np.float32).repeat(GROUP, axis=0)[:size]
+            near = (middles + 0.5 * rng.standard_normal((size, INNER), dtype=np.float32)) @ inner
+            near += 2.0 * rng.standard_normal((size, DIMENSION), dtype=np.float32)
+            vectors[start : start + size] = near / np.linalg.norm(near, axis=1, keepdims=True)
+        vectors.flush()
+        del vectors
+        yield np.load(path, mmap_mode="r")
+
+
+def positives_of(n: int) -> np.ndarray:
+    """(k, 2): the first two of each group."""
+    first = np.arange(0, n - 1, GROUP)
+    return np.column_stack([first, first + 1])
+
+
+def apart(stage: str, n: int) -> Found:
+    """What the stage takes at n, in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.speed.growth", "--one", stage, str(n)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
+    found: Found = json.loads(done.stdout)
+    return {"stage": stage, "n": n, **found, "date": str(date.today())}
+
+
+def stored() -> list[Found]:
+    """What was measured so far."""
+    found: list[Found] = json.loads(STORED.read_text()) if STORED.exists() else []
+    return found
+
+
+def store(row: Found) -> None:
+    """Nothing; the row is the newest of its stage and size."""
+    others = [each for each in stored() if (each["stage"], each["n"]) != (row["stage"], row["n"])]
+    rows = sorted([*others, row], key=lambda each: (list(STAGES).index(each["stage"]), each["n"]))
+    STORED.write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def main() -> None:
+    """Nothing; prints a line for each measurement, and keeps it unless quick."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=STAGES, default=list(STAGES), metavar="STAGE")
+    parser.add_argument("--sizes", type=int, nargs="+", help="instead of each stage's own")
+    parser.add_argument("--quick", action="store_true", help="small sizes, nothing is kept")
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        torch.set_num_threads(1)
+        faiss.omp_set_num_threads(1)
+        print(json.dumps(STAGES[options.one[0]](int(options.one[1]))))
+        return
+    for stage in options.only:
+        for n in options.sizes or (QUICK if options.quick else SIZES)[stage]:
+            row = apart(stage, n)
+            recall = f", recall {row['recall']['value']:.3f}" if row.get("recall") else ""
+            print(f"{stage:9s} {n:10,d} {row['seconds']:9.1f} s {row['mib']:8,.0f} MiB{recall}", flush=True)
+            if not options.quick:
+                store(row)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Exact nearest neighbours: blocked matrix products against `faiss.IndexFlatIP`.
+
+python -m benchmarks.speed.search [--items 20000] [--k 100]
+"""
+
+import argparse
+
+import faiss
+import numpy as np
+
+from benchmarks.common import compare
+from benchmarks.table import Row
+from learner.search.exact import nearest
+
+TIMES = 3.0  # of the peer's rate, at least
+
+
+def compared(items: int, k: int) -> tuple[dict[str, float], float]:
+    """Median seconds of the peer, of ours and of the product alone; the share of equal neighbours. Printed too."""
+    vectors = np.random.default_rng(0).standard_normal((items, 384), dtype=np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def by_faiss() -> np.ndarray:
+        index = faiss.IndexFlatIP(vectors.shape[1])
+        index.add(vectors)
+        found: np.ndarray = index.search(vectors, k + 1)[1]
+        return found
+
+    calls = {
+        "faiss.IndexFlatIP": by_faiss,
+        "allpairs nearest (symmetric, each pair once)": lambda: nearest(vectors, vectors, k, True),
+        "matrix product alone": lambda: [vectors[i : i + 1024] @ vectors.T for i in range(0, len(vectors), 1024)],
+    }
+    medians = compare(f"exact {k} neighbours of {items:,} items, d = 384", calls, items**2, "pairs")
+    return medians, _equal(vectors[:2000])
+
+
+def _equal(few: np.ndarray) -> float:
+    ours = nearest(few, few, 10, True)
+    index = faiss.IndexFlatIP(few.shape[1])
+    index.add(few)
+    rows = index.search(few, 11)[1]
+    theirs = {(min(i, j), max(i, j)) for i, row in enumerate(rows.tolist()) for j in row if i != j}
+    both = theirs & set(zip(ours.left.tolist(), ours.right.tolist(), strict=True))
+    print(f"  equal neighbour pairs: {len(both)} of {len(theirs)}")
+    return len(both) / len(theirs)
+
+
+def measure(quick: bool) -> list[Row]:
+    """The time of exact search against FAISS's."""
+    items, k = (4_000 if quick else 20_000), 100
+    medians, equal = compared(items, k)
+    peer, ours, product = medians.values()
+    return [
+        Row(
+            what=f"{k} exact neighbours of {items:,} items, {equal:.1%} equal neighbours",
+            peer=f"`faiss.IndexFlatIP`: {peer:.2f} s; the matrix product alone: {product:.2f} s",
+            ours=f"{ours:.2f} s",
+            ratio=peer / ours,
+            target=f"≥ {TIMES:g} × the peer's rate, the same neighbours",
+            met=peer >= TIMES * ours and equal == 1,
+        )
+    ]
+
+
+def main() -> None:
+    """Nothing; prints pairs a second and the share of equal neighbours."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--items", type=int, default=20_000)
+    parser.add_argument("--k", type=int, default=100)
+    options = parser.parse_args()
+    compared(options.items, options.k)
+
+
+if __name__ == "__main__":
+    main()
