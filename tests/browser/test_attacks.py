@@ -8,7 +8,7 @@ from playwright.sync_api import BrowserContext, expect
 from sqlalchemy import Engine
 
 from annotate.projects.projects import delete_project
-from tests.browser.conftest import App
+from tests.helpers.browser import App
 from tests.helpers.files.hostile import ANNOTATORS, NAME, make_hostile_project
 
 WAIT = 60_000  # milliseconds

@@ -9,9 +9,9 @@ from db.domain import AnswerKind
 from db.labels.hidden_checks import check_results
 from db.schema.engine import reading
 from db.schema.tables import Check
-from tests.browser.conftest import App, Desk, open_card, settle
-from tests.conftest import ROOT
-from tests.db.labels.test_hidden_check_plan import know
+from tests.helpers.browser import App, Desk, open_card, settle
+from tests.helpers.paths import ROOT
+from tests.helpers.projects.checks import know
 
 SIZES = {"desktop": {"width": 1280, "height": 1300}, "phone": {"width": 390, "height": 1500}}
 PAIRS = 20

@@ -11,8 +11,8 @@ from sqlalchemy import Engine
 
 from annotate.projects.projects import delete_project, list_projects
 from db.results.matches import Matches, write_about
-from tests.browser.conftest import App
-from tests.conftest import ROOT
+from tests.helpers.browser import App
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import make_measured_project, write_model_folder
 
 NAME = "Example (made-up figures)"

@@ -13,8 +13,9 @@ from annotate.labelling.queue import record
 from db.projects.jobs import OPEN
 from db.schema.engine import make_engine, reading
 from db.schema.tables import Answer, Gold, Job, Matcher, Project, Round, Task
-from tests.browser.conftest import App, free_port, open_card
-from tests.conftest import ROOT
+from tests.helpers.browser import App, open_card
+from tests.helpers.paths import ROOT
+from tests.helpers.services.ports import free_port
 
 TRAINING = 300  # seconds: the worker loads torch, measures the encoder, trains, encodes
 WAIT = 60_000  # milliseconds for a job of the page

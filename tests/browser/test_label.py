@@ -1,24 +1,16 @@
 """The labelling card in a real browser: nothing is lost, nothing is labelled twice, texts appear as they are."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from db.domain import AnswerKind
 from db.schema.engine import writing
 from db.schema.tables import Project
-from tests.browser.conftest import PHONE, App, Desk, open_card, settle
-from tests.conftest import ROOT
+from tests.helpers.browser import PHONE, App, MakeDesk, open_card, settle, shown
 from tests.helpers.factories import make_design, make_round, make_sitting
+from tests.helpers.paths import ROOT
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
-MakeDesk = Callable[..., Desk]
-
-
-def shown(page: Page) -> tuple[str, str]:
-    left, right = (page.locator(f"[data-side={side}]").text_content() or "" for side in ("left", "right"))
-    return left, right
 
 
 def test_holding_a_key_over_sixty_pairs_gives_sixty_labels(page: Page, make_desk: MakeDesk) -> None:

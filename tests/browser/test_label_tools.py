@@ -7,9 +7,8 @@ from db.domain import AnswerKind
 from db.labels.tasks import mark_likely
 from db.schema.engine import writing
 from db.schema.tables import Project
-from tests.browser.conftest import PHONE, open_card, settle
-from tests.browser.test_label import MakeDesk, shown
-from tests.conftest import ROOT
+from tests.helpers.browser import PHONE, MakeDesk, open_card, settle, shown
+from tests.helpers.paths import ROOT
 
 P, N, U, S, R = AnswerKind
 RIGHT = [f"Passage {i} says something about the matter at hand." for i in range(6)]

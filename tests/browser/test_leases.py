@@ -9,7 +9,7 @@ from sqlalchemy import select, update
 
 from db.schema.engine import reading, writing
 from db.schema.tables import Lease, Task, now
-from tests.browser.conftest import Desk, open_card
+from tests.helpers.browser import Desk, open_card
 
 
 @pytest.fixture

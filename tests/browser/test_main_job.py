@@ -9,7 +9,8 @@ from sqlalchemy import Engine, select
 
 from db.schema.engine import make_engine, reading
 from db.schema.tables import Gold, Task
-from tests.browser.conftest import App, free_port, open_card, settle
+from tests.helpers.browser import App, open_card, settle
+from tests.helpers.services.ports import free_port
 
 TRAINING = 240_000  # milliseconds: the worker loads torch, measures the encoder, trains, encodes
 

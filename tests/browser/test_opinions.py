@@ -12,7 +12,7 @@ from db.results.opinions import Opinion, Opinions, write_opinions
 from db.results.pipelines import pipeline_folder
 from db.schema.engine import writing
 from learner.catalog.quip import HEADS
-from tests.browser.conftest import App, Desk
+from tests.helpers.browser import App, Desk
 from tests.helpers.projects.opinions import quip_run
 
 NAME, RUN = "Reviews", "run-opines"

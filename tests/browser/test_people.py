@@ -12,10 +12,11 @@ from annotate.projects.projects import list_projects, update_settings
 from db.domain import Role, Settings
 from db.schema.engine import as_person, make_engine, migrate, reading, writing
 from db.schema.tables import Answer, Worker, now
-from tests.browser.conftest import DESKTOP, PHONE, App, free_port, settle
-from tests.conftest import ROOT
+from tests.helpers.browser import DESKTOP, PHONE, App, settle
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD
+from tests.helpers.services.ports import free_port
 
 SHOTS = ROOT / "docs" / "screenshots"
 

@@ -16,8 +16,8 @@ from db.domain import AnswerKind
 from db.projects.jobs import PIPELINE
 from db.schema.engine import reading
 from db.schema.tables import Item, Task
-from tests.browser.conftest import App, Desk, settle
-from tests.conftest import ROOT
+from tests.helpers.browser import App, Desk, settle
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import add_job
 from tests.helpers.projects.pipelines import finished_run, write_began
 

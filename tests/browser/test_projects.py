@@ -13,10 +13,11 @@ from annotate.projects.projects import delete_project, list_projects
 from db.domain import AnswerKind
 from db.schema.engine import make_engine, migrate, writing
 from db.schema.tables import Answer, Matcher, Project, Round, Task, Worker, now
-from tests.browser.conftest import DESKTOP, PHONE, App, free_port
-from tests.conftest import ROOT
+from tests.helpers.browser import DESKTOP, PHONE, App
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
+from tests.helpers.services.ports import free_port
 
 EXACT, SAMPLED = "Example (made-up figures)", "Example without gold (made-up figures)"
 NEW, OLD, GONE = "Products, two lists", "Questions of 2024", "First attempt"

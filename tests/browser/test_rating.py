@@ -12,8 +12,8 @@ from annotate.projects.projects import delete_project
 from db.projects.studies import CRITERIA, Unit, add_study, ratings_of, studies_of, units_of
 from db.schema.engine import reading, writing
 from db.schema.tables import Study
-from tests.browser.conftest import App, Desk
-from tests.conftest import ROOT
+from tests.helpers.browser import App, Desk
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.studies import finished_questions
 
 NAME, RUN = "Machine learning (made-up figures)", "run-rated"

@@ -14,7 +14,7 @@ from db.projects.jobs import MATCHES, PIPELINE
 from db.results.pipelines import RERANKER_FILE, pipeline_folder, results_folder
 from db.schema.engine import reading
 from db.schema.tables import Job, Project
-from tests.browser.conftest import App
+from tests.helpers.browser import App
 from tests.helpers.projects.measured import add_job, make_measured_project
 
 NAME = "Example (re-ranked)"

@@ -9,10 +9,10 @@ from annotate.projects.projects import delete_project
 from db.domain import AnswerKind
 from db.labels.answers import Label, current_labels
 from db.schema.engine import reading
-from tests.annotate.labelling.test_votes import want
-from tests.annotate.review.test_review import NO, YES, label_pairs
-from tests.browser.conftest import App, Desk, open_card, settle
-from tests.conftest import ROOT
+from tests.helpers.browser import App, Desk, open_card, settle
+from tests.helpers.paths import ROOT
+from tests.helpers.projects.reviews import NO, YES, label_pairs
+from tests.helpers.projects.votes import want
 
 SIZES = {"desktop": {"width": 1280, "height": 1300}, "phone": {"width": 390, "height": 1500}}
 

@@ -14,8 +14,8 @@ from sqlalchemy import Engine
 
 from annotate.projects.projects import delete_project
 from db.schema.tables import now
-from tests.browser.conftest import App
-from tests.conftest import ROOT
+from tests.helpers.browser import App
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.experiments import finished_experiment
 from tests.helpers.projects.measured import add_job, make_audited_project, make_measured_project, write_model_folder
 

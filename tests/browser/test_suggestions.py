@@ -14,7 +14,7 @@ from db.results.pipelines import ARTIFACTS, results_folder
 from db.results.suggestions import Asked, Suggestion, write_suggestions
 from db.schema.engine import writing
 from db.schema.tables import Item
-from tests.browser.conftest import App, Desk
+from tests.helpers.browser import App, Desk
 from tests.helpers.projects.pipelines import finished_run
 
 NAME, RUN = "Printers", "run-asks"

@@ -37,3 +37,16 @@ def make_member(engine: Engine, project_id: int, role: Role) -> tuple[int, Engin
 def token_of(path: str) -> str:
     """The token in the path of an invitation."""
     return path.removeprefix(f"{invitations.PATH}/")
+
+
+class Clock:
+    """A time that tests move."""
+
+    def __init__(self) -> None:
+        self.time = at()
+
+    def __call__(self) -> datetime:
+        return self.time
+
+    def wait(self, time: timedelta) -> None:
+        self.time += time

@@ -11,7 +11,7 @@ from db.domain import Settings
 from learner.catalog import STRATEGIES
 from learner.cli import app as learner_app
 from scripts import reference
-from tests.conftest import ROOT
+from tests.helpers.paths import ROOT
 
 APPS = {"annotate": annotate_app, "learner": learner_app}
 README = (ROOT / "README.md").read_text()

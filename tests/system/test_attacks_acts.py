@@ -25,9 +25,9 @@ from db.projects.items import items_with
 from db.schema.engine import make_engine, reading, writing
 from db.schema.tables import Answer, Item, Lease, Login
 from learner.experiment.writing import as_csv
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.pages import open_page
+from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, at, make_person, token_of
 from tests.helpers.projects.studies import finished_questions, make_study
 

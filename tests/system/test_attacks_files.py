@@ -18,8 +18,8 @@ from annotate.labels.import_labels import import_labels
 from annotate.projects.projects import list_projects
 from db.corpus.files import column_names, preview, read_rows
 from db.domain import InputError
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.paths import ROOT
 
 NAME = "Questions"
 MOST_MEMORY = 100_000_000  # bytes, of Python's own

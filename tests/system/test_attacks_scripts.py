@@ -13,8 +13,8 @@ from annotate.access import logins, people
 from annotate.ui import state as app_state
 from db.domain import Role
 from db.schema.tables import now
-from tests.conftest import ROOT
 from tests.helpers.files.hostile import ANNOTATORS, GUIDELINES, NAME, make_hostile_project
+from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD
 
 PAGES = sorted(path.stem for path in (ROOT / "annotate" / "pages").glob("*.py"))

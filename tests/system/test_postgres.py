@@ -32,11 +32,11 @@ from db.people.logins import ROTATED
 from db.projects.projects import all_projects
 from db.schema.engine import as_person, make_engine, reading, writing
 from db.schema.tables import Base, Item, Project
-from tests.db.labels.test_hidden_check_plan import know
 from tests.helpers.api import answer, browser, member, site
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.files.backups import contents, label_some
 from tests.helpers.people import PASSWORD, START, token_of
+from tests.helpers.projects.checks import know
 from tests.helpers.projects.pipelines import finished_run
 from tests.helpers.services.postgres import new_database
 

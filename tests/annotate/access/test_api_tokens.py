@@ -22,11 +22,10 @@ from annotate.web.middleware import Gate
 from db.domain import InputError, Role
 from db.schema.engine import reading
 from db.schema.tables import ApiToken, LoginAttempt
-from tests.annotate.cli.test_annotate_cli import annotate, failure
-from tests.annotate.web.test_middleware import Clock
 from tests.helpers.api import browser, site
 from tests.helpers.factories import make_project
-from tests.helpers.people import PASSWORD, at, make_person
+from tests.helpers.people import PASSWORD, Clock, at, make_person
+from tests.helpers.services.annotate_cli import annotate, failure
 
 
 @pytest.fixture

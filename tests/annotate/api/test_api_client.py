@@ -15,11 +15,12 @@ from db.domain import Role
 from db.labels.answers import current_labels
 from db.schema.engine import database_url, reading, writing
 from db.schema.tables import Worker, now
-from tests.browser.conftest import App, free_port
-from tests.conftest import ROOT
+from tests.helpers.browser import App
 from tests.helpers.factories import make_round
+from tests.helpers.paths import ROOT
 from tests.helpers.people import make_person
 from tests.helpers.projects.measured import make_measured_project
+from tests.helpers.services.ports import free_port
 
 
 @pytest.fixture

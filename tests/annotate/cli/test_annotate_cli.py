@@ -8,13 +8,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from annotate.__main__ import app
-from annotate.cli.output import run
 from annotate.projects.projects import project_by_name
 from db.domain import Settings
 from db.schema.engine import make_engine, reading
 from db.schema.tables import Job, Project
-from tests.conftest import ROOT
+from tests.helpers.paths import ROOT
+from tests.helpers.services.annotate_cli import annotate, failure
 
 
 @pytest.fixture
@@ -25,21 +24,6 @@ def folder(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "gold.csv").write_text("id1,id2,label\n0,1,1\n1,2,1\n0,2,0\n3,4,0\n")
     (tmp_path / "r.csv").write_text("id,text\nr0,answer 0\nr1,answer 1\n")
     return tmp_path
-
-
-def annotate(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        run(app, arguments)
-    return int(ended.value.code or 0)
-
-
-def failure(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 2) -> str:
-    assert annotate(*arguments) == code
-    out, error = capsys.readouterr()
-    assert out == ""
-    assert error.startswith("error: ")
-    assert error.count("\n") == 1
-    return error
 
 
 def projects() -> list[str]:

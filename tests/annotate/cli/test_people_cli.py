@@ -12,9 +12,9 @@ from annotate.access.roles import Right
 from annotate.access.transactions import allowed
 from db.schema.engine import as_person
 from db.schema.tables import now
-from tests.annotate.cli.test_annotate_cli import annotate, failure
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD
+from tests.helpers.services.annotate_cli import annotate, failure
 
 
 def with_password(monkeypatch: pytest.MonkeyPatch, password: str = PASSWORD) -> None:

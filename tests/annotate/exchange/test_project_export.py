@@ -22,9 +22,9 @@ from db.projects.matchers import SCORES, matchers_of
 from db.projects.projects import MAX_NAME
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
-from tests.annotate.labels.test_label_files import N, P, R, S, U, answer
 from tests.helpers.factories import make_design, make_project, make_round, make_sitting
 from tests.helpers.projects.checks import make_check_and_rush
+from tests.helpers.projects.labelled import N, P, R, S, U, answer
 from tests.helpers.projects.measured import make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.projects.studies import make_study, rate_all
 

@@ -21,8 +21,8 @@ from db.schema.tables import Design, Evaluation, Item, Matcher
 from learner.jobs import matches
 from learner.jobs.audit.designs import read_designs
 from learner.jobs.data.project_data import read_labels, read_project, with_implied
-from tests.annotate.jobs.test_jobs import answer_batch, half, newest, run, texts
 from tests.helpers.factories import make_project
+from tests.helpers.projects.rounds import answer_batch, half, newest, run, texts
 from tests.helpers.tiny import tiny_encoder
 
 

@@ -31,12 +31,9 @@ from db.results.explorations import Hit, Search, write_search
 from db.schema.engine import make_engine, migrate, reading, writing
 from db.schema.tables import Answer, Evaluation, Gold, Job, Task
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.explored import explore, item_ids
+from tests.helpers.projects.explored import CURVE, FIGURES, SCORED, explore, item_ids
 from tests.helpers.projects.measured import add_job, add_matcher
 
-CURVE = {"recall": [0.25, 0.5, 1.0], "precision": [1.0, 0.8, 0.5], "score": [0.8, 0.6, 0.3]}
-FIGURES = {"pairs": 1000, "positives": 4, "estimates": {}, "curve": CURVE, "histogram": {}}
-PAIRS = [(0, 1, 0.9), (0, 2, 0.8), (3, 4, 0.7), (0, 6, 0.65), (6, 7, 0.6), (4, 5, 0.2), (1, 2, 0.1)]
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
 
 
@@ -52,7 +49,7 @@ def project(engine: Engine, home: Path) -> int:
 @pytest.fixture
 def found(engine: Engine, project: int) -> Round:
     known = [(0, 1, 0.9, 1, -1), (0, 2, 0.8, 0, 1), (3, 4, 0.7, -1, 0), (1, 2, 0.1, -1, 1)]
-    return explore(engine, project, 1, PAIRS, known)
+    return explore(engine, project, 1, SCORED, known)
 
 
 def answer(engine: Engine, project_id: int, pair: tuple[int, int], kind: AnswerKind, who: str = "ada") -> None:
@@ -173,7 +170,7 @@ def test_matches_are_the_pairs_that_score_at_least_the_threshold(scores: list[fl
 def test_where_the_slider_begins(engine: Engine, project: int, found: Round) -> None:
     scored = best_pairs(found)
     assert exploring_matches.start_at(found, scored) == pytest.approx(9.5 / 15)
-    first = explore(engine, project, 0, PAIRS)
+    first = explore(engine, project, 0, SCORED)
     assert exploring_matches.start_at(first, scored) == pytest.approx(0.3)  # F1 of 2/3 there, 0.62 and 0.4 above
     unmeasured = Round(first.matcher, None, first.exploration)
     assert exploring_matches.start_at(unmeasured, scored) == pytest.approx(0.1)

@@ -8,13 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, select
 
 from annotate.explore.pair_reason import read_score
 from annotate.jobs.requests import request_round
 from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Cancelled, InputError, Purpose, Split
-from db.labels.tasks import newest_round
-from db.projects.jobs import add_job
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
 from learner.jobs import next_round as steps
@@ -22,17 +20,25 @@ from learner.jobs.data.project_data import known_keys, read_labels, read_project
 from learner.models.encoder import Encoder, load_encoder
 from learner.scoring.matcher import load_matcher
 from learner.scoring.score import Blend
-from tests.db.files.test_checksums import harm
 from tests.helpers.factories import make_project
+from tests.helpers.files.damage import harm
+from tests.helpers.projects.rounds import (
+    NEGATIVE,
+    POSITIVE,
+    UNSURE,
+    answer,
+    answer_batch,
+    count,
+    half,
+    keys,
+    matcher_of,
+    newest,
+    pairs,
+    run,
+    start,
+    texts,
+)
 from tests.helpers.tiny import tiny_encoder
-
-POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
-keys = itertools.count()
-
-
-def texts(n: int = 30, topics: int = 6) -> list[str]:
-    rng = np.random.default_rng(0)
-    return [f"topic{i % topics} " + " ".join(rng.choice([f"word{k}" for k in range(15)], 4)) for i in range(n)]
 
 
 @pytest.fixture(scope="module")
@@ -59,69 +65,6 @@ def project(engine: Engine, encoder: Path) -> int:
             if i % 6 == j % 6
         )
     return project_id
-
-
-def start(engine: Engine, project_id: int) -> str:
-    """The id of a new job row."""
-    with writing(engine) as session:
-        return add_job(session, project_id, steps.NAME).id
-
-
-def run(engine: Engine, project_id: int, stop_before: str = "") -> str:
-    """The workflow's steps in their order; the id of the job."""
-    job_id = start(engine, project_id)
-    plan = steps.make_plan(project_id)
-    if plan["trains"]:
-        plan["training"] = steps.train_matcher(job_id, project_id, plan)
-    plan |= steps.encode_items(job_id, project_id, plan)
-    matcher_id = steps.evaluate_matcher(job_id, project_id, plan)
-    steps.audit_models(job_id, project_id, plan, matcher_id)
-    if stop_before != "make_batch":
-        steps.make_batch(job_id, project_id, plan, matcher_id)
-    return job_id
-
-
-def newest(engine: Engine, project_id: int) -> tuple[Round, list[Task]]:
-    """The newest round and its tasks in order."""
-    with reading(engine) as session:
-        batch = newest_round(session, project_id)
-        assert batch is not None
-        tasks = session.scalars(select(Task).where(Task.round_id == batch.id).order_by(Task.position))
-        return batch, list(tasks)
-
-
-def answer(engine: Engine, task: Task, kind: AnswerKind, annotator: str = "ann") -> None:
-    with writing(engine) as session:
-        session.add(
-            Answer(project_id=task.project_id, task_id=task.id, left_id=task.left_id, right_id=task.right_id,
-                   annotator=annotator, answer=kind, key=f"key-{next(keys)}", seconds=1.0)
-        )  # fmt: skip
-
-
-def answer_batch(engine: Engine, project_id: int, kinds: Callable[[int], AnswerKind]) -> list[Task]:
-    """The tasks of the newest batch, the i-th answered with `kinds(i)`."""
-    batch, tasks = newest(engine, project_id)
-    for task in tasks[: batch.size]:
-        answer(engine, task, kinds(task.position))
-    return tasks[: batch.size]
-
-
-def count(engine: Engine, table: type) -> int:
-    with reading(engine) as session:
-        return session.scalar(select(func.count()).select_from(table)) or 0
-
-
-def pairs(tasks: list[Task]) -> set[tuple[int, int]]:
-    return {(task.left_id, task.right_id) for task in tasks}
-
-
-def matcher_of(engine: Engine, number: int) -> Matcher:
-    with reading(engine) as session:
-        return session.scalars(select(Matcher).where(Matcher.number == number)).one()
-
-
-def half(position: int) -> AnswerKind:
-    return POSITIVE if position % 2 == 0 else NEGATIVE
 
 
 def test_the_first_batch_is_the_most_similar_pairs(engine: Engine, project: int, encoder: Path) -> None:

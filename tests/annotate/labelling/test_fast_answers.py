@@ -1,7 +1,5 @@
 """Rushes: what counts as one, what is stored of it, and what becomes of its pairs."""
 
-from itertools import count
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,11 +12,10 @@ from db.labels.reviews import shared_votes
 from db.schema.engine import reading, writing
 from db.schema.tables import Rush, RushTask, Task
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.projects.fast_answers import FAST, KEYS, SLOW, project_of, say
 
 YES, NO, SKIP = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.SKIP
-KEYS = count()
 LENGTH = 50
-FAST, SLOW = 0.3, 5.0
 
 
 def acts_of(given: list[tuple[AnswerKind, float | None]]) -> list[Act]:
@@ -80,28 +77,6 @@ def test_no_least_means_none() -> None:
 
 
 # ---- as rows ---------------------------------------------------------------------------------------------------------
-
-
-def project_of(engine: Engine, n: int = 60, **settings: object) -> int:
-    texts = [f"How do I do the thing that has the number {i}?" for i in range(12)]
-    project = make_project(engine, texts, auto_train=False, **settings)
-    make_round(engine, project, n)
-    return project
-
-
-def say(engine: Engine, project: int, who: str, answers: list[tuple[AnswerKind, float]], at_once: int = 1) -> list[int]:
-    """The tasks that this annotator has answered so, in messages of so many answers."""
-    tasks: list[int] = []
-    while len(tasks) < len(answers):
-        part = answers[len(tasks) : len(tasks) + at_once]
-        pairs = serve(engine, project, who, len(part))[0]
-        events = [
-            {"key": f"rush-{next(KEYS)}", "task_id": pair.task_id, "answer": answer, "seconds": seconds}
-            for pair, (answer, seconds) in zip(pairs, part, strict=True)
-        ]
-        assert record(engine, project, who, events).refused == {}
-        tasks += [pair.task_id for pair in pairs]
-    return tasks
 
 
 def stored(engine: Engine, project: int) -> tuple[list[Rush], set[int]]:

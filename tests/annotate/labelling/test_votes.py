@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, update
+from sqlalchemy import Engine
 
 from annotate.labelling.queue import Reason, look, record, serve
 from annotate.ui.label.card import why_empty
@@ -14,8 +14,9 @@ from db.domain import LABELS, AnswerKind
 from db.labels.answers import store_answers
 from db.labels.tasks import batch_progress, tasks_by_id
 from db.schema.engine import make_engine, migrate, reading, writing
-from db.schema.tables import Task, now
+from db.schema.tables import now
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.projects.votes import want
 
 YES, NO, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
 KEYS = count()
@@ -27,11 +28,6 @@ def project_of(engine: Engine, n: int = 6, votes: int = 1, **about: object) -> i
     make_round(engine, project, n)
     want(engine, votes)
     return project
-
-
-def want(engine: Engine, votes: int) -> None:
-    with writing(engine) as session:
-        session.execute(update(Task).values(votes=votes))
 
 
 def offered(engine: Engine, project: int, who: str) -> set[int]:

@@ -14,13 +14,12 @@ from annotate.labels.export import export_labels
 from annotate.labels.formats import Form
 from annotate.text.table_files import write_table
 from db.domain import InputError
-from tests.annotate.labels.test_formats import texts
-from tests.annotate.labels.test_label_files import N, P, R, S, U, answer
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.projects.labelled import TEXTS, N, P, R, S, U, answer
 
 COLUMNS: dict[str, type] = {"text": str, "seconds": float, "label": int} | CHAIN
 cells = st.tuples(
-    texts, st.one_of(st.none(), st.floats(-1e6, 1e6), st.just(5.0)), st.one_of(st.none(), st.integers(0, 1))
+    TEXTS, st.one_of(st.none(), st.floats(-1e6, 1e6), st.just(5.0)), st.one_of(st.none(), st.integers(0, 1))
 )
 
 

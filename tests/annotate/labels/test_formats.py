@@ -26,19 +26,12 @@ from db.labels.audits import AuditLabel
 from db.labels.labels import LabelRow
 from db.schema.engine import writing
 from db.schema.tables import Design, Matcher, Round
-from tests.annotate.labels.test_label_files import N, P, R, S, U, answer, place, read
 from tests.helpers.factories import make_design, make_project, make_round
+from tests.helpers.projects.labelled import STARTS, TEXTS, N, P, R, S, U, answer, place, read
 from tests.helpers.projects.measured import make_measured_project
 
-STARTS = ("=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\tx", "\rx", "'=x", "''-x", "-5", "1,5", '"', "a\nb", "🎈")
-texts = st.one_of(
-    st.sampled_from(STARTS),
-    st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1, max_size=30),
-    st.text("'=+-@\t\r\n,\"x1\x01\x1f\u2028", min_size=1, max_size=8),
-)
 
-
-@given(texts)
+@given(TEXTS)
 @example("=cmd")
 def test_a_guarded_cell_is_no_formula_and_comes_back(text: str) -> None:
     cell = guarded(text)
@@ -84,7 +77,7 @@ def labels_of(words: list[str]) -> Labels:
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 @pytest.mark.parametrize("form", list(Form))
-@given(words=st.lists(texts, min_size=3, max_size=6))
+@given(words=st.lists(TEXTS, min_size=3, max_size=6))
 @example(words=list(STARTS))
 @settings(max_examples=30)
 def test_every_form_comes_back_from_every_format(form: Form, suffix: str, words: list[str]) -> None:
@@ -96,7 +89,7 @@ def test_every_form_comes_back_from_every_format(form: Form, suffix: str, words:
     assert back == [tuple("" if cell is None else str(cell) for cell in row) for row in rows]
 
 
-@given(words=st.lists(texts, min_size=2, max_size=6))
+@given(words=st.lists(TEXTS, min_size=2, max_size=6))
 @settings(max_examples=30)
 def test_no_cell_of_a_csv_file_begins_like_a_formula(words: list[str]) -> None:
     with TemporaryDirectory() as folder:

@@ -12,8 +12,8 @@ from annotate.labels.import_report import FIRST, Report, Trouble
 from db.domain import InputError
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer
-from tests.annotate.labels.test_label_files import N, P, U, answer, labelled, stored
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.projects.labelled import N, P, U, answer, labelled, stored
 
 ROWS = """\
 id1,id2,label,annotator

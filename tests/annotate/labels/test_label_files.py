@@ -1,12 +1,10 @@
 """Labels go out to files and come back; files with a mistake change nothing."""
 
-import csv
-import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine
 
 from annotate.labels.export import export_labels
 from annotate.labels.formats import Form
@@ -14,21 +12,9 @@ from annotate.labels.import_labels import import_labels
 from annotate.labels.import_report import Trouble
 from annotate.projects.projects import create_project, list_projects
 from db.corpus.corpus import Corpus, Item
-from db.domain import AnswerKind, DesignKind, InputError, Kind, Purpose, Settings, Side, Split
-from db.labels.answers import current_labels
-from db.labels.audits import newest_design
-from db.projects.items import first_identifiers
-from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Task
+from db.domain import DesignKind, InputError, Kind, Settings, Side, Split
 from tests.helpers.factories import make_design, make_project, make_round
-
-P, N, U, S, R = (
-    AnswerKind.POSITIVE,
-    AnswerKind.NEGATIVE,
-    AnswerKind.UNSURE,
-    AnswerKind.SKIP,
-    AnswerKind.RETRACT,
-)
+from tests.helpers.projects.labelled import N, P, R, S, U, answer, labelled, place, read, stored
 
 
 def make(engine: Engine, name: str = "Questions", n: int = 6, right: int = 0) -> int:
@@ -41,33 +27,6 @@ def make(engine: Engine, name: str = "Questions", n: int = 6, right: int = 0) ->
     ]
     corpus = Corpus(Kind.BIPARTITE if right else Kind.SYMMETRIC, items, [])
     return create_project(engine, name, corpus, Settings(evaluation_share=0))
-
-
-def answer(
-    engine: Engine, project_id: int, *answers: tuple[int, AnswerKind], who: str = "ann", in_round: int | None = None
-) -> None:
-    """Stores answers on tasks, by position in the only round or in the one that is named."""
-    with writing(engine) as session:
-        mine = Task.project_id == project_id if in_round is None else Task.round_id == in_round
-        tasks = session.scalars(select(Task).where(mine).order_by(Task.position)).all()
-        count = session.scalar(select(func.count(Answer.id))) or 0
-        for number, (position, kind) in enumerate(answers):
-            task = tasks[position]
-            pair = {"left_id": task.left_id, "right_id": task.right_id, "task_id": task.id}
-            session.add(Answer(project_id=project_id, annotator=who, answer=kind, key=f"key {count + number}", **pair))
-            session.flush()
-
-
-def labelled(engine: Engine, project_id: int) -> set[tuple[str, str, AnswerKind, str]]:
-    with reading(engine) as session:
-        labels = current_labels(session, project_id)
-        ids = first_identifiers(session, [item for at in labels for item in (at.left_id, at.right_id)])
-        return {(ids[at.left_id], ids[at.right_id], at.answer, at.annotator) for at in labels}
-
-
-def stored(engine: Engine) -> int:
-    with reading(engine) as session:
-        return session.scalar(select(func.count(Answer.id))) or 0
 
 
 @pytest.fixture
@@ -84,15 +43,6 @@ def outcome(engine: Engine, project: str, path: Path) -> tuple[int, int]:
     """How many labels of the file were stored, and how many were there already."""
     report = import_labels(engine, project, path)
     return report.stored, report.counts.get(Trouble.DOUBLE, 0)
-
-
-def read(path: Path) -> list[dict[str, object]]:
-    if path.suffix == ".parquet":
-        return pq.read_table(path).to_pylist()
-    if path.suffix == ".jsonl":
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    with path.open(encoding="utf-8", newline="") as stream:
-        return [{key: value or None for key, value in row.items()} for row in csv.DictReader(stream)]
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
@@ -195,15 +145,6 @@ def test_audit_labels_are_marked_and_no_training_data(engine: Engine, audited: i
     ]
     export_labels(engine, "Questions", tmp_path / "triplets.jsonl", Form.TRIPLETS)
     assert triplets(tmp_path / "triplets.jsonl") == [("0", "1", "2")]
-
-
-def place(engine: Engine, project_id: int, stratum: int, inclusion: float) -> None:
-    """Nothing; the newest design holds all audit pairs in this stratum, as an update of the figures stores them."""
-    with writing(engine) as session:
-        tasks = session.scalars(select(Task).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT))
-        design = newest_design(session, project_id, DesignKind.AUDIT)
-        assert design is not None
-        design.details = {"sample": [[task.left_id, task.right_id, stratum, inclusion] for task in tasks]}
 
 
 def test_an_audit_export_says_how_each_pair_was_drawn(engine: Engine, audited: int, tmp_path: Path) -> None:

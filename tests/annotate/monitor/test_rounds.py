@@ -29,8 +29,8 @@ from annotate.text import palette as colours
 from db.domain import AnswerKind, Purpose, Split
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Matcher, Round, Task
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import (
     POSITIVES,
     SIZES,

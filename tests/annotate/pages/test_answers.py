@@ -10,9 +10,9 @@ from annotate.labelling.queue import record, serve
 from db.domain import AnswerKind
 from db.labels.answers import current_labels
 from db.schema.engine import reading
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 
 PAGE = ROOT / "annotate" / "pages" / "answers.py"
 open_page = partial(opened, PAGE)

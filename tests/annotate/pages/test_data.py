@@ -19,9 +19,9 @@ from db.domain import InputError
 from db.results.matches import Matches, write_about, writing_matches
 from db.results.pipelines import pipeline_folder, results_folder
 from db.schema.engine import artifacts
-from tests.annotate.labels.test_label_files import N, P, answer, stored
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.paths import ROOT
+from tests.helpers.projects.labelled import N, P, answer, stored
 from tests.helpers.projects.measured import add_job, add_worker, make_measured_project
 
 SHELL = ROOT / "annotate" / "shell" / "app.py"

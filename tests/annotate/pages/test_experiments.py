@@ -19,9 +19,9 @@ from db.results.experiments import STATE, experiment_folder
 from db.schema.engine import reading
 from db.schema.tables import Job
 from learner.experiment.spec import make_experiment
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.experiments import finished_experiment
 from tests.helpers.projects.measured import add_gold, add_job
 

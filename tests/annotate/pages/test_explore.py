@@ -13,10 +13,9 @@ from db.projects.jobs import EXPLORE, SEARCH
 from db.results.explorations import Hit, Search, write_search
 from db.schema.engine import reading, writing
 from db.schema.tables import Evaluation, Job, Matcher, Task
-from tests.annotate.explore.test_explore import FIGURES, PAIRS
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.projects.explored import explore, item_ids
+from tests.helpers.paths import ROOT
+from tests.helpers.projects.explored import FIGURES, SCORED, explore, item_ids
 from tests.helpers.projects.measured import add_job, add_matcher, add_worker
 
 PAGE = ROOT / "annotate" / "pages" / "explore.py"
@@ -30,7 +29,7 @@ def project(engine: Engine, home: Path) -> int:
     for number in (0, 1, 2):
         add_matcher(engine, project_id, number, FIGURES)
     make_round(engine, project_id, 1)
-    explore(engine, project_id, 2, PAIRS, KNOWN)
+    explore(engine, project_id, 2, SCORED, KNOWN)
     return project_id
 
 
@@ -219,7 +218,7 @@ def test_mistakes_and_missed_positives(engine: Engine, project: int) -> None:
     assert captions(page).index("score 0.800") < captions(page).index("score 0.700")
     page.get_by_key("mistakes").set_value("Missed positives").run()
     assert "0 of 1 pair have p < ½." in captions(page) and "score 0.900" in captions(page)
-    explore(engine, project, 2, PAIRS)
+    explore(engine, project, 2, SCORED)
     assert open_page("Mistakes").info[0].value == "No pair is known to be different yet."
 
 
@@ -234,7 +233,7 @@ def test_two_rounds_are_compared(engine: Engine, project: int) -> None:
 
 
 def test_only_trained_rounds_are_compared(engine: Engine, project: int) -> None:
-    explore(engine, project, 0, PAIRS)
+    explore(engine, project, 0, SCORED)
     page = choose_round(open_page("Compare"), project, 0)
     assert "scores but no probabilities" in page.info[0].value
 

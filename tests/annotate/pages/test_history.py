@@ -13,9 +13,9 @@ from annotate.projects.projects import list_projects, update_settings
 from db.domain import AnswerKind, Settings, version_of
 from db.schema.engine import reading
 from db.schema.tables import Task
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, START
 
 PAGE = ROOT / "annotate" / "pages" / "history.py"

@@ -11,9 +11,9 @@ from streamlit.testing.v1 import AppTest
 from annotate.jobs import requests as jobs
 from db.schema.engine import writing
 from db.schema.tables import Worker, now
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import add_job, add_worker
 
 PAGE = ROOT / "annotate" / "pages" / "jobs.py"

@@ -14,9 +14,9 @@ from db.domain import AnswerKind, DesignKind
 from db.labels.answers import current_labels
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Job, Lease, Round, Task, Worker, now
-from tests.conftest import ROOT
 from tests.helpers.factories import make_design, make_project, make_round, make_sitting
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 
 SCRIPT, PAGE = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "label.py"
 

@@ -12,9 +12,9 @@ from db.domain import InputError
 from db.projects.evaluations import matchers_with_evaluations
 from db.schema.engine import writing
 from db.schema.tables import Job
-from tests.conftest import ROOT
 from tests.helpers.factories import make_design, make_project, make_round, make_sitting
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import (
     add_job,
     add_worker,

@@ -22,9 +22,9 @@ from db.schema.tables import Item, Job, Project, Task
 from learner.catalog import PIPELINES
 from learner.catalog.from_project import FROM_PROJECT
 from learner.catalog.mining import MiningConfig
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import add_gold, add_job
 from tests.helpers.projects.pipelines import NAME, finished_run, small  # noqa: F401  (a fixture)
 

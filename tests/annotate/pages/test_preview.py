@@ -12,11 +12,11 @@ from annotate.projects import batch_preview as previews
 from db.domain import SEED_STRATEGY, InputError, Settings
 from db.projects.jobs import PREVIEW
 from db.results.previews import Preview, write_preview
-from tests.annotate.projects.test_batch_preview import ENTERED, make_preview
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import add_job, add_worker
+from tests.helpers.projects.previews import ENTERED, make_preview
 
 PAGE = ROOT / "annotate" / "pages" / "settings.py"
 open_page = partial(opened, PAGE)

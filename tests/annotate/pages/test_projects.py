@@ -14,8 +14,8 @@ from db.corpus.corpus import Columns
 from db.domain import PAPER_SETTINGS, InputError
 from db.schema.engine import reading
 from db.schema.tables import Job
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.paths import ROOT
 
 APP, NEW = ROOT / "annotate" / "shell" / "app.py", ROOT / "annotate" / "pages" / "new_project.py"
 QUESTIONS = "id,text\n" + "".join(f"q{i},How do I do *{i}*?\n" for i in range(8)) + "q8,How do I do *1*?\n"

@@ -15,8 +15,8 @@ from annotate.projects.projects import list_projects, project_summary
 from db.domain import AnswerKind, Estimate, Kind
 from db.schema.engine import writing
 from db.schema.tables import Answer, Matcher, Round, Task, now
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import answer_on, make_audited_project, make_measured_project
 
 APP = ROOT / "annotate" / "shell" / "app.py"

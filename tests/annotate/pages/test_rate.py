@@ -11,9 +11,9 @@ from annotate.pipelines import rating_studies as studies
 from annotate.pipelines.rating_studies import BEGUN
 from db.projects.studies import CRITERIA, ratings_of, units_of
 from db.schema.engine import reading
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.studies import finished_questions, make_study, rate_all
 
 open_page = partial(opened, ROOT / "annotate" / "pages" / "rate.py")

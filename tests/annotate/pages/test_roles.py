@@ -15,8 +15,8 @@ from annotate.web.security_headers import LEAVE_SCRIPT
 from db.domain import Role
 from db.schema.engine import as_person, reading
 from db.schema.tables import Answer, now
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, token_of
 
 APP = ROOT / "annotate" / "shell" / "app.py"

@@ -14,9 +14,9 @@ from annotate.text.formatting import literal
 from annotate.ui.projects.settings import GROUPS, LABELS, problems
 from db.domain import PAPER_SETTINGS, SIMULATED, Settings
 from learner.catalog import STRATEGIES
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import make_measured_project
 
 PAGE = ROOT / "annotate" / "pages" / "settings.py"

@@ -28,11 +28,11 @@ from learner.backbones.reranker import Reading, Reranker
 from learner.jobs.batch_order import ordering
 from learner.pipelines.pipeline import Artifact, write_artifacts
 from learner.scorers.scorer import load_rerank_scorer
-from tests.annotate.jobs.test_jobs import newest, run, texts
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import add_job
+from tests.helpers.projects.rounds import newest, run, texts
 from tests.helpers.tiny import tiny_encoder
 
 open_pipelines = partial(opened, ROOT / "annotate" / "pages" / "pipelines.py")

@@ -19,9 +19,9 @@ from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Gold, Item
 from learner.jobs import pipeline as steps
 from learner.jobs.data.pipeline_files import Begun, write_data
+from tests.helpers.backtraining import PAIRS, wanted
 from tests.helpers.factories import make_project
 from tests.helpers.tiny import tiny_encoder
-from tests.learner.pipelines.test_backtraining import PAIRS, wanted
 
 NAME = "back-training"
 QUESTIONS, PASSAGES = [x for x, _ in PAIRS], [y for _, y in PAIRS]

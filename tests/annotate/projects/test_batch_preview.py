@@ -9,31 +9,19 @@ from sqlalchemy import Engine, select
 from annotate.jobs.requests import cancel, newest_job, request_round
 from annotate.projects import batch_preview as previews
 from annotate.projects.projects import delete_project
-from db.domain import InputError, Settings
+from db.domain import InputError
 from db.projects.jobs import PREVIEW
-from db.results.previews import Preview, PreviewPair, read_preview, write_preview
+from db.results.previews import read_preview
 from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Item, Job
+from db.schema.tables import Job
 from tests.helpers.factories import make_project
 from tests.helpers.projects.measured import add_job, add_worker
-
-ENTERED: dict[str, Any] = Settings.model_validate({}).model_dump()
+from tests.helpers.projects.previews import ENTERED, make_preview
 
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
     return make_project(engine, ["one", "two", "three"])
-
-
-def make_preview(
-    engine: Engine, project_id: int, matcher: int | None = 2, p: float | None = 0.6, **entered: Any
-) -> Preview:
-    """A stored preview of one pair."""
-    with reading(engine) as session:
-        left, right = session.scalars(select(Item.id).order_by(Item.id).limit(2)).all()
-    made = Preview("preview-1", ENTERED | entered, "uncertainty", matcher, [PreviewPair(left, right, 0.75, p)])
-    write_preview(project_id, made)
-    return made
 
 
 def test_a_preview_waits_beside_the_job_at_work(engine: Engine, project: int) -> None:

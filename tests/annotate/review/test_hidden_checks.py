@@ -13,12 +13,12 @@ from annotate.review.hidden_checks import quality, read_quality, read_rushes
 from annotate.stats.reliability import wilson
 from db.domain import LABELS, AnswerKind, CheckKind
 from db.labels.hidden_checks import Checked
-from tests.annotate.labelling.test_fast_answers import FAST, SLOW
-from tests.annotate.labelling.test_fast_answers import project_of as hurried
-from tests.annotate.labelling.test_fast_answers import say as answer
-from tests.conftest import ROOT
-from tests.db.labels.test_hidden_check_plan import checks_among, know, project_of, say
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
+from tests.helpers.projects.checks import checks_among, know, project_of, say
+from tests.helpers.projects.fast_answers import FAST, SLOW
+from tests.helpers.projects.fast_answers import project_of as hurried
+from tests.helpers.projects.fast_answers import say as answer
 
 YES, NO, UNSURE = LABELS
 GOLD, REPEAT = CheckKind

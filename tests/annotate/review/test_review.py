@@ -1,37 +1,19 @@
 """Review: which pairs are put up, what is shown when, and what settling one does."""
 
-from itertools import count
-
 import pytest
-from sqlalchemy import Engine, select
-from streamlit.testing.v1 import AppTest
+from sqlalchemy import Engine
 
 from annotate.labelling.queue import record, serve
 from annotate.review.disagreements import Case, opinions, queue, settle
 from annotate.review.transitivity import algebra
 from db.domain import AnswerKind, InputError
-from db.labels.answers import answer_at_once, current_labels
+from db.labels.answers import current_labels
 from db.labels.reviews import shared_votes
-from db.schema.engine import reading, writing
-from db.schema.tables import Item
+from db.schema.engine import reading
 from learner.jobs.data.project_data import read_labels, read_project, with_implied
-from tests.annotate.labelling.test_votes import want
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.pages import open_page as opened
-
-YES, NO, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
-KEYS = count()
-
-
-def open_page(*sections: str) -> AppTest:
-    """The page Review with these of its sections opened."""
-    page = opened(ROOT / "annotate" / "pages" / "review.py")
-    for section in sections:
-        page.session_state[section] = True
-    page.run()
-    assert not page.exception
-    return page
+from tests.helpers.projects.reviews import KEYS, NO, UNSURE, YES, label_pairs, open_page
+from tests.helpers.projects.votes import want
 
 
 @pytest.fixture
@@ -185,14 +167,6 @@ def test_a_project_of_one_annotator_has_nothing_to_review(engine: Engine) -> Non
     page = open_page()
     assert "Nothing to review" in page.success[0].value
     assert not page.exception
-
-
-def label_pairs(engine: Engine, project: int, labels: dict[tuple[int, int], AnswerKind]) -> None:
-    """Nothing; Ann has labelled these pairs of texts, by their places."""
-    with writing(engine) as session:
-        items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
-        for (one, other), answer in labels.items():
-            answer_at_once(session, project, "ann", [(items[one], items[other])], answer, f"t{next(KEYS)}")
 
 
 def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:

@@ -9,10 +9,10 @@ from annotate.review.split_group import across, groups, last_split, split, undo
 from db.domain import AnswerKind, InputError, Role
 from db.labels.answers import answer_at_once, current_labels
 from db.schema.engine import reading, writing
-from tests.annotate.review.test_review import NO, YES, label_pairs, open_page
 from tests.helpers.factories import make_project
 from tests.helpers.people import make_member
 from tests.helpers.projects.explored import item_ids
+from tests.helpers.projects.reviews import NO, YES, label_pairs, open_page
 
 CHAIN = {(0, 1): YES, (1, 2): YES, (2, 3): YES, (0, 2): YES, (4, 5): YES, (5, 6): NO, (0, 4): NO}
 

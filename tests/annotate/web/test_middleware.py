@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -31,24 +31,11 @@ from db.people.logins import ROTATED
 from db.projects.matchers import matchers_of
 from db.schema.engine import reading
 from tests.helpers.factories import make_project
-from tests.helpers.people import PASSWORD, at, make_person
+from tests.helpers.people import PASSWORD, Clock, at, make_person
 from tests.helpers.projects.measured import make_measured_project
 
 SITE = "https://pairs.example.org"
 COOKIE = "__Host-allpairs"
-
-
-class Clock:
-    """A time that tests move."""
-
-    def __init__(self) -> None:
-        self.time = at()
-
-    def __call__(self) -> datetime:
-        return self.time
-
-    def wait(self, time: timedelta) -> None:
-        self.time += time
 
 
 async def _echo(websocket: WebSocket) -> None:

@@ -24,8 +24,8 @@ from db.maintenance.garbage import garbage
 from db.maintenance.integrity import problems
 from db.schema.engine import artifacts, writing
 from db.schema.tables import Matcher
-from tests.db.files.test_checksums import harm
 from tests.helpers.factories import make_project
+from tests.helpers.files.damage import harm
 
 MODEL = "project-1/next/model"
 FILES = {"matcher.json": b"{}", "model.safetensors": bytes(range(256)) * 40, "1_Pooling/config.json": b"{ }"}

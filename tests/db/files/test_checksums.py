@@ -19,14 +19,8 @@ from learner.models.output_layer import OutputLayer
 from learner.scoring.matcher import Matcher as TrainedMatcher
 from learner.scoring.matcher import add_details, load_matcher, save_matcher
 from tests.helpers.factories import make_project
+from tests.helpers.files.damage import harm
 from tests.helpers.tiny import tiny_encoder
-
-
-def harm(path: Path) -> None:
-    """Nothing; one bit in the middle of the file is another one, its size and time are as before."""
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
 
 
 def test_a_folder_knows_what_was_written_in_it(tmp_path: Path) -> None:

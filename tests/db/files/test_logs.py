@@ -14,9 +14,9 @@ from db.files.logs import JsonLines, about, configure
 from db.projects.jobs import add_job
 from db.schema.engine import writing
 from learner.jobs.queue.job_state import job_state
-from tests.conftest import ROOT
 from tests.helpers.api import member
 from tests.helpers.factories import make_project
+from tests.helpers.paths import ROOT
 
 Lines = Callable[[], list[dict[str, object]]]
 PROCESS = """

@@ -1,7 +1,6 @@
 """Checks: who is given which, that they look like any pair, and that they change nothing but their own rows."""
 
 from datetime import timedelta
-from itertools import count
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select, update
 
 from annotate.labelling.queue import BUFFER, recent, record, serve
-from annotate.labelling.shown_pairs import Pair
 from annotate.review.disagreements import queue, settle
 from db.domain import AnswerKind, CheckKind
 from db.labels import hidden_check_plan as check_plan
@@ -19,43 +17,12 @@ from db.labels.hidden_checks import check_results
 from db.labels.stable_random import chance
 from db.labels.tasks import batch_progress
 from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Check, CheckAnswer, Gold, Item, Lease, Rush, Task, now
-from tests.annotate.labelling.test_votes import want
-from tests.helpers.factories import make_project, make_round
+from db.schema.tables import Answer, Check, CheckAnswer, Gold, Lease, Rush, Task, now
+from tests.helpers.projects.checks import checks_among, event, know, project_of, say
+from tests.helpers.projects.votes import want
 
 YES, NO, UNSURE, SKIP, UNDO = AnswerKind
 GOLD, REPEAT = CheckKind
-KEYS = count()
-
-
-def project_of(engine: Engine, n: int = 60, texts: int = 20, **settings: Any) -> int:
-    """A project with a batch of n pairs."""
-    project = make_project(engine, [f"text {i}" for i in range(texts)], auto_train=False, **settings)
-    make_round(engine, project, n)
-    return project
-
-
-def know(engine: Engine, project: int, positive: int, negative: int) -> dict[tuple[int, int], bool]:
-    """The known pairs that are stored now: the last ones of all, which are no tasks."""
-    with writing(engine) as session:
-        items = list(session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)))
-        pairs = [(left, right) for left in items for right in items if left < right][::-1][: positive + negative]
-        known = {pair: place < positive for place, pair in enumerate(pairs)}
-        for (left, right), is_match in known.items():
-            session.add(Gold(project_id=project, left_id=left, right_id=right, positive=is_match))
-    return known
-
-
-def event(pair: Pair, answer: AnswerKind, **more: Any) -> dict[str, Any]:
-    return {"key": f"check-{next(KEYS)}", "task_id": pair.task_id, "answer": answer, "seconds": 9.0} | more
-
-
-def say(engine: Engine, project: int, who: str, pair: Pair, answer: AnswerKind) -> None:
-    assert record(engine, project, who, [event(pair, answer)]).refused == {}
-
-
-def checks_among(pairs: list[Pair]) -> list[Pair]:
-    return [pair for pair in pairs if pair.task_id < 0]
 
 
 def stored(engine: Engine, project: int) -> list[Check]:

@@ -19,8 +19,8 @@ from db.maintenance.integrity import problems
 from db.maintenance.upgrade import upgrade
 from db.schema.engine import artifacts, make_engine, reading, revision, writing
 from db.schema.tables import Answer, Design, Job, Project
-from tests.db.maintenance.test_migrations import tables_of
 from tests.helpers.files.backups import contents, label_some
+from tests.helpers.files.old_tables import tables_of
 from tests.helpers.people import START, make_person
 
 

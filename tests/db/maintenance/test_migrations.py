@@ -2,19 +2,16 @@
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from alembic import command
 from alembic.autogenerate import compare_metadata
-from alembic.config import Config
 from alembic.migration import MigrationContext
-from sqlalchemy import Connection, Engine, inspect, select
+from sqlalchemy import Engine, inspect, select
 
 from db.projects.projects import all_projects
 from db.schema.engine import make_engine, migrate, reading, writing
 from db.schema.tables import Base, PairLabel, Project
+from tests.helpers.files.old_tables import tables_of
 from tests.helpers.paths import ROOT
 
 
@@ -41,21 +38,6 @@ def test_processes_that_migrate_at_once_all_succeed(home: Path) -> None:
     assert [code for _, code in results] == [0, 0, 0], results
     engine = make_engine()
     assert set(inspect(engine).get_table_names()) == {*Base.metadata.tables, "alembic_version"}
-    engine.dispose()
-
-
-@contextmanager
-def tables_of(revision: str) -> Iterator[Connection]:
-    """A connection to an empty database with the tables of an earlier revision, and a project in it."""
-    engine, config = make_engine(), Config()
-    config.set_main_option("script_location", str(ROOT / "db" / "migrations"))
-    with engine.connect().execution_options(write=True) as connection, connection.begin():
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
-        connection.exec_driver_sql(
-            "insert into projects (name, kind, settings, created_at) values ('Old', 'symmetric', '{}', '2026-01-02')"
-        )
-        yield connection
     engine.dispose()
 
 

@@ -1,10 +1,16 @@
 """A hidden check and a rush as rows, for tests of what becomes of them."""
 
+from itertools import count
+from typing import Any
+
 from sqlalchemy import Engine, select
 
+from annotate.labelling.queue import record
+from annotate.labelling.shown_pairs import Pair
 from db.domain import AnswerKind, CheckKind
 from db.schema.engine import writing
-from db.schema.tables import Answer, Check, CheckAnswer, Rush, RushTask, Task
+from db.schema.tables import Answer, Check, CheckAnswer, Gold, Item, Rush, RushTask, Task
+from tests.helpers.factories import make_project, make_round
 
 
 def make_check_and_rush(engine: Engine, project_id: int) -> None:
@@ -21,3 +27,36 @@ def make_check_and_rush(engine: Engine, project_id: int) -> None:
         session.flush()
         session.add(CheckAnswer(project_id=project_id, check_id=check.id, answer=AnswerKind.POSITIVE, key="a check"))
         session.add(RushTask(project_id=project_id, rush_id=rush.id, task_id=tasks[0].id))
+
+
+KEYS = count()
+
+
+def project_of(engine: Engine, n: int = 60, texts: int = 20, **settings: Any) -> int:
+    """A project with a batch of n pairs."""
+    project = make_project(engine, [f"text {i}" for i in range(texts)], auto_train=False, **settings)
+    make_round(engine, project, n)
+    return project
+
+
+def know(engine: Engine, project: int, positive: int, negative: int) -> dict[tuple[int, int], bool]:
+    """The known pairs that are stored now: the last ones of all, which are no tasks."""
+    with writing(engine) as session:
+        items = list(session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)))
+        pairs = [(left, right) for left in items for right in items if left < right][::-1][: positive + negative]
+        known = {pair: place < positive for place, pair in enumerate(pairs)}
+        for (left, right), is_match in known.items():
+            session.add(Gold(project_id=project, left_id=left, right_id=right, positive=is_match))
+    return known
+
+
+def event(pair: Pair, answer: AnswerKind, **more: Any) -> dict[str, Any]:
+    return {"key": f"check-{next(KEYS)}", "task_id": pair.task_id, "answer": answer, "seconds": 9.0} | more
+
+
+def say(engine: Engine, project: int, who: str, pair: Pair, answer: AnswerKind) -> None:
+    assert record(engine, project, who, [event(pair, answer)]).refused == {}
+
+
+def checks_among(pairs: list[Pair]) -> list[Pair]:
+    return [pair for pair in pairs if pair.task_id < 0]

@@ -46,3 +46,10 @@ def item_ids(engine: Engine, project_id: int) -> list[int]:
     """The items of the project in the order of its texts."""
     with reading(engine) as session:
         return list(session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)))
+
+
+CURVE = {"recall": [0.25, 0.5, 1.0], "precision": [1.0, 0.8, 0.5], "score": [0.8, 0.6, 0.3]}
+
+FIGURES = {"pairs": 1000, "positives": 4, "estimates": {}, "curve": CURVE, "histogram": {}}
+
+SCORED = [(0, 1, 0.9), (0, 2, 0.8), (3, 4, 0.7), (0, 6, 0.65), (6, 7, 0.6), (4, 5, 0.2), (1, 2, 0.1)]

@@ -20,9 +20,9 @@ from learner.backbones.generator import load_generator, nll
 from learner.backbones.suggestions import filled, suggest
 from learner.catalog.backbones import GeneratorSettings
 from learner.jobs import suggest as steps
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project
 from tests.helpers.pages import open_page as opened
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import add_job as add_row
 from tests.helpers.projects.pipelines import finished_run
 from tests.helpers.tiny_backbones import tiny_backbone

@@ -9,7 +9,7 @@ import pytest
 
 from db.domain import InputError
 from learner.experiment.spec import cells_of, digest, make_experiment, read_experiment
-from tests.conftest import ROOT
+from tests.helpers.paths import ROOT
 
 Values = dict[str, Any]
 

@@ -8,7 +8,7 @@ import pytest
 from db.corpus.corpus import load_corpus
 from db.domain import InputError
 from learner.files.evaluate import METHODS, Method, checked_method, evaluate_corpus
-from tests.conftest import ROOT
+from tests.helpers.paths import ROOT
 
 DEMO = ROOT / "annotate" / "demo"
 

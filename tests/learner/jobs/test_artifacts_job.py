@@ -22,9 +22,9 @@ from db.schema.engine import artifacts, database_url, writing
 from db.schema.tables import Matcher
 from learner.jobs import next_round as steps
 from learner.jobs.explore import prepare
-from tests.annotate.jobs.test_jobs import answer_batch, half, matcher_of, newest, run, start, texts
 from tests.helpers.factories import make_project
 from tests.helpers.projects.measured import make_measured_project, write_model_folder
+from tests.helpers.projects.rounds import answer_batch, half, matcher_of, newest, run, start, texts
 from tests.helpers.tiny import tiny_encoder
 
 Move = Callable[[str], None]

@@ -21,7 +21,6 @@ from learner.jobs.audit.labels import read_labelled
 from learner.jobs.audit.measure import renew_design
 from learner.jobs.data.project_data import known_keys, read_labels, read_project
 from learner.jobs.make_batch import audits_in
-from tests.annotate.jobs.test_jobs import answer, count, newest, run, start
 from tests.helpers.factories import make_project
 from tests.helpers.projects.audit_projects import (  # fmt: skip
     EVALUATION,
@@ -43,6 +42,7 @@ from tests.helpers.projects.audit_projects import (  # fmt: skip
     texts,
     truth,
 )
+from tests.helpers.projects.rounds import answer, count, newest, run, start
 from tests.helpers.tiny import tiny_encoder
 
 SIZES, PAIRS = 256, EVALUATION * (EVALUATION - 1) // 2

@@ -19,8 +19,8 @@ from learner.evaluation import false_negatives as correction
 from learner.evaluation.exact import evaluate_exact
 from learner.jobs import correction as steps
 from learner.models.encoder import load_encoder
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project
+from tests.helpers.paths import ROOT
 from tests.helpers.tiny import tiny_encoder
 
 POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE

@@ -21,10 +21,9 @@ from learner.jobs import search
 from learner.jobs.data import stored_vectors as vectors
 from learner.jobs.queue import progress
 from learner.models.encoder import load_encoder
-from tests.annotate.jobs.test_jobs import answer, answer_batch, half, matcher_of, newest, run, texts
 from tests.helpers.factories import make_project
+from tests.helpers.projects.rounds import answer, answer_batch, half, matcher_of, newest, rows, run, texts
 from tests.helpers.tiny import tiny_encoder
-from tests.learner.jobs.test_preview_job import rows
 
 
 @pytest.fixture(scope="module")

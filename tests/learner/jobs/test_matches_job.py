@@ -19,8 +19,8 @@ from learner.backbones.generator import load_generator
 from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
 from learner.jobs import matches as steps
 from learner.scoring.matcher import load_matcher
-from tests.annotate.jobs.test_jobs import answer, answer_batch, half, matcher_of, newest, run, texts
 from tests.helpers.factories import make_project
+from tests.helpers.projects.rounds import answer, answer_batch, half, matcher_of, newest, run, texts
 from tests.helpers.tiny import tiny_encoder
 
 Row = dict[str, object]

@@ -25,10 +25,10 @@ from learner.jobs import pipeline as steps
 from learner.jobs.data.pipeline_files import Begun, write_data
 from learner.pipelines import pipeline as of_learner
 from learner.pipelines import report
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project
+from tests.helpers.paths import ROOT
 from tests.helpers.projects.pipelines import NAME, SmallConfig, small  # noqa: F401  (a fixture)
-from tests.learner.jobs.test_worker import job_of, wait_for, wait_for_state
+from tests.helpers.services.workers import job_of, wait_for, wait_for_state
 
 TEXTS = [f"text {i}" for i in range(10)]
 CONFIG: dict[str, Any] = SmallConfig().model_dump()

@@ -13,13 +13,13 @@ from db.domain import SEED_STRATEGY, Cancelled, InputError, Settings
 from db.projects.jobs import PREVIEW, add_job
 from db.results.previews import Preview, read_preview
 from db.schema.engine import artifacts, reading, writing
-from db.schema.tables import Answer, Base, Job, Matcher, Project
+from db.schema.tables import Answer, Matcher, Project
 from learner.catalog import STRATEGIES
 from learner.jobs import preview as steps
 from learner.jobs.data import stored_vectors as vectors
 from learner.jobs.queue import progress
-from tests.annotate.jobs.test_jobs import answer_batch, half, newest, pairs, run, texts
 from tests.helpers.factories import make_project
+from tests.helpers.projects.rounds import answer_batch, half, newest, pairs, rows, run, texts
 from tests.helpers.tiny import tiny_encoder
 
 LIVE = [name for name, entry in STRATEGIES.items() if entry.live]
@@ -64,13 +64,6 @@ def preview(engine: Engine, project_id: int, **entered: Any) -> Preview:
 
 def as_pairs(found: Preview) -> list[tuple[int, int]]:
     return [(pair.left_id, pair.right_id) for pair in found.pairs]
-
-
-def rows(engine: Engine) -> dict[str, list[Any]]:
-    """Everything stored but the jobs."""
-    with reading(engine) as session:
-        tables = [table for table in Base.metadata.sorted_tables if table.name != Job.__tablename__]
-        return {table.name: [tuple(row) for row in session.execute(select(table))] for table in tables}
 
 
 @pytest.mark.parametrize("strategy", LIVE)

@@ -17,10 +17,10 @@ from learner.jobs.data.pipeline_files import Begun, write_data
 from learner.models.encoder import load_encoder
 from learner.pipelines.pipeline import RESULTS, begin, read_artifacts, run_pipeline
 from learner.pipelines.spec import make_spec
-from tests.conftest import ROOT
 from tests.helpers.factories import make_project
 from tests.helpers.files.quip_files import NAME, PASSAGES, STUDENT
 from tests.helpers.pages import open_page
+from tests.helpers.paths import ROOT
 from tests.helpers.people import make_member
 from tests.helpers.tiny_backbones import tiny_backbone
 

@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,15 +19,15 @@ from db.domain import AnswerKind, Queue
 from db.labels.tasks import newest_round
 from db.projects.jobs import remove_worker
 from db.schema.engine import artifacts, make_engine, reading, writing
-from db.schema.tables import Answer, Job, Matcher, Round, Task
+from db.schema.tables import Answer, Matcher, Round, Task
 from learner.worker import Me, _patience, _report
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
+from tests.helpers.services.workers import ENDED, job_of, wait_for, wait_for_state
 from tests.helpers.tiny import tiny_encoder
 
 COMMAND = [sys.executable, "-m", "learner", "worker", "--name"]
 TAKEN_OVER = 60  # seconds after which a dead worker's jobs are another one's
-ENDED = ("done", "failed", "cancelled")
 # A worker that runs out of memory the first time that it encodes.
 SHORT_OF_MEMORY = """
 from learner import worker
@@ -88,29 +87,10 @@ def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def wait_for(what: Callable[[], bool], seconds: float = 90) -> None:
-    """Nothing; it is true now. Fails when it is not within these seconds."""
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, f"waited {seconds} s in vain"
-        time.sleep(0.1)
-
-
-def job_of(engine: Engine, job_id: str) -> Job:
-    with reading(engine) as session:
-        return session.get_one(Job, job_id)
-
-
 def wait_for_stage(engine: Engine, job_id: str, stage: str) -> None:
     """Nothing; the job is in this stage."""
     wait_for(lambda: job_of(engine, job_id).stage == stage or job_of(engine, job_id).state in ENDED)
     assert (job_of(engine, job_id).stage, job_of(engine, job_id).error) == (stage, None)
-
-
-def wait_for_state(engine: Engine, job_id: str, state: str) -> None:
-    """Nothing; the job is in this state."""
-    wait_for(lambda: job_of(engine, job_id).state in ENDED)
-    assert (job_of(engine, job_id).state, job_of(engine, job_id).error) == (state, None)
 
 
 def make_slow_project(engine: Engine, folder: Path, items: int, **settings: Any) -> int:

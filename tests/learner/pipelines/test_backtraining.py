@@ -18,11 +18,10 @@ from learner.pipelines.backtraining.records import records_of
 from learner.pipelines.backtraining.texts import data_of
 from learner.pipelines.pipeline import RESULTS, Run, begin, pipeline_named, read_artifacts, run_pipeline, run_stage
 from learner.pipelines.spec import make_spec
+from tests.helpers.backtraining import PAIRS, wanted
 from tests.helpers.tiny import tiny_encoder
 
 NAME = "back-training"
-THINGS = [f"{colour} {thing}" for colour in ("red", "blue", "green", "black") for thing in ("cat", "dog", "hen", "owl", "fox")]  # fmt: skip  # noqa: E501
-PAIRS = [(f"what is the {thing}", f"the {thing} is an animal here") for thing in THINGS]
 Make = Callable[..., Run]
 
 
@@ -43,17 +42,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table(folder / "passages.csv", "id,text", [(f"p{i}", y) for i, (_, y) in enumerate(PAIRS)])
     table(folder / "search.tsv", "input_text", [(y,) for _, y in [*PAIRS, *PAIRS[12:14]]])
     return folder
-
-
-def wanted(data: Path, inputs: dict[str, str], **config: Any) -> dict[str, Any]:
-    files = {"source_pairs": "source.csv", "questions": "questions.tsv", "passages": "passages.csv",
-             "dev_pairs": "dev.tsv", "test_pairs": "test.tsv", "test_passages": "search.tsv"}  # fmt: skip
-    generator = {"backbone": str(data / "bert"), "decoder_layers": 1, "steps": 6, "batch_size": 4, "beams": 2,
-                 "learning_rate": 5e-3, "decoder_rate": 1, "source_length": 32, "target_length": 8}  # fmt: skip
-    retriever = {"backbone": str(data / "tiny"), "steps": 6, "batch_size": 4, "learning_rate": 2e-3}
-    adaptation = {"generator_epochs": 1, "retriever_epochs": 1, "generator_rate": 1e-3, "retriever_rate": 1e-3}
-    return {"inputs": files | inputs, "generator": generator, "retriever": retriever, "adaptation": adaptation,
-            "lists": {"negatives": 3}, "wanted": 3} | config  # fmt: skip
 
 
 @pytest.fixture

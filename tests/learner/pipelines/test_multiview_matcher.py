@@ -24,8 +24,8 @@ from learner.pipelines.pipeline import Run
 from learner.scoring.matcher import FILE, Matcher, load_matcher, save_matcher
 from learner.scoring.score import Blend, blended
 from learner.search.inner_product import BLENDED, as_left, as_right
-from tests.annotate.jobs.test_jobs import answer_batch, half, run, texts
 from tests.helpers.factories import make_project
+from tests.helpers.projects.rounds import answer_batch, half, run, texts
 from tests.helpers.tiny import tiny_encoder
 
 BLEND = Blend(0.3, {"ngrams": 0.5, "words": 0.4})

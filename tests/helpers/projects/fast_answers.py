@@ -1,0 +1,35 @@
+"""Projects in which somebody answers too fast."""
+
+from itertools import count
+
+from sqlalchemy import Engine
+
+from annotate.labelling.queue import record, serve
+from db.domain import AnswerKind
+from tests.helpers.factories import make_project, make_round
+
+KEYS = count()
+
+FAST, SLOW = 0.3, 5.0
+
+
+def project_of(engine: Engine, n: int = 60, **settings: object) -> int:
+    texts = [f"How do I do the thing that has the number {i}?" for i in range(12)]
+    project = make_project(engine, texts, auto_train=False, **settings)
+    make_round(engine, project, n)
+    return project
+
+
+def say(engine: Engine, project: int, who: str, answers: list[tuple[AnswerKind, float]], at_once: int = 1) -> list[int]:
+    """The tasks that this annotator has answered so, in messages of so many answers."""
+    tasks: list[int] = []
+    while len(tasks) < len(answers):
+        part = answers[len(tasks) : len(tasks) + at_once]
+        pairs = serve(engine, project, who, len(part))[0]
+        events = [
+            {"key": f"rush-{next(KEYS)}", "task_id": pair.task_id, "answer": answer, "seconds": seconds}
+            for pair, (answer, seconds) in zip(pairs, part, strict=True)
+        ]
+        assert record(engine, project, who, events).refused == {}
+        tasks += [pair.task_id for pair in pairs]
+    return tasks

@@ -1,0 +1,23 @@
+"""Previews for tests, written as the job writes them."""
+
+from typing import Any
+
+from sqlalchemy import Engine, select
+
+from db.domain import Settings
+from db.results.previews import Preview, PreviewPair, write_preview
+from db.schema.engine import reading
+from db.schema.tables import Item
+
+ENTERED: dict[str, Any] = Settings.model_validate({}).model_dump()
+
+
+def make_preview(
+    engine: Engine, project_id: int, matcher: int | None = 2, p: float | None = 0.6, **entered: Any
+) -> Preview:
+    """A stored preview of one pair."""
+    with reading(engine) as session:
+        left, right = session.scalars(select(Item.id).order_by(Item.id).limit(2)).all()
+    made = Preview("preview-1", ENTERED | entered, "uncertainty", matcher, [PreviewPair(left, right, 0.75, p)])
+    write_preview(project_id, made)
+    return made

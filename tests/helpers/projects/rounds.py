@@ -1,0 +1,94 @@
+"""The job `next_round`, run step by step in the test's own process, and what is said to its batches."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Engine, func, select
+
+from db.domain import AnswerKind
+from db.labels.tasks import newest_round
+from db.projects.jobs import add_job
+from db.schema.engine import reading, writing
+from db.schema.tables import Answer, Base, Job, Matcher, Round, Task
+from learner.jobs import next_round as steps
+
+POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.UNSURE
+
+keys = itertools.count()
+
+
+def texts(n: int = 30, topics: int = 6) -> list[str]:
+    rng = np.random.default_rng(0)
+    return [f"topic{i % topics} " + " ".join(rng.choice([f"word{k}" for k in range(15)], 4)) for i in range(n)]
+
+
+def start(engine: Engine, project_id: int) -> str:
+    """The id of a new job row."""
+    with writing(engine) as session:
+        return add_job(session, project_id, steps.NAME).id
+
+
+def run(engine: Engine, project_id: int, stop_before: str = "") -> str:
+    """The workflow's steps in their order; the id of the job."""
+    job_id = start(engine, project_id)
+    plan = steps.make_plan(project_id)
+    if plan["trains"]:
+        plan["training"] = steps.train_matcher(job_id, project_id, plan)
+    plan |= steps.encode_items(job_id, project_id, plan)
+    matcher_id = steps.evaluate_matcher(job_id, project_id, plan)
+    steps.audit_models(job_id, project_id, plan, matcher_id)
+    if stop_before != "make_batch":
+        steps.make_batch(job_id, project_id, plan, matcher_id)
+    return job_id
+
+
+def newest(engine: Engine, project_id: int) -> tuple[Round, list[Task]]:
+    """The newest round and its tasks in order."""
+    with reading(engine) as session:
+        batch = newest_round(session, project_id)
+        assert batch is not None
+        tasks = session.scalars(select(Task).where(Task.round_id == batch.id).order_by(Task.position))
+        return batch, list(tasks)
+
+
+def answer(engine: Engine, task: Task, kind: AnswerKind, annotator: str = "ann") -> None:
+    with writing(engine) as session:
+        session.add(
+            Answer(project_id=task.project_id, task_id=task.id, left_id=task.left_id, right_id=task.right_id,
+                   annotator=annotator, answer=kind, key=f"key-{next(keys)}", seconds=1.0)
+        )  # fmt: skip
+
+
+def answer_batch(engine: Engine, project_id: int, kinds: Callable[[int], AnswerKind]) -> list[Task]:
+    """The tasks of the newest batch, the i-th answered with `kinds(i)`."""
+    batch, tasks = newest(engine, project_id)
+    for task in tasks[: batch.size]:
+        answer(engine, task, kinds(task.position))
+    return tasks[: batch.size]
+
+
+def count(engine: Engine, table: type) -> int:
+    with reading(engine) as session:
+        return session.scalar(select(func.count()).select_from(table)) or 0
+
+
+def pairs(tasks: list[Task]) -> set[tuple[int, int]]:
+    return {(task.left_id, task.right_id) for task in tasks}
+
+
+def matcher_of(engine: Engine, number: int) -> Matcher:
+    with reading(engine) as session:
+        return session.scalars(select(Matcher).where(Matcher.number == number)).one()
+
+
+def half(position: int) -> AnswerKind:
+    return POSITIVE if position % 2 == 0 else NEGATIVE
+
+
+def rows(engine: Engine) -> dict[str, list[Any]]:
+    """Everything stored but the jobs."""
+    with reading(engine) as session:
+        tables = [table for table in Base.metadata.sorted_tables if table.name != Job.__tablename__]
+        return {table.name: [tuple(row) for row in session.execute(select(table))] for table in tables}

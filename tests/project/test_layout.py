@@ -1,0 +1,48 @@
+"""Where files lie: folders that can be taken in at a glance, and tests beside the packages that they test."""
+
+import ast
+from pathlib import Path
+
+from tests.helpers.paths import ROOT
+
+TREES = ("annotate", "learner", "db", "benchmarks")
+MOST = 20  # modules in a folder
+LONG = ("annotate/pages", "db/migrations/versions")  # the framework wants all of these in one folder
+
+
+def folders(tree: str) -> list[Path]:
+    """The folders of a tree that hold source."""
+    return sorted({path.parent for path in (ROOT / tree).rglob("*.py")})
+
+
+def test_no_folder_has_too_many_modules() -> None:
+    counts = {
+        str(folder.relative_to(ROOT)): sum(path.stem != "__init__" for path in folder.glob("*.py"))
+        for tree in (*TREES, "scripts", "tests")
+        for folder in folders(tree)
+    }
+    assert len(counts) > 50
+    assert {name: n for name, n in counts.items() if n > MOST and name not in LONG} == {}
+
+
+def test_tests_lie_as_the_packages_do() -> None:
+    mirrored = [folder for tree in TREES for folder in folders(f"tests/{tree}")]
+    assert len(mirrored) > 30
+    assert [str(folder) for folder in mirrored if not (ROOT / folder.relative_to(ROOT / "tests")).is_dir()] == []
+
+
+def test_no_test_module_imports_another() -> None:
+    modules = sorted((ROOT / "tests").rglob("*.py"))
+    assert len(modules) > 200
+    found = {str(path.relative_to(ROOT)): others for path in modules if (others := others_in(path))}
+    assert found == {}, "put what both need into tests/helpers"
+
+
+def others_in(path: Path) -> list[str]:
+    """The test modules that this file imports; itself aside, which a page under test may have to name."""
+    own = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    return [
+        node.module for node in nodes
+        if node.module and node.module != own and node.module.rsplit(".")[-1].startswith(("test_", "conftest"))
+    ]  # fmt: skip
