@@ -13,7 +13,7 @@ from annotate.shell.sign_in import providers
 from annotate.ui.state import is_forced
 from annotate.web import health
 from annotate.web import login_routes as routes
-from annotate.web.middleware import Gate
+from annotate.web.middleware import AuthMiddleware
 from annotate.web.prometheus import Telemetry
 
 SCRIPT = Path(__file__).resolve().parent / "annotate" / "shell" / "app.py"
@@ -29,5 +29,5 @@ app = st.App(
         *routes.routes(providers),
         api(telemetry.observe),
     ],
-    middleware=[Middleware(Gate, is_forced=is_forced)],
+    middleware=[Middleware(AuthMiddleware, is_forced=is_forced)],
 )

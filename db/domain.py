@@ -1,12 +1,12 @@
 """The words of the product: enums, pairs, settings, estimates. Imports nothing of the project."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from hashlib import sha256
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 DEFAULT_ENCODER = "all-MiniLM-L6-v2"
 SEED_STRATEGY = "most-similar"  # of batches chosen before there is a trained model
@@ -83,7 +83,7 @@ class Purpose(StrEnum):
 
 
 class DesignKind(StrEnum):
-    """What a sitting's tasks are drawn for."""
+    """What an audit batch's tasks are drawn for."""
 
     AUDIT = "audit"  # every figure over all pairs, where there is no gold
     CORRECTION = "correction"  # how many pairs that gold does not name are positives all the same
@@ -138,17 +138,31 @@ def version_of(guidelines: str) -> str:
     return sha256(guidelines.encode()).hexdigest()[:8]
 
 
+RENAMED = {"crowding": "hubness", "second_look": "double_check", "rush": "fast_answers"}  # settings, old name to new
+
+
+def renamed(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings, or details of a model, under the names that they have today."""
+    return {RENAMED.get(name, name): value for name, value in given.items()}
+
+
 class Settings(BaseModel):
     """A project's settings; the defaults suit one person who labels."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, given: Any) -> Any:
+        """Read the names of earlier versions: databases, archives and files of experiments hold them."""
+        return renamed(given) if isinstance(given, dict) else given
 
     question: str = Field("Do these two texts mean the same?", description="The question put to annotators.")
     guidelines: str = Field("", description="Guidelines for annotators, in Markdown.")
     overlap: float = Field(
         0.0, ge=0, le=1, description="Share of a batch's pairs, drawn at random, that several annotators label."
     )
-    second_look: bool = Field(
+    double_check: bool = Field(
         False, description="Let other annotators label a pair too that somebody calls a match or is unsure of."
     )
     votes: int = Field(2, ge=2, le=9, description="Annotators who label such a pair.")
@@ -161,7 +175,7 @@ class Settings(BaseModel):
         le=0.5,
         description="Own pairs of an annotator that are slipped in once more, for each pair labelled.",
     )
-    rush: int = Field(
+    fast_answers: int = Field(
         15,
         ge=0,
         le=1_000,
@@ -218,7 +232,7 @@ class Settings(BaseModel):
     initialization: Literal["balanced", "reference"] = Field(
         "balanced", description="Output layer at the start: w=1, b=0 (balanced) or the paper's code, w=10, b=-50."
     )
-    crowding: float = Field(
+    hubness: float = Field(
         0.25,
         ge=0,
         le=0.33,
@@ -249,7 +263,7 @@ SIMULATED = ("pooling", "distance")  # settings of simulations alone: projects c
 
 # Paper 004, section 4 and appendix A: n₁ = 2,048, growth 3/2, m = 1,000 (QQP).
 PAPER_SETTINGS = {"first": 2048, "growth": 1.5, "neighbours": 1000, "strategy": "uncertainty", "epochs": 2,
-                  "learning_rate": 2e-5, "batch_size": 16, "crowding": 0.0, "lexical": False}  # fmt: skip
+                  "learning_rate": 2e-5, "batch_size": 16, "hubness": 0.0, "lexical": False}  # fmt: skip
 
 
 def batch_size_of(round_number: int, first: int, growth: float, kind: GrowthKind = "exponential") -> int:

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter
 
 from annotate.labelling.queue import BUFFER, Reason
 from db.domain import LONGEST_NOTE, AnswerKind, Kind, Purpose
@@ -64,7 +64,11 @@ class Lease(Asked):
     n: Annotated[int, Field(ge=1, le=BUFFER), BeforeValidator(_whole)] = Field(
         BUFFER, description="How many at most; pairs that are asked again to check answers come on top."
     )
-    sitting: bool = Field(False, description="From the newest sitting, which measures, in place of the batch.")
+    audit_batch: bool = Field(
+        False,
+        validation_alias=AliasChoices("audit_batch", "sitting"),  # the name in earlier versions
+        description="From the newest audit batch, which measures, instead of the training batch.",
+    )
 
 
 class Task(Given):
@@ -76,9 +80,9 @@ class Task(Given):
 
 
 class Progress(Given):
-    """How far the batch (or the sitting) is."""
+    """How far the batch (or the audit batch) is."""
 
-    number: int = Field(description="Of the batch; 0 before the first one, and of a sitting.")
+    number: int = Field(description="Of the batch; 0 before the first one, and of an audit batch.")
     size: int
     answered: int
 

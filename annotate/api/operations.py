@@ -79,7 +79,7 @@ def next_tasks(call: Call) -> m.Tasks:
     """Leases the next pairs to the token's person for ten minutes; those they hold already come first."""
     if call.here.archived_at is not None:
         raise InputError(f"the project {call.here.name!r} is archived: restore it on the page “Projects” first")
-    pairs, standing = serve(call.engine, call.here.id, call.annotator, call.given.n, call.given.sitting)
+    pairs, standing = serve(call.engine, call.here.id, call.annotator, call.given.n, call.given.audit_batch)
     progress = standing.progress
     return m.Tasks(
         tasks=[m.Task(id=pair.task_id, left=pair.left, right=pair.right) for pair in pairs],

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from annotate.monitor.rounds import Report, batches_table, read_report, round_name, threshold
 from annotate.projects.projects import Contents, project_contents
 from annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words
-from db.domain import DEFAULT_ENCODER, Kind, Side
+from db.domain import DEFAULT_ENCODER, Kind, Side, renamed
 from db.schema.engine import reading
 from db.schema.tables import Evaluation, Matcher, Project
 
@@ -124,17 +124,18 @@ def _method(evaluation: Evaluation) -> str:
 
 
 def _score(matcher: Matcher, kind: str) -> str:
-    lexical, crowding = matcher.details.get("lexical", {}), matcher.details.get("crowding", 0.0)
+    details = renamed(matcher.details)
+    lexical, hubness = details.get("lexical", {}), details.get("hubness", 0.0)
     weights = ", ".join(f"{kind} {weight:.3f}" for kind, weight in lexical.items())
     lines = ["## How the score is made", "", "- Meaning: the cosine of the two vectors."]
     if lexical:
         lines.append(f"- Spelling beside it, where the cosine weighs 1: {weights}; the sum is divided by all weights.")
     else:
         lines.append("- Spelling: does not count.")
-    if crowding:
+    if hubness:
         which, more = ("", "") if kind == Kind.SYMMETRIC else (" of the other list", ", twice that in the shorter list")
         lines.append(
-            f"- Crowd: {crowding:g} times the mean score of a text and its three nearest texts{which} is taken off "
+            f"- Crowd: {hubness:g} times the mean score of a text and its three nearest texts{which} is taken off "
             f"each text's scores{more}."
         )
     else:
@@ -143,7 +144,7 @@ def _score(matcher: Matcher, kind: str) -> str:
         f"- Probability: `p = 1 / (1 + exp(-(w · score + b)))` with w = {_number(matcher.w)} and b = "
         f"{_number(matcher.b)}; p = ½ at a score of {_number(threshold(matcher))}."
     )
-    if lexical or crowding:
+    if lexical or hubness:
         lines.append(
             "- The vectors alone give the cosine, without spelling and crowd: there p and the figures are off."
         )

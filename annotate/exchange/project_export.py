@@ -5,7 +5,7 @@ tables/items.jsonl       one object a row, with every column that the table has
 models/3/…               the model of round 3, as sentence-transformers loads it
 scores/3/…               the scores that it gave the labelled pairs
 vectors/3/…              if asked for: the texts as that model sees them, which can be computed again
-designs/1/…              the decks that the audit tasks of a design are drawn from
+designs/1/…              the sampling orders that the audit tasks of a design are drawn from
 """
 
 import json
@@ -45,9 +45,9 @@ def export_project(engine: Engine, project: str, out: Path, models: bool = True,
     Raises InputError where there is no such project, and for a file that cannot be written.
     """
     with (
-        whole(out) as aside,
+        whole(out) as partial,
         snapshot(engine) as session,
-        ZipFile(aside, "w", ZIP_DEFLATED, compresslevel=1) as bundle,
+        ZipFile(partial, "w", ZIP_DEFLATED, compresslevel=1) as bundle,
     ):
         return _write(session, project_named(session, project).id, bundle, models, vectors)
 

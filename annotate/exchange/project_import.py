@@ -31,7 +31,7 @@ from annotate.exchange.project_export import (
     VERSION,
     table_file,
 )
-from db.domain import PICKLED, EventKind, InputError, Settings
+from db.domain import PICKLED, EventKind, InputError, Settings, renamed
 from db.files.artifacts import discard, publish
 from db.maintenance.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
 from db.projects.events import add_event
@@ -46,7 +46,7 @@ MOST_LINE: Final = 1 << 26
 MOST_PACKED: Final = 200  # times its own size that an archive may unpack to: tables of text reach 30
 KEYED: dict[str, type[Answer] | type[CheckAnswer]] = {table.__tablename__: table for table in (Answer, CheckAnswer)}
 DECKS = "decks.npz"  # of a design
-SIDES = ("left.npy", "right.npy")  # of decks and scores: they hold items' ids
+SIDES = ("left.npy", "right.npy")  # of sampling orders and scores: they hold items' ids
 # What a damaged or foreign file makes others raise: zipfile and json (RuntimeError: an unknown compression, a password,
 # brackets without end), json and the checks here (ValueError), rows and manifests of another shape (KeyError,
 # TypeError, AttributeError, OverflowError), and the tables.
@@ -152,9 +152,10 @@ class _Import:
 
     def _begin(self, session: Session, arrival: Arrival, name: str | None) -> str:
         row = next(self._rows(Project.__tablename__))
-        known = {field: value for field, value in row["settings"].items() if field in Settings.model_fields}
-        if len(known) < len(row["settings"]):
-            unknown = ", ".join(field for field in row["settings"] if field not in known)
+        settings = renamed(row["settings"])
+        known = {field: value for field, value in settings.items() if field in Settings.model_fields}
+        if len(known) < len(settings):
+            unknown = ", ".join(field for field in settings if field not in known)
             self.notes.append(f"settings: this version has no {unknown}, so it was left out")
         try:
             Settings.model_validate(known)
@@ -205,30 +206,30 @@ class _Import:
         if size > shutil.disk_usage(artifacts()).free:
             raise OSError(ENOSPC, f"it unpacks to {size:,} bytes, and the disk has less room")
 
-    def _unpack(self, aside: Path) -> None:
+    def _unpack(self, partial: Path) -> None:
         """Nothing; the files of models, vectors and designs lie in the folder as in a project's."""
-        aside.mkdir(parents=True)
+        partial.mkdir(parents=True)
         for info in self.bundle.infolist():
             place = _place(info)
             if place is None:
                 continue
-            target = aside / place
+            target = partial / place
             target.parent.mkdir(parents=True, exist_ok=True)
             with self.bundle.open(info) as source, target.open("wb") as out:
                 shutil.copyfileobj(source, out, COPIED)
 
-    def _settle(self, session: Session, arrival: Arrival, aside: Path) -> None:
+    def _settle(self, session: Session, arrival: Arrival, partial: Path) -> None:
         """Nothing; designs name items by their new ids, and the notes name the models that are not there."""
         items = arrival.numbers[Item.__tablename__]
         for design in session.scalars(select(Design).where(Design.project_id == arrival.project_id)):
             if "sample" in design.details:
                 design.details = {**design.details, "sample": _renumbered(design.details["sample"], items)}
-        for file in (*aside.glob(f"design-*/{DECKS}"), *aside.glob(f"round-*/{SCORES}")):
+        for file in (*partial.glob(f"design-*/{DECKS}"), *partial.glob(f"round-*/{SCORES}")):
             _renumber(file, items)
         without = [
             matcher.number
             for matcher in matchers_of(session, arrival.project_id)
-            if matcher.folder and not (aside / f"round-{matcher.number}" / "model").is_dir()
+            if matcher.folder and not (partial / f"round-{matcher.number}" / "model").is_dir()
         ]
         if without:
             rounds = ", ".join(map(str, sorted(without)))
@@ -271,8 +272,8 @@ def _renumbered(pairs: list[list[Any]] | None, items: Numbering) -> list[list[An
 
 def _renumber(file: Path, items: Numbering) -> None:
     """Nothing; the file of arrays holds the new ids of items. Other arrays are copied as they are, piece by piece."""
-    aside = file.with_suffix(".tmp")
-    with ZipFile(file) as source, ZipFile(aside, "w") as target:
+    partial = file.with_suffix(".tmp")
+    with ZipFile(file) as source, ZipFile(partial, "w") as target:
         for info in source.infolist():
             with source.open(info) as old, target.open(info.filename, "w", force_zip64=True) as new:
                 if info.filename in SIDES:
@@ -281,4 +282,4 @@ def _renumber(file: Path, items: Numbering) -> None:
                     np.lib.format.write_array(new, renewed, allow_pickle=False)
                 else:
                     shutil.copyfileobj(old, new, COPIED)
-    aside.replace(file)
+    partial.replace(file)

@@ -48,7 +48,7 @@ class Reasons:
     right: str
     purpose: Purpose
     strategy: str
-    batch: int | None  # nothing: a sitting
+    batch: int | None  # nothing: an audit batch
     rank: int  # from 1, among all that were put up with it
     of: int
     ordered: BatchOrder | None  # how a re-ranker put the batch in order, where one did

@@ -15,7 +15,7 @@ from annotate.access.roles import Right
 from annotate.access.transactions import acting
 from db.domain import InputError, Settings
 from db.labels.answers import answered_since
-from db.labels.tasks import newest_round, open_sitting, unanswered
+from db.labels.tasks import newest_round, open_audit_batch, unanswered
 from db.projects import jobs
 from db.projects.jobs import (
     AUDIT,
@@ -47,21 +47,21 @@ def request_round(engine: Engine, project_id: int) -> str:
 
 
 def request_audit(engine: Engine, project_id: int, draw: int) -> str:
-    """The id of the job that draws this many pairs as an audit sitting and brings the figures up to date.
+    """The id of the job that draws this many pairs as an audit audit batch and brings the figures up to date.
 
     With `draw` 0 it only does the latter, and one that is open already is as good. Raises InputError while another job
-    is at work and, where pairs are to be drawn, while a sitting is open.
+    is at work and, where pairs are to be drawn, while an audit batch is open.
     """
-    return _request(engine, project_id, AUDIT, (draw,), require_no_sitting if draw else _no_check, joins=not draw)
+    return _request(engine, project_id, AUDIT, (draw,), require_no_audit_batch if draw else _no_check, joins=not draw)
 
 
 def request_correction(engine: Engine, project_id: int, number: int, recall: float, draw: int) -> str:
     """The id of the job that draws this many putative false positives from each stratum, for the matcher of this number
     at this recall, and brings the corrected figures up to date; with `draw` 0 it only does the latter.
 
-    Raises InputError while a job is at work and, where pairs are to be drawn, while a sitting is open.
+    Raises InputError while a job is at work and, where pairs are to be drawn, while an audit batch is open.
     """
-    check = require_no_sitting if draw else _no_check
+    check = require_no_audit_batch if draw else _no_check
     return _request(engine, project_id, CORRECTION, (number, recall, draw), check, joins=False)
 
 
@@ -175,12 +175,12 @@ def _no_check(session: Session, project_id: int) -> None:
     """Nothing: there is always something to do."""
 
 
-def require_no_sitting(session: Session, project_id: int) -> None:
-    """Nothing. Raises InputError while the project's newest sitting has pairs that nobody has labelled."""
-    sitting = open_sitting(session, project_id)
-    if sitting is not None:
-        left = unanswered(session, sitting)
-        what = f"the last sitting has {left} pair{'s' if left > 1 else ''} left"
+def require_no_audit_batch(session: Session, project_id: int) -> None:
+    """Nothing. Raises InputError while the project's newest audit batch has pairs that nobody has labelled."""
+    audit_batch = open_audit_batch(session, project_id)
+    if audit_batch is not None:
+        left = unanswered(session, audit_batch)
+        what = f"the last audit batch has {left} pair{'s' if left > 1 else ''} left"
         raise InputError(f"{what}: label or drop them on the page “Label” first")
 
 

@@ -1,4 +1,4 @@
-"""Sittings, as people end them before their time."""
+"""Audit batches, as people end them before their time."""
 
 from sqlalchemy import Engine
 
@@ -6,14 +6,14 @@ from annotate.access.roles import Right
 from annotate.access.transactions import acting
 from annotate.labelling.queue import ask_if_due
 from db.labels.audits import drop_unanswered
-from db.labels.tasks import newest_sitting, open_sitting
+from db.labels.tasks import newest_audit_batch, open_audit_batch
 
 
-def drop_sitting(engine: Engine, project_id: int) -> None:
-    """Nothing; the pairs of the open sitting that nobody has labelled are gone, and what is labelled is measured."""
+def drop_audit_batch(engine: Engine, project_id: int) -> None:
+    """Drop the pairs of the open audit batch that nobody has labelled, and measure what is labelled."""
     with acting(engine, Right.CHANGE, project_id) as session:
-        newest_sitting(session, project_id, lock=True)
-        sitting = open_sitting(session, project_id)
-        if sitting is not None:
-            drop_unanswered(session, sitting)
+        newest_audit_batch(session, project_id, lock=True)
+        audit_batch = open_audit_batch(session, project_id)
+        if audit_batch is not None:
+            drop_unanswered(session, audit_batch)
     ask_if_due(engine, project_id)

@@ -9,9 +9,9 @@ from sqlalchemy import Row
 from sqlalchemy.orm import Session
 
 from db.domain import LABELS, AnswerKind, Settings
-from db.labels.fast_answers import last_acts, newest_rush, put_up_again
-from db.labels.votes import second_look
-from db.schema.tables import Project, Rush
+from db.labels.fast_answers import last_acts, newest_fast_answers, put_up_again
+from db.labels.votes import double_check
+from db.schema.tables import FastAnswers, Project
 
 # People read 238 words a minute in silence (Brysbaert 2019), some 20 characters a second. Five times that is nobody's
 # pace; and to tell that two texts have nothing in common, the beginning of each will do.
@@ -36,7 +36,7 @@ def least_seconds(texts: Mapping[int, int], just_read: Collection[int] = ()) -> 
     return KEY + sum(min(n, BEGINNING) for item, n in texts.items() if item not in just_read) / CHARACTERS
 
 
-def rushes(acts: Sequence[Act], least: int, just_read: Collection[int] = ()) -> list[list[Act]]:
+def fast_runs(acts: Sequence[Act], least: int, just_read: Collection[int] = ()) -> list[list[Act]]:
     """The longest stretches of at least `least` acts that are equal answers, each faster than it can be read.
 
     acts: of one annotator, in order. A text that the pair before had too needs no reading again; just_read: those of
@@ -58,22 +58,22 @@ def _marked(acts: Sequence[Act], just_read: Collection[int]) -> Iterator[tuple[A
         just_read = act.texts.keys()
 
 
-def note_rushes(session: Session, project_id: int, annotator: str, fresh: int) -> None:
+def note_fast_answers(session: Session, project_id: int, annotator: str, fresh: int) -> None:
     """Nothing; rushes among the annotator's last `fresh` acts are stored, and some of their pairs put up again."""
     settings = Settings.model_validate(session.get_one(Project, project_id).settings)
-    if not settings.rush:
+    if not settings.fast_answers:
         return
-    wanted = settings.rush - 1 + fresh  # a rush that began earlier is stored already, and grows
+    wanted = settings.fast_answers - 1 + fresh  # a rush that began earlier is stored already, and grows
     acts = [_act(row) for row in last_acts(session, project_id, annotator, wanted + 1)]
     just_read = acts[0].texts if len(acts) > wanted else ()
-    for acts_of_rush in rushes(acts[-wanted:], settings.rush, just_read):
-        rush = newest_rush(session, project_id, annotator)
-        if rush is None or rush.last_id < acts_of_rush[0].id:
-            rush = _begin(session, project_id, annotator, acts_of_rush[0])
-        _grow(rush, acts_of_rush)
+    for run in fast_runs(acts[-wanted:], settings.fast_answers, just_read):
+        fast = newest_fast_answers(session, project_id, annotator)
+        if fast is None or fast.last_id < run[0].id:
+            fast = _begin(session, project_id, annotator, run[0])
+        _grow(fast, run)
         session.flush()
-        tasks = [act.task_id for act in acts_of_rush if act.task_id is not None]
-        put_up_again(session, rush, tasks, settings.seed, max(2, second_look(session, project_id)))
+        tasks = [act.task_id for act in run if act.task_id is not None]
+        put_up_again(session, fast, tasks, settings.seed, max(2, double_check(session, project_id)))
 
 
 def _act(row: Row[*tuple[Any, ...]]) -> Act:
@@ -81,17 +81,17 @@ def _act(row: Row[*tuple[Any, ...]]) -> Act:
     return Act(id_, AnswerKind(answer), seconds, {left: left_length, right: right_length}, task_id)
 
 
-def _begin(session: Session, project_id: int, annotator: str, first: Act) -> Rush:
+def _begin(session: Session, project_id: int, annotator: str, first: Act) -> FastAnswers:
     """A new rush without answers yet."""
     about = {"project_id": project_id, "annotator": annotator, "answer": first.answer}
-    rush = Rush(**about, first_id=first.id, last_id=first.id - 1, answers=0, seconds=0.0)
-    session.add(rush)
-    return rush
+    fast = FastAnswers(**about, first_id=first.id, last_id=first.id - 1, answers=0, seconds=0.0)
+    session.add(fast)
+    return fast
 
 
-def _grow(rush: Rush, acts: Sequence[Act]) -> None:
+def _grow(fast: FastAnswers, acts: Sequence[Act]) -> None:
     """Nothing; those of the acts that are later than the rush are a part of it."""
-    new = [act for act in acts if act.id > rush.last_id]
-    rush.answers += len(new)
-    rush.seconds += sum(act.seconds or 0.0 for act in new)
-    rush.last_id = max(rush.last_id, acts[-1].id)
+    new = [act for act in acts if act.id > fast.last_id]
+    fast.answers += len(new)
+    fast.seconds += sum(act.seconds or 0.0 for act in new)
+    fast.last_id = max(fast.last_id, acts[-1].id)

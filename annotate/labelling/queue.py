@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from annotate.access.roles import Right
 from annotate.access.transactions import acting
 from annotate.jobs.requests import request_audit, request_correction, request_round
-from annotate.labelling.fast_answers import note_rushes
+from annotate.labelling.fast_answers import note_fast_answers
 from annotate.labelling.shown_pairs import Answered, Pair, answered_pairs, slip_in_checks, task_pairs
 from db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, InputError, Purpose, Settings
 from db.labels.answers import answered_since, known_keys, store_answers
@@ -28,7 +28,7 @@ from db.labels.tasks import (
     free_tasks,
     labelled_among,
     lease_tasks,
-    newest_sitting,
+    newest_audit_batch,
     next_lease_end,
     queue_of,
     tasks_by_id,
@@ -74,8 +74,8 @@ class Receipt:
 
 
 @dataclass(frozen=True)
-class Sitting:
-    """The newest sitting, and how many of its pairs nobody has labelled."""
+class AuditBatch:
+    """The newest audit batch, and how many of its pairs nobody has labelled."""
 
     round_id: int
     kind: DesignKind
@@ -95,11 +95,11 @@ class Reason(StrEnum):
 class Standing:
     """How the project stands for one annotator: how far the batch is, the work under way, and what is left for them.
 
-    Where the sitting is labelled, it stands in the batch's place.
+    Where the audit batch is labelled, it stands in the batch's place.
     """
 
     progress: BatchProgress
-    sitting: Sitting | None  # the newest one of the project, whatever is labelled
+    audit_batch: AuditBatch | None  # the newest one of the project, whatever is labelled
     reason: Reason | None  # nothing while there are pairs to label
     free_at: datetime | None  # when the first pair that others hold is free again
     job: Job | None  # the newest job of the project
@@ -107,19 +107,20 @@ class Standing:
 
 
 def serve(
-    engine: Engine, project_id: int, annotator: str, n: int = BUFFER, sitting: bool = False, grouped: bool = False
+    engine: Engine, project_id: int, annotator: str, n: int = BUFFER, audit_batch: bool = False, grouped: bool = False
 ) -> tuple[list[Pair], Standing]:
-    """The next n pairs of the batch (or of the sitting), leased to this annotator for ten minutes, and how the project
-    stands for them. grouped: pairs of one left text follow each other.
+    """Lease the next n pairs of the batch (or the audit batch) to this annotator for ten minutes.
+
+    Returns them and how the project stands for the annotator. grouped: pairs of one left text follow each other.
     """
     at = now()
     with acting(engine, Right.LABEL, project_id, annotator) as session:
-        tasks = lease_tasks(session, project_id, annotator, n, at, sitting, grouped)
+        tasks = lease_tasks(session, project_id, annotator, n, at, audit_batch, grouped)
         again = labelled_among(session, (task.id for task in tasks))
-        pairs = task_pairs(session, project_id, tasks, sitting, again)
-        if not sitting:  # whose pairs are few, and measure already
+        pairs = task_pairs(session, project_id, tasks, audit_batch, again)
+        if not audit_batch:  # whose pairs are few, and measure already
             pairs = slip_in_checks(session, project_id, annotator, pairs, at)
-        return pairs, _standing(session, project_id, annotator, at, bool(tasks), sitting)
+        return pairs, _standing(session, project_id, annotator, at, bool(tasks), audit_batch)
 
 
 def leave(engine: Engine, annotator: str) -> None:
@@ -128,43 +129,43 @@ def leave(engine: Engine, annotator: str) -> None:
         end_leases(session, annotator)
 
 
-def look(engine: Engine, project_id: int, annotator: str, sitting: bool = False) -> Standing:
+def look(engine: Engine, project_id: int, annotator: str, audit_batch: bool = False) -> Standing:
     """How the project stands for this annotator; leases nothing, so it can be asked again and again."""
     at = now()
     with reading(engine) as session:
-        any_free = bool(free_tasks(session, project_id, annotator, 1, at, sitting))
-        return _standing(session, project_id, annotator, at, any_free, sitting)
+        any_free = bool(free_tasks(session, project_id, annotator, 1, at, audit_batch))
+        return _standing(session, project_id, annotator, at, any_free, audit_batch)
 
 
-def sitting_of(engine: Engine, project_id: int) -> Sitting | None:
-    """The newest sitting of the project."""
+def audit_batch_of(engine: Engine, project_id: int) -> AuditBatch | None:
+    """The newest audit batch of the project."""
     with reading(engine) as session:
-        return _sitting(session, project_id)
+        return _audit_batch(session, project_id)
 
 
-def _sitting(session: Session, project_id: int) -> Sitting | None:
-    newest = newest_sitting(session, project_id)
-    return Sitting(newest.id, DesignKind(newest.strategy), unanswered(session, newest)) if newest else None
+def _audit_batch(session: Session, project_id: int) -> AuditBatch | None:
+    newest = newest_audit_batch(session, project_id)
+    return AuditBatch(newest.id, DesignKind(newest.strategy), unanswered(session, newest)) if newest else None
 
 
-def recent(engine: Engine, project_id: int, annotator: str, sitting: bool = False) -> list[Answered]:
-    """The annotator's last answers in the batch (or the sitting), the newest last: what they can undo."""
+def recent(engine: Engine, project_id: int, annotator: str, audit_batch: bool = False) -> list[Answered]:
+    """The annotator's last answers in the batch (or the audit batch), the newest last: what they can undo."""
     with reading(engine) as session:
-        return answered_pairs(session, project_id, annotator, RECENT, sitting)
+        return answered_pairs(session, project_id, annotator, RECENT, audit_batch)
 
 
 def _standing(
-    session: Session, project_id: int, annotator: str, at: datetime, any_free: bool, sitting: bool
+    session: Session, project_id: int, annotator: str, at: datetime, any_free: bool, audit_batch: bool
 ) -> Standing:
-    progress = batch_progress(session, project_id, sitting)
-    free_at = None if any_free else next_lease_end(session, project_id, annotator, at, sitting)
+    progress = batch_progress(session, project_id, audit_batch)
+    free_at = None if any_free else next_lease_end(session, project_id, annotator, at, audit_batch)
     return Standing(
         progress=progress,
-        sitting=_sitting(session, project_id),
+        audit_batch=_audit_batch(session, project_id),
         reason=None if any_free else _reason(progress, free_at),
         free_at=free_at,
         job=newest_job(session, project_id),
-        note=newest.note if (newest := queue_of(session, project_id, sitting)) else "",
+        note=newest.note if (newest := queue_of(session, project_id, audit_batch)) else "",
     )
 
 
@@ -181,7 +182,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
 
     An event that is malformed or names no task of this project is refused and logged, never raised: the browser must
     drop it, or it would send it for ever. An answer to a task whose lease has expired is stored: no label is lost.
-    Batch or sitting is all one here; an answer to a check is kept apart. Asks for the job that is due.
+    Batch or audit batch is all one here; an answer to a check is kept apart. Asks for the job that is due.
     """
     valid, refused = _checked(events)
     if not valid:
@@ -195,7 +196,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
         why = {task.id: _why(task) for task in labelled}
         if labelled:  # another annotator may be waiting for the pair
             end_leases(session, annotator, [task.id for task in labelled])
-            note_rushes(session, project_id, annotator, len(fresh))
+            note_fast_answers(session, project_id, annotator, len(fresh))
         checks = own_checks(session, project_id, annotator, {-event.task_id for event in valid.values()})
         on_checks = [event for event in valid.values() if -event.task_id in checks]
         store_check_answers(session, [_check_row(event, project_id, at[event.key]) for event in on_checks])
@@ -262,8 +263,8 @@ def ask_if_due(engine: Engine, project_id: int, news: bool = False) -> None:
     """Nothing; the job that is due is asked for, unless one is at work.
 
     The next batch is due if the project trains by itself, its batch is complete, and it has answers that no training
-    has seen (`news`: there are some for sure). New figures are due if the sitting is complete and nobody has asked for
-    them since its last answer. A job that failed or was cancelled is a person's to start again.
+    has seen (`news`: there are some for sure). New figures are due if the audit batch is complete and nobody has asked
+    for them since its last answer. A job that failed or was cancelled is a person's to start again.
     """
     with reading(engine) as session:
         ask = None if open_job(session, project_id) else _due(session, project_id, news)
@@ -298,17 +299,17 @@ def _training_is_due(session: Session, project_id: int, news: bool) -> bool:
 
 
 def _measuring_due(session: Session, project_id: int) -> Callable[[Engine], str] | None:
-    """What asks for the figures that a complete sitting gives, where nobody has asked since its last answer.
+    """What asks for the figures that a complete audit batch gives, where nobody has asked since its last answer.
 
     Those of mined pairs are counted when the page “Pipelines” is drawn: no job is needed.
     """
-    sitting = newest_sitting(session, project_id)
-    if sitting is None or sitting.strategy == DesignKind.MINED or unanswered(session, sitting):
+    audit_batch = newest_audit_batch(session, project_id)
+    if audit_batch is None or audit_batch.strategy == DesignKind.MINED or unanswered(session, audit_batch):
         return None
-    answered, job = last_answer_at(session, sitting.id), last_job(session, project_id, [sitting.strategy])
+    answered, job = last_answer_at(session, audit_batch.id), last_job(session, project_id, [audit_batch.strategy])
     if answered is None or (job is not None and job.created_at > answered):
         return None
-    design = design_of(session, sitting)
+    design = design_of(session, audit_batch)
     if design is not None and design.kind == DesignKind.CORRECTION:
         at = {"number": design.details["round"], "recall": design.details["recall"]}
         return partial(request_correction, project_id=project_id, draw=0, **at)

@@ -39,10 +39,10 @@ class Answered:
 
 
 def task_pairs(
-    session: Session, project_id: int, tasks: Sequence[Task], sitting: bool, again: Collection[int] = ()
+    session: Session, project_id: int, tasks: Sequence[Task], audit_batch: bool, again: Collection[int] = ()
 ) -> list[Pair]:
     """The pairs of these tasks. again: tasks whose pair is labelled already, which bring the batch no further."""
-    batch = queue_of(session, project_id, sitting)
+    batch = queue_of(session, project_id, audit_batch)
     texts = texts_of(session, [item for task in tasks for item in (task.left_id, task.right_id)])
     batch_id, size = (batch.id, batch.size) if batch is not None else (0, 0)
     counts = {task.id for task in tasks if task.round_id == batch_id and task.position < size}.difference(again)
@@ -80,14 +80,14 @@ def _likely(task: Task | None) -> tuple[int, int] | None:
     return task.likely_start, task.likely_end
 
 
-def answered_pairs(session: Session, project_id: int, annotator: str, limit: int, sitting: bool) -> list[Answered]:
-    """The annotator's last answers in the batch (or the sitting), checks among them, the newest last."""
-    batch = queue_of(session, project_id, sitting)
+def answered_pairs(session: Session, project_id: int, annotator: str, limit: int, audit_batch: bool) -> list[Answered]:
+    """The annotator's last answers in the batch (or the audit batch), checks among them, the newest last."""
+    batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return []
     answers = own_answers(session, project_id, annotator, limit, round_id=batch.id)
     tasks = tasks_by_id(session, project_id, {answer.task_id for answer in answers if answer.task_id is not None})
-    pairs = {pair.task_id: pair for pair in task_pairs(session, project_id, list(tasks.values()), sitting)}
+    pairs = {pair.task_id: pair for pair in task_pairs(session, project_id, list(tasks.values()), audit_batch)}
     found = [(one.at, Answered(pairs[one.task_id], one.answer, one.note)) for one in answers if one.task_id]
     on_checks = own_check_answers(session, annotator, batch.id, limit)
     shown = _check_pairs(session, project_id, [one.check for one in on_checks])

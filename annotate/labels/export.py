@@ -48,17 +48,17 @@ def export_dataset(engine: Engine, project: str, folder: Path) -> dict[str, int]
         settings = Settings.model_validate(project_named(session, project).settings)
     if not labels.rows:
         raise InputError(f"{project!r} has no label yet: label some pairs first")
-    aside = folder.with_name(f".{folder.name}.part")
+    partial = folder.with_name(f".{folder.name}.part")
     try:
-        aside.mkdir(parents=True)
-        counts = {(form, split): _write_split(labels, aside, form, split) for form in CONFIGS for split in SPLITS}
+        partial.mkdir(parents=True)
+        counts = {(form, split): _write_split(labels, partial, form, split) for form in CONFIGS for split in SPLITS}
         card = dataset_card(project, settings, {at: count for at, count in counts.items() if count})
-        (aside / "README.md").write_text(card, encoding="utf-8")
-        aside.replace(folder)
+        (partial / "README.md").write_text(card, encoding="utf-8")
+        partial.replace(folder)
     except OSError as error:
         raise InputError(f"{folder}: cannot write the folder ({error.strerror or error})") from None
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
     return {split: counts[Form.LABELS, split] for split in SPLITS}
 
 

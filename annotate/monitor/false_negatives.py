@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from annotate.monitor.rounds import round_name
 from db.labels.tasks import unanswered
-from db.projects.corrections import correction_designs, sitting_of_design
+from db.projects.corrections import audit_batch_of_design, correction_designs
 from db.projects.evaluations import matchers_with_evaluations
 from db.schema.engine import reading
 from db.schema.tables import Design
@@ -51,15 +51,15 @@ def read_corrections(engine: Engine, project_id: int) -> list[Correction]:
 
 
 def _correction(session: Session, design: Design) -> Correction:
-    sitting, details = sitting_of_design(session, design), design.details
+    audit_batch, details = audit_batch_of_design(session, design), design.details
     return Correction(
         round=details["round"],
         recall=details["recall"],
         threshold=details["threshold"],
         true=details["true"],
         false=details["false"],
-        drawn=sitting.size if sitting else 0,
-        left=unanswered(session, sitting) if sitting else 0,
+        drawn=audit_batch.size if audit_batch else 0,
+        left=unanswered(session, audit_batch) if audit_batch else 0,
         result=details.get("result"),
     )
 

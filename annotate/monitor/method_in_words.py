@@ -59,7 +59,7 @@ def _sampled(evaluation: Evaluation, which: str) -> list[str]:
 
 def _audit(evaluation: Evaluation) -> list[str]:
     audit = evaluation.audit
-    return [_drawn(evaluation), _posterior(audit), far_in_words(evaluation), _reused(), *_second_look(audit)]
+    return [_drawn(evaluation), _posterior(audit), far_in_words(evaluation), _reused(), *_double_check(audit)]
 
 
 _WAYS = {"exact": _exact, "near-random": _near_random, "stratified": _stratified, "audit": _audit}
@@ -110,12 +110,12 @@ def _reused() -> str:
     )
 
 
-def _second_look(audit: dict[str, Any]) -> list[str]:
+def _double_check(audit: dict[str, Any]) -> list[str]:
     heavy = sum(s["positives"] for s in audit["strata"] if not s["far"] and s["weight"] > HEAVY)
     if not heavy:
         return []
     subject = "1 of the positives stands" if heavy == 1 else f"{heavy:,} of the positives stand"
     return [
         f"{subject} for more than {HEAVY} pairs each. One wrong answer among them moves the figures much: "
-        "a second look at them pays."
+        "a double check at them pays."
     ]

@@ -8,9 +8,9 @@ import pandas as pd
 from sqlalchemy import Engine
 
 from annotate.text.measures import TITLES, estimate
-from db.domain import AnswerKind, Purpose, Settings
+from db.domain import AnswerKind, Purpose, Settings, renamed
 from db.labels.label_counts import Tally, label_tally
-from db.labels.tasks import open_sitting, unanswered
+from db.labels.tasks import open_audit_batch, unanswered
 from db.projects.evaluations import gold_counts, has_evaluation_items, matchers_with_evaluations
 from db.projects.rounds import audit_counts, rounds_of
 from db.schema.engine import reading
@@ -33,7 +33,7 @@ class Report:
     gold: int  # known positives
     gold_measurable: int  # those that are pairs of evaluation items
     evaluation_items: bool  # whether any are kept for measuring
-    sitting: int  # pairs of the open sitting that nobody has labelled
+    audit_batch: int  # pairs of the open audit batch that nobody has labelled
     settings: Settings
 
     @property
@@ -64,7 +64,7 @@ def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None =
     """Everything that monitoring shows of a project, in one transaction; the tally is read where it is not given."""
     with reading(engine) as session:
         gold, measurable = gold_counts(session, project_id)
-        sitting = open_sitting(session, project_id)
+        audit_batch = open_audit_batch(session, project_id)
         return Report(
             matchers=matchers_with_evaluations(session, project_id),
             rounds=rounds_of(session, project_id),
@@ -73,7 +73,7 @@ def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None =
             gold=gold,
             gold_measurable=measurable,
             evaluation_items=has_evaluation_items(session, project_id),
-            sitting=unanswered(session, sitting) if sitting else 0,
+            audit_batch=unanswered(session, audit_batch) if audit_batch else 0,
             settings=Settings.model_validate(session.get_one(Project, project_id).settings),
         )
 
@@ -208,7 +208,7 @@ def why_unmeasured(report: Report) -> str:
 
 def card(matcher: Matcher) -> list[tuple[str, str]]:
     """What there is to know about a matcher: name and value of each property."""
-    details = matcher.details
+    details = renamed(matcher.details)
     rows = [
         ("Round", str(matcher.number)),
         ("Base encoder", matcher.encoder),
@@ -218,7 +218,7 @@ def card(matcher: Matcher) -> list[tuple[str, str]]:
         ("b", _number(matcher.b)),
         ("Threshold (score where p = ½)", _number(threshold(matcher))),
         ("Spelling (weights beside the cosine's 1)", _weights(details.get("lexical", {}))),
-        ("Crowded neighbourhoods (weight)", _number(details.get("crowding", 0.0))),
+        ("Crowded neighbourhoods (weight)", _number(details.get("hubness", 0.0))),
         ("Cutoff (last answer seen)", f"{matcher.cutoff:,}"),
         ("Seed", str(details.get("seed", "–"))),
         ("Loss", _number(details.get("loss"))),

@@ -8,24 +8,24 @@ from sqlalchemy import Engine
 from annotate.access.roles import Right
 from annotate.explore.pair_reason import last_answered, reasons
 from annotate.jobs.requests import request_round
-from annotate.labelling.end_audit import drop_sitting
+from annotate.labelling.end_audit import drop_audit_batch
 from annotate.labelling.queue import (
+    AuditBatch,
     Reason,
     Receipt,
-    Sitting,
     Standing,
     ask_if_due,
+    audit_batch_of,
     look,
     recent,
     record,
     serve,
-    sitting_of,
 )
 from annotate.labelling.shown_pairs import Pair
 from annotate.text.formatting import literal
 from annotate.ui.common.errors import explained
 from annotate.ui.common.job_status import failure, progress_in_words
-from annotate.ui.label.card import SITTINGS, card, outbox, why_empty
+from annotate.ui.label.card import AUDIT_BATCHES, card, outbox, why_empty
 from annotate.ui.label.why import why
 from annotate.ui.state import annotator, current_project, engine, may
 from db.domain import AnswerKind, DesignKind, InputError, Kind, Settings
@@ -38,7 +38,7 @@ BUTTONS = (
     (AnswerKind.UNSURE, "Unsure"),
     (AnswerKind.SKIP, "Skip"),
 )
-BATCH, SITTING = "batch", "sitting"  # the queues to choose from
+BATCH, AUDIT_BATCH = "batch", "audit"  # the queues to choose from
 
 
 def main() -> None:
@@ -68,20 +68,20 @@ def _desk(database: Engine, project_id: int, who: str, question: str, bipartite:
     key = f"card-{project_id}-{who}"
     attempt, events = outbox(key)
     receipt = record(database, project_id, who, events) if events else Receipt([], {})
-    sitting, grouped = choose_queue(database, project_id), choose_view(project_id) if bipartite else False
-    pairs, standing = serve(database, project_id, who, sitting=sitting is not None, grouped=grouped)
-    before = [] if attempt else recent(database, project_id, who, sitting=sitting is not None)
-    card(key, project_id, who, question, attempt, receipt, pairs, standing, sitting, before, grouped)
+    audit_batch, grouped = choose_queue(database, project_id), choose_view(project_id) if bipartite else False
+    pairs, standing = serve(database, project_id, who, audit_batch=audit_batch is not None, grouped=grouped)
+    before = [] if attempt else recent(database, project_id, who, audit_batch=audit_batch is not None)
+    card(key, project_id, who, question, attempt, receipt, pairs, standing, audit_batch, before, grouped)
     if standing.note:
         st.info(literal(standing.note))
-    if sitting is not None and standing.reason is Reason.COMPLETE and may(Right.SEE, project_id):
-        page = "pipelines" if sitting.kind == DesignKind.MINED else "monitor"
+    if audit_batch is not None and standing.reason is Reason.COMPLETE and may(Right.SEE, project_id):
+        page = "pipelines" if audit_batch.kind == DesignKind.MINED else "monitor"
         label = f"See the figures on the {page.capitalize()} page"
         st.page_link(f"../pages/{page}.py", label=label, icon=":material/monitoring:")
     if not pairs or standing.progress.complete or is_open(standing.job):
-        meanwhile(database, project_id, who, _outline(standing, sitting), sitting)
+        meanwhile(database, project_id, who, _outline(standing, audit_batch), audit_batch)
     why_last(database, project_id, who)
-    without_keyboard(database, project_id, who, question, pairs[0] if pairs else None, standing, sitting)
+    without_keyboard(database, project_id, who, question, pairs[0] if pairs else None, standing, audit_batch)
 
 
 @st.fragment
@@ -100,20 +100,20 @@ def why_last(database: Engine, project_id: int, who: str) -> None:
             why(found)
 
 
-def choose_queue(database: Engine, project_id: int) -> Sitting | None:
-    """The sitting, if that is to be labelled and not the batch; the choice is offered while there is one."""
-    sitting, key = sitting_of(database, project_id), f"queue_{project_id}"
-    if sitting is None or not (sitting.left or st.session_state.get(key) == SITTING):
+def choose_queue(database: Engine, project_id: int) -> AuditBatch | None:
+    """The audit batch, if that is to be labelled and not the batch; the choice is offered while there is one."""
+    audit_batch, key = audit_batch_of(database, project_id), f"queue_{project_id}"
+    if audit_batch is None or not (audit_batch.left or st.session_state.get(key) == AUDIT_BATCH):
         return None
-    titles = {BATCH: "Batch", SITTING: f"{SITTINGS[sitting.kind]} ({sitting.left} left)"}
+    titles = {BATCH: "Batch", AUDIT_BATCH: f"{AUDIT_BATCHES[audit_batch.kind]} ({audit_batch.left} left)"}
     with st.container(horizontal=True, vertical_alignment="center"):
         chosen = st.segmented_control(
             "What to label", list(titles), default=BATCH, required=True, format_func=titles.__getitem__, key=key,
             label_visibility="collapsed", persist_state="session",
         )  # fmt: skip
-        if chosen == SITTING and sitting.left and may(Right.CHANGE, project_id):
-            offer_to_drop(database, project_id, sitting.left)
-    return sitting if chosen == SITTING else None
+        if chosen == AUDIT_BATCH and audit_batch.left and may(Right.CHANGE, project_id):
+            offer_to_drop(database, project_id, audit_batch.left)
+    return audit_batch if chosen == AUDIT_BATCH else None
 
 
 def choose_view(project_id: int) -> bool:
@@ -128,30 +128,32 @@ def choose_view(project_id: int) -> bool:
 
 
 def offer_to_drop(database: Engine, project_id: int, left: int) -> None:
-    """Nothing; a button that ends the sitting before its time is on the page, behind another one."""
+    """Nothing; a button that ends the audit batch before its time is on the page, behind another one."""
     with st.popover("End early", type="tertiary", key=f"end_sitting_{project_id}"):
         st.write("What is answered counts. The pairs that nobody has answered are dropped, for every annotator.")
         drop = f"Drop {left} pair{'s' if left > 1 else ''}"
         st.button(
-            drop, key="drop_sitting", icon=":material/delete:", on_click=drop_sitting, args=(database, project_id)
+            drop, key="drop_sitting", icon=":material/delete:", on_click=drop_audit_batch, args=(database, project_id)
         )
 
 
 @st.fragment(run_every=2)
-def meanwhile(database: Engine, project_id: int, who: str, shown: tuple[object, ...], sitting: Sitting | None) -> None:
+def meanwhile(
+    database: Engine, project_id: int, who: str, shown: tuple[object, ...], audit_batch: AuditBatch | None
+) -> None:
     """Nothing; the work under way is shown, and the page drawn anew when its outline is another than what is shown."""
     ask_if_due(database, project_id)
-    standing = look(database, project_id, who, sitting=sitting is not None)
-    if _outline(standing, sitting) != shown:
+    standing = look(database, project_id, who, audit_batch=audit_batch is not None)
+    if _outline(standing, audit_batch) != shown:
         st.rerun()
     job = standing.job
     if job is not None and is_open(job):
-        what = _under_way(job, standing, sitting)
+        what = _under_way(job, standing, audit_batch)
         st.progress(min(max(job.fraction, 0.0), 1.0), f"{what}: {progress_in_words(job)}")
         return
     if job is not None and job.state == "failed":
         failure(job)
-    due = sitting is None and (standing.progress.complete or standing.reason in (Reason.NO_BATCH, Reason.EMPTY))
+    due = audit_batch is None and (standing.progress.complete or standing.reason in (Reason.NO_BATCH, Reason.EMPTY))
     if due and may(Right.CHANGE, project_id):
         st.button("Make the next batch", key="make_next_batch", on_click=ask_for_batch, args=(database, project_id))
 
@@ -161,19 +163,19 @@ def is_open(job: Job | None) -> bool:
     return job is not None and job.state in OPEN
 
 
-def _under_way(job: Job, standing: Standing, sitting: Sitting | None) -> str:
+def _under_way(job: Job, standing: Standing, audit_batch: AuditBatch | None) -> str:
     """What the job does, for who is labelling."""
     if job.kind != NEXT_ROUND:
         return "The figures are being updated"
-    waited_for = sitting is None and (standing.progress.complete or standing.reason is not None)
+    waited_for = audit_batch is None and (standing.progress.complete or standing.reason is not None)
     return "The next batch is being made" if waited_for else "In the background the model is measured"
 
 
-def _outline(standing: Standing, sitting: Sitting | None) -> tuple[object, ...]:
+def _outline(standing: Standing, audit_batch: AuditBatch | None) -> tuple[object, ...]:
     """What of the standing changes the page; with the minutes until a pair is free, which others may put off."""
-    open_sitting = standing.sitting.round_id if standing.sitting and standing.sitting.left else None
-    why = why_empty(standing, sitting)
-    return standing.reason, why, standing.progress.round_id, is_open(standing.job), open_sitting
+    open_audit_batch = standing.audit_batch.round_id if standing.audit_batch and standing.audit_batch.left else None
+    why = why_empty(standing, audit_batch)
+    return standing.reason, why, standing.progress.round_id, is_open(standing.job), open_audit_batch
 
 
 def ask_for_batch(database: Engine, project_id: int) -> None:
@@ -191,12 +193,12 @@ def without_keyboard(
     question: str,
     pair: Pair | None,
     standing: Standing,
-    sitting: Sitting | None,
+    audit_batch: AuditBatch | None,
 ) -> None:
     """Nothing; the same pair with the buttons of Streamlit itself."""
     with st.expander("No keyboard? / without JavaScript", key="without_keyboard"):
         if pair is None:
-            st.text(why_empty(standing, sitting))
+            st.text(why_empty(standing, audit_batch))
             return
         st.text(question)
         for column, text in zip(st.columns(2), (pair.left, pair.right), strict=True):

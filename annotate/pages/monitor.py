@@ -33,7 +33,7 @@ from annotate.ui.monitor.forecast import forecast
 from annotate.ui.monitor.method import advising, explanation
 from annotate.ui.monitor.model import label_downloads, model_card
 from annotate.ui.monitor.strata import strata
-from annotate.ui.review.checks import rush_line
+from annotate.ui.review.checks import fast_answers_line
 from annotate.ui.state import current_project, engine, may
 from db.schema.tables import Project
 from learner.catalog import STRATEGIES
@@ -49,7 +49,7 @@ def main() -> None:
         return
     st.caption(literal(project.name))
     job_line(project.id)
-    rush_line(project.id)
+    fast_answers_line(project.id)
     report = read_report(engine(), project.id, tally_of(project.id))
     times = times_of(project.id)
     if not report.matchers and not report.rounds:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from annotate.access.roles import Right
 from annotate.access.transactions import acting
-from annotate.jobs.requests import require_no_sitting
+from annotate.jobs.requests import require_no_audit_batch
 from annotate.pipelines.mined_pairs import Mined, check_items, mined_pairs
 from annotate.stats.precision_by_rank import Band, allocate, ranks
 from db.domain import AnswerKind, DesignKind, InputError
@@ -26,16 +26,18 @@ DRAW = 50  # pairs, unless a person says otherwise
 
 
 def put_up(engine: Engine, project_id: int, run_id: str, number: int, draw: int, rng: np.random.Generator) -> int:
-    """How many mined pairs are a sitting now, drawn at random in bands of ranks; of a band no pair twice.
+    """How many mined pairs are an audit batch now, drawn at random in bands of ranks; of a band no pair twice.
 
     Pairs that are labelled may be among them: they count, and nobody is asked again. Where the label is only the
-    pipeline's own, it is taken back, so that a person is asked. Raises InputError while another sitting is open or
+    pipeline's own, it is taken back, so that a person is asked. Raises InputError while another audit batch is open or
     being drawn, and where no pair is left.
     """
     mined = mined_pairs(engine, project_id, run_id, number)
     with acting(engine, Right.CHANGE, project_id) as session:
         live_project(session, project_id)
-        session.scalar(select(Project.id).where(Project.id == project_id).with_for_update())  # one sitting at a time
+        session.scalar(
+            select(Project.id).where(Project.id == project_id).with_for_update()
+        )  # one audit batch at a time
         _require_room(session, project_id)
         before = drawn_pairs(session, [one.id for one in mined_designs(session, project_id, run_id, number)])
         strata = [mined[first - 1 : last] for first, last in ranks(len(mined))]
@@ -51,10 +53,10 @@ def put_up(engine: Engine, project_id: int, run_id: str, number: int, draw: int,
 
 
 def _require_room(session: Session, project_id: int) -> None:
-    require_no_sitting(session, project_id)
+    require_no_audit_batch(session, project_id)
     job = open_job(session, project_id)
     if job is not None and job.kind in (AUDIT, CORRECTION):
-        raise InputError("a job is at work that may draw a sitting: wait until it is done")
+        raise InputError("a job is at work that may draw an audit batch: wait until it is done")
 
 
 def _draw(
@@ -99,13 +101,13 @@ def _design(session: Session, project_id: int, details: dict[str, Any], strata: 
 
 
 def _store(session: Session, design: Design, drawn: list[tuple[int, Mined, float]], rng: np.random.Generator) -> None:
-    """Nothing; the pairs are a sitting, in an order by chance: the first labels are a sample of each band, too."""
-    sitting = Round(project_id=design.project_id, number=None, strategy=DesignKind.MINED, size=len(drawn))
-    session.add(sitting)
+    """Nothing; the pairs are an audit batch, in an order by chance: the first labels are a sample of each band, too."""
+    audit_batch = Round(project_id=design.project_id, number=None, strategy=DesignKind.MINED, size=len(drawn))
+    session.add(audit_batch)
     session.flush()
     order = rng.permutation(len(drawn)).tolist()
     add_tasks(session, [
-        {"project_id": design.project_id, "round_id": sitting.id, "design_id": design.id, "stratum": stratum,
+        {"project_id": design.project_id, "round_id": audit_batch.id, "design_id": design.id, "stratum": stratum,
          "left_id": one.pair[0], "right_id": one.pair[1], "score": one.score, "inclusion": inclusion,
          "strategy": DesignKind.MINED, "position": position}
         for position, (stratum, one, inclusion) in zip(order, drawn, strict=True)

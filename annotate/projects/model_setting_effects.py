@@ -22,8 +22,8 @@ def model_lines(old: Settings, new: Settings, changed: dict[str, Any], now: Situ
     """What becomes of scores and figures."""
     if "encoder" in changed:
         yield from _encoder(old, new, now)
-    if "crowding" in changed:
-        yield f"Scores take off {new.crowding:g} of the crowd instead of {old.crowding:g}. {_scores(now)}".rstrip()
+    if "hubness" in changed:
+        yield f"Scores take off {new.hubness:g} of the crowd instead of {old.hubness:g}. {_scores(now)}".rstrip()
     if "lexical" in changed:
         does = "counts beside meaning" if new.lexical else "does not count any more"
         yield f"Spelling {does} in models trained from now on.{f' {_scores(now)}' if now.trained else ''}"

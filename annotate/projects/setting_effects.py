@@ -10,7 +10,7 @@ from db.domain import BatchOrder, Search, Settings, batch_size_of
 from learner.catalog import STRATEGIES
 
 BATCHES = 3  # coming ones, whose sizes are told
-AT_ONCE = {"question", "guidelines", "second_look", "votes", "auto_train", "target_precision"}  # no job reads them
+AT_ONCE = {"question", "guidelines", "double_check", "votes", "auto_train", "target_precision"}  # no job reads them
 ORDERS: dict[BatchOrder, str] = {
     "likely first": "those that it calls likely matches",
     "contested first": "those whose rank differs most from the model's",
@@ -37,10 +37,10 @@ def _people(changed: dict[str, Any], votes: int, now: Situation) -> Iterator[str
     if "overlap" in changed:
         share = f"{changed['overlap']:.0%}" if changed["overlap"] else "none"
         yield f"Of the next batch {share} of the pairs are for {counted(votes, 'annotator')}; the one at hand stays."
-    if "second_look" in changed:
+    if "double_check" in changed:
         yield (
             "Pairs that somebody called a match or was unsure of go to another annotator at once, earlier ones too."
-            if changed["second_look"]
+            if changed["double_check"]
             else "Pairs called a match are put to nobody else any more, but for those drawn for several."
         )
     if "auto_train" in changed:
@@ -126,7 +126,7 @@ def _measuring(old: Settings, new: Settings, changed: dict[str, Any], now: Situa
     audited = not now.gold and now.measured_items > 1
     if "audit_every" in changed and audited:
         one, other = (f"one task in {of}" if of else "none" for of in (old.audit_every, new.audit_every))
-        tail = " Intervals narrow only by audit sittings then." if not new.audit_every else ""
+        tail = " Intervals narrow only by audit audit batches then." if not new.audit_every else ""
         yield f"From batch {now.batch + 1} on, tasks that measure: {other} instead of {one}.{tail}"
     if "target_precision" in changed and (now.gold or audited):
         when = "at once" if now.gold else "with the next update of the figures"

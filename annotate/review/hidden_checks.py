@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from annotate.stats.reliability import wilson
 from db.domain import AnswerKind, CheckKind, Estimate
-from db.labels.fast_answers import Told, rushes_of
+from db.labels.fast_answers import Told, fast_answers_of
 from db.labels.hidden_checks import Checked, check_results
 from db.schema.engine import reading
 
@@ -34,10 +34,10 @@ def read_quality(engine: Engine, project_id: int) -> list[Quality]:
         return quality(check_results(session, project_id))
 
 
-def read_rushes(engine: Engine, project_id: int) -> list[Told]:
+def read_fast_answers(engine: Engine, project_id: int) -> list[Told]:
     """The project's newest rushes, the newest first."""
     with reading(engine) as session:
-        return rushes_of(session, project_id, NEWEST)
+        return fast_answers_of(session, project_id, NEWEST)
 
 
 def quality(answers: Sequence[Checked]) -> list[Quality]:

@@ -11,7 +11,7 @@ from annotate.access.transactions import rights
 from annotate.jobs.requests import worker_alive
 from annotate.labelling.queue import leave
 from annotate.projects.lifecycle import list_archive
-from annotate.shell.sign_in import door
+from annotate.shell.sign_in import sign_in
 from annotate.text.formatting import literal
 from annotate.ui.common.errors import explained
 from annotate.ui.label.tour import tour
@@ -60,7 +60,7 @@ def main() -> None:
 def _show_page() -> None:
     asking, database = who_asks(), engine()
     if asking.is_locked_out:
-        door()
+        sign_in()
         return
     asked = st.query_params.get("project")
     _restore("project")

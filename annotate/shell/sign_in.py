@@ -27,7 +27,7 @@ def providers() -> dict[str, str]:
     return ({DEFAULT: "single sign-on"} if "client_id" in section else {}) | named
 
 
-def door() -> None:
+def sign_in() -> None:
     """Nothing; whoever is not logged in is sent to where they can."""
     st.title("Allpairs", anchor=False)
     found = providers()

@@ -26,8 +26,8 @@ def write_table(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
     Raises InputError for an unknown ending and a folder that cannot be written.
     """
     writer = writer_for(path)
-    with whole(path) as aside:
-        return writer(aside, columns, rows)
+    with whole(path) as partial:
+        return writer(partial, columns, rows)
 
 
 @contextmanager
@@ -38,14 +38,14 @@ def whole(path: Path) -> Iterator[Path]:
     """
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no folder {path.parent}; make it first")
-    aside = path.with_name(f".{path.name}.part")
+    partial = path.with_name(f".{path.name}.part")
     try:
-        yield aside
-        aside.replace(path)
+        yield partial
+        partial.replace(path)
     except OSError as error:
         raise InputError(f"{path}: cannot write the file ({error.strerror or error})") from None
     finally:
-        aside.unlink(missing_ok=True)
+        partial.unlink(missing_ok=True)
 
 
 def writer_for(path: Path) -> Callable[[Path, Columns, Iterable[Row]], int]:

@@ -49,7 +49,7 @@ ALONE = (
 )
 
 
-class Gate:
+class AuthMiddleware:
     """The middleware; is_forced: whether a login is needed even without accounts, asked at the first request."""
 
     def __init__(self, app: ASGIApp, is_forced: Callable[[], bool], clock: Callable[[], datetime] = now) -> None:

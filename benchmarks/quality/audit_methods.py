@@ -33,9 +33,9 @@ def ours(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.nda
     """As the product does it: 15 labels in each stratum and below the pool, then 50 at a time where they bring most."""
     edges = pool_edges(pool)
     sizes = np.diff(edges)
-    decks = [draw_ranks(a, b, budgets[-1], rng) for a, b in pairwise(edges)]
+    orders = [draw_ranks(a, b, budgets[-1], rng) for a, b in pairwise(edges)]
     far = min(FIRST, pool.pairs - int(edges[-1]))
-    limit = np.r_[[len(deck) for deck in decks], far]
+    limit = np.r_[[len(order) for order in orders], far]
     labels = np.zeros(len(sizes) + 1, dtype=np.int64)  # the last one below the pool, where labels measure nothing
     answers = []
     for budget in budgets:
@@ -43,19 +43,19 @@ def ours(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.nda
             weight = np.zeros(len(labels))
             first = int(np.maximum(np.minimum(FIRST, limit) - labels, 0).sum())
             if not first:
-                seen = _sample(pool, decks, labels[:-1], sizes)[0]
+                seen = _sample(pool, orders, labels[:-1], sizes)[0]
                 weight[:-1] = importance(draw_rates(*seen.effective(), sizes, DRAWS, rng), sizes)
             labels = labels + allocate(labels, limit - labels, weight, min(missing, first or BATCH))
-        answers.append(_estimates(pool, *_sample(pool, decks, labels[:-1], sizes), rng))
+        answers.append(_estimates(pool, *_sample(pool, orders, labels[:-1], sizes), rng))
     return np.array(answers)
 
 
 def _sample(
-    pool: Pool, decks: Sequence[np.ndarray], labels: np.ndarray, sizes: np.ndarray
+    pool: Pool, orders: Sequence[np.ndarray], labels: np.ndarray, sizes: np.ndarray
 ) -> tuple[Sample, np.ndarray]:
     """The labelled pairs, the first ones of each deck, and their ranks."""
     stratum = np.repeat(np.arange(len(sizes)), labels)
-    ranks = np.concatenate([deck[:n] for deck, n in zip(decks, labels, strict=True)])
+    ranks = np.concatenate([order[:n] for order, n in zip(orders, labels, strict=True)])
     return Sample(stratum, pool.labels(ranks), (sizes / np.maximum(labels, 1))[stratum], sizes), ranks
 
 
@@ -83,9 +83,9 @@ def near_random(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) ->
 
 
 def _weighted(pool: Pool, edges: np.ndarray, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
-    decks = [draw_ranks(a, b, budgets[-1], rng) for a, b in pairwise(edges)]
-    shares = [equal_shares(np.array([len(deck) for deck in decks]), budget) for budget in budgets]
-    taken = [[deck[:n] for deck, n in zip(decks, share, strict=True)] for share in shares]
+    orders = [draw_ranks(a, b, budgets[-1], rng) for a, b in pairwise(edges)]
+    shares = [equal_shares(np.array([len(order) for order in orders]), budget) for budget in budgets]
+    taken = [[order[:n] for order, n in zip(orders, share, strict=True)] for share in shares]
     return np.array([weighted.answer(pool, edges, ranks, rng) for ranks in taken])
 
 

@@ -31,9 +31,9 @@ from learner.models.encoder import load_encoder
 ROUNDS = {"first": 64, "growth": 1.5}
 BUDGETS = [64, 160, 304, 520]
 OURS = {
-    "Allpairs": {"lexical": True, "crowding": 0.25},
-    "without spelling": {"lexical": False, "crowding": 0.25},
-    "plain cosine (paper 004)": {"lexical": False, "crowding": 0.0},
+    "Allpairs": {"lexical": True, "hubness": 0.25},
+    "without spelling": {"lexical": False, "hubness": 0.25},
+    "plain cosine (paper 004)": {"lexical": False, "hubness": 0.0},
 }
 PEER = {"default": "dedupe", "plain": "dedupe, plain regression"}
 SAMPLE = 1_500  # pairs that dedupe chooses from; its default

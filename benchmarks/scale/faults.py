@@ -161,7 +161,7 @@ def make_work(engine: Engine, folder: Path, texts: int) -> int:
     encoder = tiny_encoder(folder, rows, layers=2)
     return make_project(
         engine, rows, evaluation=texts // 5, encoder=str(encoder), neighbours=20, first=32, growth=1.1, epochs=2,
-        audit_every=0, rush=0,  # they answer as nobody reads, and no pair is to come twice
+        audit_every=0, fast_answers=0,  # they answer as nobody reads, and no pair is to come twice
     )  # fmt: skip
 
 

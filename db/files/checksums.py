@@ -10,7 +10,7 @@ from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
 from db.domain import InputError
-from db.files.atomic import aside
+from db.files.atomic import atomic_write
 
 FILE = "checksums.json"  # in a folder: the SHA-256 of its files, by their paths in it
 DAMAGE = (BadZipFile, EOFError, KeyError, ValueError, zlib.error)  # raised by a damaged .npz, a zip file with CRCs
@@ -28,7 +28,7 @@ def seal(folder: Path, files: Iterable[Path] | None = None) -> None:
     with suppress(InputError):  # checksums that cannot be read are replaced
         before = _noted(folder)
     noted = before | {str(path.relative_to(folder)): digest(path) for path in files}
-    with aside(folder / FILE) as part:
+    with atomic_write(folder / FILE) as part:
         part.write_text(json.dumps(noted, indent=1))
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from db.files.artifacts import held, publishing
-from db.files.atomic import aside
+from db.files.atomic import atomic_write
 
 
 def write_json(path: Path, content: Any) -> None:
     """Nothing; the file holds this, and its folder is there. Whoever reads meanwhile sees a whole file."""
-    with publishing(path), aside(path) as part:
+    with publishing(path), atomic_write(path) as part:
         part.write_text(json.dumps(content))
 
 

@@ -40,9 +40,9 @@ def design_by_id(session: Session, design_id: int) -> Design | None:
     return session.get(Design, design_id)
 
 
-def design_of(session: Session, sitting: Round) -> Design | None:
-    """The design that a sitting's tasks are of."""
-    of_tasks = select(Task.design_id).where(Task.round_id == sitting.id).limit(1)
+def design_of(session: Session, audit_batch: Round) -> Design | None:
+    """The design that an audit batch's tasks are of."""
+    of_tasks = select(Task.design_id).where(Task.round_id == audit_batch.id).limit(1)
     return session.scalar(select(Design).where(Design.id == of_tasks.scalar_subquery()))
 
 
@@ -85,18 +85,18 @@ def audit_rows(batch: Round, design: Design, rows: Iterable[dict[str, Any]]) -> 
 
 
 def add_audit_tasks(session: Session, batch: Round, design: Design, rows: Iterable[dict[str, Any]]) -> None:
-    """Nothing; the rows (see `audit_rows`) are tasks of the round, a sitting or a batch."""
+    """Nothing; the rows (see `audit_rows`) are tasks of the round, an audit batch or a batch."""
     add_tasks(session, audit_rows(batch, design, rows))
 
 
-def drop_unanswered(session: Session, sitting: Round) -> int:
-    """The number of tasks that are left of the sitting: those whose pair is labelled. An empty sitting is gone."""
+def drop_unanswered(session: Session, audit_batch: Round) -> int:
+    """Drop the tasks without a label; return how many are left. An audit batch without tasks is removed."""
     same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
     labelled = select(PairLabel.answer_id).where(same_pair).exists()
-    mine = Task.round_id == sitting.id
+    mine = Task.round_id == audit_batch.id
     session.execute(delete(Task).where(mine, ~labelled).execution_options(synchronize_session=False))
-    sitting.size = session.scalar(select(func.count()).select_from(Task).where(mine)) or 0
-    if not sitting.size:
-        session.delete(sitting)
+    audit_batch.size = session.scalar(select(func.count()).select_from(Task).where(mine)) or 0
+    if not audit_batch.size:
+        session.delete(audit_batch)
     session.flush()
-    return sitting.size
+    return audit_batch.size

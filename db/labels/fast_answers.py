@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, aliased
 
 from db.domain import LABELS, AnswerKind
 from db.labels.stable_random import chance
-from db.schema.tables import Answer, Check, CheckAnswer, Item, Rush, RushTask, Task
+from db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, FastAnswersTask, Item, Task
 
 LEFT, RIGHT = aliased(Item), aliased(Item)
 LEAST, SHARE = 5, 10  # put up again: five pairs of a rush, one in ten of a long one
@@ -45,63 +45,66 @@ def last_acts(session: Session, project_id: int, annotator: str, n: int) -> list
     return list(session.execute(acts.where(Answer.id.in_(newest)).order_by(Answer.id)))
 
 
-def newest_rush(session: Session, project_id: int, annotator: str) -> Rush | None:
+def newest_fast_answers(session: Session, project_id: int, annotator: str) -> FastAnswers | None:
     """The annotator's last rush in the project."""
-    mine = select(Rush).where(Rush.project_id == project_id, Rush.annotator == annotator)
-    return session.scalar(mine.order_by(Rush.id.desc()).limit(1))
+    mine = select(FastAnswers).where(FastAnswers.project_id == project_id, FastAnswers.annotator == annotator)
+    return session.scalar(mine.order_by(FastAnswers.id.desc()).limit(1))
 
 
-def put_up_again(session: Session, rush: Rush, task_ids: Sequence[int], seed: int, votes: int) -> None:
+def put_up_again(session: Session, fast: FastAnswers, task_ids: Sequence[int], seed: int, votes: int) -> None:
     """Nothing; of these tasks so many are for another annotator too that the rush has its share of them.
 
     Those that are for several annotators anyway are left out: these stand for all pairs when agreement is measured.
     votes: annotators of such a pair.
     """
-    again = select(RushTask.task_id).where(RushTask.rush_id == rush.id)
-    missing = max(LEAST, rush.answers // SHARE) - len(session.scalars(again).all())
+    again = select(FastAnswersTask.task_id).where(FastAnswersTask.rush_id == fast.id)
+    missing = max(LEAST, fast.answers // SHARE) - len(session.scalars(again).all())
     free = select(Task.id).where(Task.id.in_(task_ids), Task.votes == 1)
     chosen = sorted(session.scalars(free), key=lambda task_id: chance(seed, "rush", task_id))[: max(missing, 0)]
     if chosen:
-        rows = [{"task_id": task_id, "rush_id": rush.id, "project_id": rush.project_id} for task_id in chosen]
-        session.execute(insert(RushTask), rows)
+        rows = [{"task_id": task_id, "rush_id": fast.id, "project_id": fast.project_id} for task_id in chosen]
+        session.execute(insert(FastAnswersTask), rows)
         session.execute(update(Task).where(Task.id.in_(chosen)).values(votes=votes))
 
 
-def rushes_of(session: Session, project_id: int, limit: int) -> list[Told]:
+def fast_answers_of(session: Session, project_id: int, limit: int) -> list[Told]:
     """The project's last rushes, the newest first."""
     first, last = aliased(Answer), aliased(Answer)
-    wanted = select(Rush, first.created_at, last.created_at).where(Rush.project_id == project_id)
-    wanted = wanted.join(first, first.id == Rush.first_id).join(last, last.id == Rush.last_id)
-    rows = session.execute(wanted.order_by(Rush.last_id.desc()).limit(limit)).all()
-    again = _count_tasks(session, select(RushTask.rush_id, RushTask.task_id).where(RushTask.project_id == project_id))
-    looks = _second_looks(project_id).subquery()
+    wanted = select(FastAnswers, first.created_at, last.created_at).where(FastAnswers.project_id == project_id)
+    wanted = wanted.join(first, first.id == FastAnswers.first_id).join(last, last.id == FastAnswers.last_id)
+    rows = session.execute(wanted.order_by(FastAnswers.last_id.desc()).limit(limit)).all()
+    again = _count_tasks(
+        session,
+        select(FastAnswersTask.rush_id, FastAnswersTask.task_id).where(FastAnswersTask.project_id == project_id),
+    )
+    looks = _double_checks(project_id).subquery()
     looked_at = _count_tasks(session, select(looks.c.rush_id, looks.c.task_id))
-    differ = _count_tasks(session, select(looks.c.rush_id, looks.c.task_id).where(looks.c.answer != looks.c.rushed))
+    differ = _count_tasks(session, select(looks.c.rush_id, looks.c.task_id).where(looks.c.answer != looks.c.fast))
     return [
         Told(
-            rush.annotator, AnswerKind(rush.answer), rush.answers, rush.seconds / rush.answers, began, ended,
-            again.get(rush.id, 0), looked_at.get(rush.id, 0), differ.get(rush.id, 0),
+            fast.annotator, AnswerKind(fast.answer), fast.answers, fast.seconds / fast.answers, began, ended,
+            again.get(fast.id, 0), looked_at.get(fast.id, 0), differ.get(fast.id, 0),
         )
-        for rush, began, ended in rows
+        for fast, began, ended in rows
     ]  # fmt: skip
 
 
-def _second_looks(project_id: int) -> Any:
+def _double_checks(project_id: int) -> Any:
     """What was said since of pairs out of rushes: rush_id, task_id, answer, rushed (the answer in the rush)."""
-    columns = (RushTask.rush_id, RushTask.task_id)
-    mine = RushTask.project_id == project_id
+    columns = (FastAnswersTask.rush_id, FastAnswersTask.task_id)
+    mine = FastAnswersTask.project_id == project_id
     of_others = (
-        select(*columns, Answer.answer, Rush.answer.label("rushed"))
-        .join(Rush, Rush.id == RushTask.rush_id)
-        .join(Task, Task.id == RushTask.task_id)
+        select(*columns, Answer.answer, FastAnswers.answer.label("fast"))
+        .join(FastAnswers, FastAnswers.id == FastAnswersTask.rush_id)
+        .join(Task, Task.id == FastAnswersTask.task_id)
         .join(Answer, and_(Answer.left_id == Task.left_id, Answer.right_id == Task.right_id))
-        .where(mine, Answer.project_id == project_id, Answer.annotator != Rush.annotator)
-        .where(Answer.answer.in_(LABELS), Answer.id > Rush.first_id)
+        .where(mine, Answer.project_id == project_id, Answer.annotator != FastAnswers.annotator)
+        .where(Answer.answer.in_(LABELS), Answer.id > FastAnswers.first_id)
     )
     their_own = (
-        select(*columns, CheckAnswer.answer, Rush.answer.label("rushed"))
-        .join(Rush, Rush.id == RushTask.rush_id)
-        .join(Check, and_(Check.task_id == RushTask.task_id, Check.annotator == Rush.annotator))
+        select(*columns, CheckAnswer.answer, FastAnswers.answer.label("fast"))
+        .join(FastAnswers, FastAnswers.id == FastAnswersTask.rush_id)
+        .join(Check, and_(Check.task_id == FastAnswersTask.task_id, Check.annotator == FastAnswers.annotator))
         .join(CheckAnswer, CheckAnswer.check_id == Check.id)
         .where(mine, CheckAnswer.answer.in_(LABELS))
     )

@@ -14,8 +14,8 @@ from db.labels.answers import changed
 from db.labels.hidden_checks import answered_checks, checks_before
 from db.labels.pipeline_seeds import known_pairs
 from db.labels.stable_random import chance
-from db.labels.votes import labelled, second_look, wants_vote_of
-from db.schema.tables import Answer, Check, CheckAnswer, Gold, PairLabel, Project, Rush, RushTask, Task
+from db.labels.votes import double_check, labelled, wants_vote_of
+from db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, FastAnswersTask, Gold, PairLabel, Project, Task
 
 BETWEEN = 100  # answers of the annotator that lie between an answer and its repetition
 AGO = timedelta(hours=1)  # and the time: what was just read would be remembered
@@ -27,14 +27,14 @@ Draw = tuple[int, int, AnswerKind, int | None]  # left_id, right_id, what is exp
 
 
 @dataclass(frozen=True)
-class _Deck:
+class _Checks:
     """What checks for one annotator are drawn from."""
 
     session: Session
     project_id: int
     annotator: str
     at: datetime
-    looks: int  # as `second_look` says
+    looks: int  # as `double_check` says
 
     def known(self, roll: Roll) -> Draw | None:
         """A pair that the annotator has never seen and whose answer is known: a match or none, by equal chance."""
@@ -71,12 +71,16 @@ class _Deck:
         found = _from(self.session, pairs, Answer.id, self._ends(Answer.id, mine)[0], last, roll("which"))
         return None if found is None else _draw(found)
 
-    def rushed(self) -> list[Draw]:
+    def fast(self) -> list[Draw]:
         """The annotator's pairs out of a rush, where nobody else labels the project who could look at them again."""
-        mine = (Rush.project_id == self.project_id, Rush.annotator == self.annotator)
-        own = (Check.annotator == self.annotator, Check.task_id == RushTask.task_id)
+        mine = (FastAnswers.project_id == self.project_id, FastAnswers.annotator == self.annotator)
+        own = (Check.annotator == self.annotator, Check.task_id == FastAnswersTask.task_id)
         checked = select(Check.id).where(*own, self._is_used())
-        waiting = select(RushTask.task_id).join(Rush, Rush.id == RushTask.rush_id).where(*mine, ~checked.exists())
+        waiting = (
+            select(FastAnswersTask.task_id)
+            .join(FastAnswers, FastAnswers.id == FastAnswersTask.rush_id)
+            .where(*mine, ~checked.exists())
+        )
         tasks = list(self.session.scalars(waiting))
         if not tasks or not self._is_alone():
             return []
@@ -138,21 +142,21 @@ def plan_checks(
 ) -> dict[int, Check]:
     """The check that this annotator is to answer before each of these tasks, by the task's id; new ones are stored."""
     settings = Settings.model_validate(session.get_one(Project, project_id).settings)
-    deck = _Deck(session, project_id, annotator, at, second_look(session, project_id))
-    planned, rushed = checks_before(session, annotator, task_ids), deck.rushed()
+    order = _Checks(session, project_id, annotator, at, double_check(session, project_id))
+    planned, fast = checks_before(session, annotator, task_ids), order.fast()
     shares = {CheckKind.GOLD: settings.gold_share, CheckKind.REPEAT: settings.repeat_share}
-    if rushed:
+    if fast:
         shares[CheckKind.REPEAT] = max(AGAIN, settings.repeat_share)
     for task_id in task_ids:
         roll = partial(_roll, settings.seed, annotator, task_id)
         kind = next((kind for kind, share in shares.items() if roll(kind) < share), None)
         if kind is None or task_id in planned:
             continue
-        found = deck.known(roll) if kind is CheckKind.GOLD else rushed.pop() if rushed else deck.repeat(roll)
+        found = order.known(roll) if kind is CheckKind.GOLD else fast.pop() if fast else order.repeat(roll)
         if found is None:
             shares[kind] = 0.0  # before the next task there would be none either
         else:
-            planned[task_id] = _store(deck, task_id, kind, found)
+            planned[task_id] = _store(order, task_id, kind, found)
     done = answered_checks(session, [check.id for check in planned.values()]) if planned else set()
     return {task_id: check for task_id, check in planned.items() if check.id not in done}
 
@@ -161,12 +165,12 @@ def _roll(seed: int, annotator: str, task_id: int, what: str) -> float:
     return chance(seed, what, annotator, task_id)
 
 
-def _store(deck: _Deck, task_id: int, kind: CheckKind, found: Draw) -> Check:
+def _store(order: _Checks, task_id: int, kind: CheckKind, found: Draw) -> Check:
     left, right, expected, task_of_pair = found
     check = Check(
-        project_id=deck.project_id, annotator=deck.annotator, kind=kind, left_id=left, right_id=right,
-        expected=expected, task_id=task_of_pair, before_id=task_id, created_at=deck.at,
+        project_id=order.project_id, annotator=order.annotator, kind=kind, left_id=left, right_id=right,
+        expected=expected, task_id=task_of_pair, before_id=task_id, created_at=order.at,
     )  # fmt: skip
-    deck.session.add(check)
-    deck.session.flush()
+    order.session.add(check)
+    order.session.flush()
     return check

@@ -14,7 +14,7 @@ DAY = 86_400  # seconds
 
 @dataclass(frozen=True)
 class Tally:
-    """How many pairs carry this label, of one batch (or sitting, or of none: imported), day and annotator."""
+    """How many pairs carry this label, of one batch (or audit batch, or of none: imported), day and annotator."""
 
     round_id: int | None
     purpose: Purpose

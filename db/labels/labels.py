@@ -16,7 +16,7 @@ from db.schema.tables import Answer, Matcher, Round, Task
 @dataclass(frozen=True)
 class LabelRow:
     """An answer and the task it answers; round, model, strategy and score are empty for imported labels, and round in
-    a sitting.
+    an audit batch.
 
     The purpose is that of the pair: where it has an audit task, its label never trains. counts: whether this answer is
     its pair's label; seconds: how long the pair was on screen, where that is known; note: what the annotator wrote;

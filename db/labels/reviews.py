@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Select, Subquery, and_, distinct, func, or
 from sqlalchemy.orm import Session
 
 from db.domain import LABELS, AnswerKind
-from db.schema.tables import Answer, PairLabel, RushTask, Task
+from db.schema.tables import Answer, FastAnswersTask, PairLabel, Task
 
 
 @dataclass(frozen=True)
@@ -89,9 +89,9 @@ def shared_votes(session: Session, project_id: int, drawn: bool) -> Sequence[tup
     votes = _votes(project_id, and_(Answer.answer != AnswerKind.SKIP, ~Answer.settles)).subquery()
     wanted = select(votes.c.left_id, votes.c.right_id, votes.c.annotator, votes.c.answer)
     if drawn:
-        rushed = select(RushTask.task_id).where(RushTask.task_id == Task.id)
+        fast = select(FastAnswersTask.task_id).where(FastAnswersTask.task_id == Task.id)
         tasks = select(Task.id).where(
-            Task.project_id == project_id, Task.votes > 1, ~rushed.exists(),
+            Task.project_id == project_id, Task.votes > 1, ~fast.exists(),
             Task.left_id == votes.c.left_id, Task.right_id == votes.c.right_id,
         )  # fmt: skip
         wanted = wanted.where(tasks.exists())

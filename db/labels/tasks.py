@@ -24,7 +24,7 @@ from sqlalchemy.orm import Session, aliased
 
 from db.domain import AnswerKind, Purpose
 from db.labels.answers import purpose_counts
-from db.labels.votes import SAME_PAIR, doubtful, labelled, second_look, wants_vote_of
+from db.labels.votes import SAME_PAIR, double_check, doubtful, labelled, wants_vote_of
 from db.schema.tables import Answer, Item, Lease, PairLabel, Round, Task
 
 LEASE = timedelta(minutes=10)
@@ -33,13 +33,13 @@ _SCATTER = 7_919  # a prime: second votes lie all over half of the batch, in an 
 
 @dataclass(frozen=True)
 class BatchProgress:
-    """How far the newest batch, or the newest sitting, is; and the labels of the whole project.
+    """How far the newest batch, or the newest audit batch, is; and the labels of the whole project.
 
     The totals are of labels that train; those of audit tasks are counted apart.
     """
 
     round_id: int | None = None  # nothing before the first one
-    number: int = 0  # of the batch; 0 before the first one, and of a sitting
+    number: int = 0  # of the batch; 0 before the first one, and of an audit batch
     size: int = 0
     answered: int = 0
     positives: int = 0
@@ -64,10 +64,10 @@ def newest_round(session: Session, project_id: int, lock: bool = False) -> Round
     return _first(session, batches.order_by(Round.number.desc()), lock)
 
 
-def newest_sitting(session: Session, project_id: int, lock: bool = False) -> Round | None:
-    """The last sitting of the project; `lock` as for `newest_round`."""
-    sittings = select(Round).where(Round.project_id == project_id, Round.number.is_(None))
-    return _first(session, sittings.order_by(Round.id.desc()), lock)
+def newest_audit_batch(session: Session, project_id: int, lock: bool = False) -> Round | None:
+    """The last audit batch of the project; `lock` as for `newest_round`."""
+    audit_batches = select(Round).where(Round.project_id == project_id, Round.number.is_(None))
+    return _first(session, audit_batches.order_by(Round.id.desc()), lock)
 
 
 def _first(session: Session, rounds: Select[Round], lock: bool) -> Round | None:
@@ -75,15 +75,15 @@ def _first(session: Session, rounds: Select[Round], lock: bool) -> Round | None:
     return session.scalar(rounds.limit(1).with_for_update() if lock else rounds.limit(1))
 
 
-def open_sitting(session: Session, project_id: int) -> Round | None:
-    """The newest sitting, while it has pairs that nobody has labelled."""
-    sitting = newest_sitting(session, project_id)
-    return sitting if sitting is not None and unanswered(session, sitting) else None
+def open_audit_batch(session: Session, project_id: int) -> Round | None:
+    """The newest audit batch, while it has pairs that nobody has labelled."""
+    audit_batch = newest_audit_batch(session, project_id)
+    return audit_batch if audit_batch is not None and unanswered(session, audit_batch) else None
 
 
-def queue_of(session: Session, project_id: int, sitting: bool, lock: bool = False) -> Round | None:
-    """The round that people label: the newest sitting, or the newest batch."""
-    return (newest_sitting if sitting else newest_round)(session, project_id, lock)
+def queue_of(session: Session, project_id: int, audit_batch: bool, lock: bool = False) -> Round | None:
+    """The round that people label: the newest audit batch, or the newest batch."""
+    return (newest_audit_batch if audit_batch else newest_round)(session, project_id, lock)
 
 
 def lease_tasks(
@@ -92,12 +92,12 @@ def lease_tasks(
     annotator: str,
     n: int,
     now: datetime,
-    sitting: bool = False,
+    audit_batch: bool = False,
     grouped: bool = False,
 ) -> list[Task]:
     """The next n tasks of this annotator, each leased to them for ten minutes from `now`."""
-    queue_of(session, project_id, sitting, lock=True)
-    tasks = free_tasks(session, project_id, annotator, n, now, sitting, grouped)
+    queue_of(session, project_id, audit_batch, lock=True)
+    tasks = free_tasks(session, project_id, annotator, n, now, audit_batch, grouped)
     _lease(session, [task.id for task in tasks], annotator, now + LEASE)
     return tasks
 
@@ -108,29 +108,29 @@ def free_tasks(
     annotator: str,
     n: int,
     now: datetime,
-    sitting: bool = False,
+    audit_batch: bool = False,
     grouped: bool = False,
 ) -> list[Task]:
     """The next n tasks of this annotator, in order: of those whose pair wants a vote of theirs, what nobody else holds.
 
     Only the newest batch is served, then its reserve, then pairs of earlier batches that want another vote; or, where
-    asked for, the newest sitting. grouped: tasks of one left item follow each other.
+    asked for, the newest audit batch. grouped: tasks of one left item follow each other.
     """
-    batch = queue_of(session, project_id, sitting)
+    batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return []
-    looks = second_look(session, project_id)
-    for part in _parts(batch, looks, sitting):
+    looks = double_check(session, project_id)
+    for part in _parts(batch, looks, audit_batch):
         if tasks := _free_in(session, batch, part, looks, annotator, n, now, grouped):
             return tasks
     return []
 
 
-def _parts(batch: Round, looks: int, sitting: bool) -> list[ColumnElement[bool]]:
+def _parts(batch: Round, looks: int, audit_batch: bool) -> list[ColumnElement[bool]]:
     """Which tasks are served, one part after another."""
     own, in_batch = Task.round_id == batch.id, Task.position < batch.size
     parts: list[ColumnElement[bool]] = [own & in_batch, own & ~in_batch]
-    if not sitting:
+    if not audit_batch:
         earlier = (Task.project_id == batch.project_id) & ~own & labelled()
         parts.append(earlier if looks > 1 else earlier & (Task.votes > text("1")))  # as its index has it
     return parts
@@ -172,15 +172,15 @@ def _open_tasks(part: ColumnElement[bool], annotator: str, looks: int) -> Select
     return held.where(part, or_(~labelled(), wants_vote_of(annotator, looks)))
 
 
-def _leases_of_pair(annotator: str, now: datetime, sitting: bool) -> Select[datetime]:
+def _leases_of_pair(annotator: str, now: datetime, audit_batch: bool) -> Select[datetime]:
     """When each lease ends that keeps the task from this annotator: of somebody else, or by an older task of its pair.
 
-    A batch may hold a pair of the one before that somebody has in their buffer still. Between batch and sitting one's
-    own leases keep nothing away: who goes from one to the other leaves those pairs unseen.
+    A batch may hold a pair of the one before that somebody has in their buffer still. Between batch and audit batch
+    one's own leases keep nothing away: who goes from one to the other leaves those pairs unseen.
     """
     lease, leased = aliased(Lease), aliased(Task)
-    sittings = select(Round.id).where(Round.project_id == Task.project_id, Round.number.is_(None))
-    elsewhere = leased.round_id.not_in(sittings) if sitting else leased.round_id.in_(sittings)
+    audit_batches = select(Round.id).where(Round.project_id == Task.project_id, Round.number.is_(None))
+    elsewhere = leased.round_id.not_in(audit_batches) if audit_batch else leased.round_id.in_(audit_batches)
     own = and_(lease.annotator == annotator, or_(lease.task_id == Task.id, elsewhere))
     return (
         select(lease.expires_at)
@@ -212,16 +212,16 @@ def end_leases(session: Session, annotator: str, task_ids: Collection[int] | Non
 
 
 def next_lease_end(
-    session: Session, project_id: int, annotator: str, now: datetime, sitting: bool = False
+    session: Session, project_id: int, annotator: str, now: datetime, audit_batch: bool = False
 ) -> datetime | None:
     """When the first task that `free_tasks` would serve is free again; nothing if nobody else holds one."""
-    batch = queue_of(session, project_id, sitting)
+    batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return None
-    looks = second_look(session, project_id)
-    ends = _leases_of_pair(annotator, now, sitting)
+    looks = double_check(session, project_id)
+    ends = _leases_of_pair(annotator, now, audit_batch)
     first = ends.with_only_columns(func.min(ends.selected_columns.expires_at)).scalar_subquery()
-    parts = (_open_tasks(part, annotator, looks) for part in _parts(batch, looks, sitting))
+    parts = (_open_tasks(part, annotator, looks) for part in _parts(batch, looks, audit_batch))
     found = [session.scalar(tasks.with_only_columns(func.min(first))) for tasks in parts]
     return min((end for end in found if end is not None), default=None)
 
@@ -278,10 +278,10 @@ def texts_of(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
     return dict(rows.all())
 
 
-def batch_progress(session: Session, project_id: int, sitting: bool = False) -> BatchProgress:
-    """How far the newest batch (or sitting) is, whatever its tasks are for, and the labels of the whole project."""
+def batch_progress(session: Session, project_id: int, audit_batch: bool = False) -> BatchProgress:
+    """How far the newest batch (or audit batch) is, whatever its tasks are for, and the labels of the whole project."""
     total = _totals(session, project_id)
-    batch = queue_of(session, project_id, sitting)
+    batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return BatchProgress(**total)
     counts = _count_by_label(session, batch)

@@ -7,7 +7,7 @@ from db.domain import LABELS, AnswerKind, Settings
 from db.labels.answers import changed
 from db.schema.tables import Answer, PairLabel, Project, Task
 
-DOUBTFUL = (AnswerKind.POSITIVE, AnswerKind.UNSURE)  # what gets a second look
+DOUBTFUL = (AnswerKind.POSITIVE, AnswerKind.UNSURE)  # what gets a double check
 SAME_PAIR = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
 
 
@@ -21,16 +21,16 @@ def doubtful() -> ColumnElement[bool]:
     return _votes().where(Answer.answer.in_(DOUBTFUL)).exists()
 
 
-def second_look(session: Session, project_id: int) -> int:
+def double_check(session: Session, project_id: int) -> int:
     """How many annotators label a pair that one of them calls a match or is unsure of; 1: no more than any other."""
     settings = Settings.model_validate(session.get_one(Project, project_id).settings)
-    return settings.votes if settings.second_look else 1
+    return settings.votes if settings.double_check else 1
 
 
 def wants_vote_of(annotator: str, looks: int) -> ColumnElement[bool]:
     """Whether the task's pair, which is labelled, wants another vote, and this annotator has none on it.
 
-    looks: what `second_look` says. A pair that a review has settled wants none.
+    looks: what `double_check` says. A pair that a review has settled wants none.
     """
     votes = _votes()
     count = votes.with_only_columns(func.count()).scalar_subquery()

@@ -22,6 +22,8 @@ from db.schema.tables import (
     Design,
     Evaluation,
     Event,
+    FastAnswers,
+    FastAnswersTask,
     Gold,
     Identifier,
     Instant,
@@ -38,8 +40,6 @@ from db.schema.tables import (
     Project,
     Rating,
     Round,
-    Rush,
-    RushTask,
     Study,
     StudyUnit,
     Task,
@@ -49,11 +49,11 @@ from db.schema.tables import (
 # Parents first.
 _MOVED: tuple[type[Base], ...] = (
     Project, Item, Identifier, Gold, Matcher, Evaluation, Design, Round, Task, Answer,
-    Study, StudyUnit, Rating, Event, Check, CheckAnswer, Rush, RushTask,
+    Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask,
 )  # fmt: skip
 # What archives of earlier versions of Allpairs do not have.
 LATER = frozenset(
-    model.__tablename__ for model in (Study, StudyUnit, Rating, Event, Check, CheckAnswer, Rush, RushTask)
+    model.__tablename__ for model in (Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask)
 )
 # Of this installation alone (accounts among it: answers keep their annotator's name), and labels, which follow from the
 # answers.

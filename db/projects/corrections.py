@@ -13,7 +13,7 @@ def correction_designs(session: Session, project_id: int) -> list[Design]:
     return list(session.scalars(mine.where(Design.matcher_id.is_not(None)).order_by(Design.number)))
 
 
-def sitting_of_design(session: Session, design: Design) -> Round | None:
-    """The sitting with the design's tasks; nothing where no pair was drawn, or all were dropped."""
+def audit_batch_of_design(session: Session, design: Design) -> Round | None:
+    """The audit batch with the design's tasks; nothing where no pair was drawn, or all were dropped."""
     of_tasks = select(Task.round_id).where(Task.design_id == design.id).limit(1)
     return session.scalar(select(Round).where(Round.id == of_tasks.scalar_subquery()))

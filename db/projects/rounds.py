@@ -10,7 +10,7 @@ from db.schema.tables import Answer, Round, Task
 
 
 def rounds_of(session: Session, project_id: int) -> list[Round]:
-    """The batches of the project, the first one first; sittings are none."""
+    """The batches of the project, the first one first; audit batches are none."""
     batches = select(Round).where(Round.project_id == project_id, Round.number.is_not(None))
     return list(session.scalars(batches.order_by(Round.number)))
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from db.files.artifacts import publishing
-from db.files.atomic import path_aside
+from db.files.atomic import partial_path
 from db.files.json_file import read_json
 from db.schema.engine import artifacts
 
@@ -41,15 +41,15 @@ def folder_of_matches(project_id: int) -> Path:
 def writing_matches(project_id: int) -> Iterator[Path]:
     """A folder to write the files to; it takes the place of the project's last matches at the end."""
     folder = folder_of_matches(project_id)
-    aside = path_aside(folder)
-    aside.mkdir(parents=True)
+    partial = partial_path(folder)
+    partial.mkdir(parents=True)
     try:
-        yield aside
+        yield partial
         with publishing(folder):
             shutil.rmtree(folder, ignore_errors=True)
-            aside.replace(folder)
+            partial.replace(folder)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def write_about(folder: Path, matches: Matches) -> None:

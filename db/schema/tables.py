@@ -146,22 +146,22 @@ class Design(Base):
     pairs: Mapped[int]  # all pairs of evaluation items, or of the mined list
     strata: Mapped[list[dict[str, Any]]]  # the highest first: name, low, high (scores), size
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)  # of a correction: recall, threshold, true
-    folder: Mapped[str]  # below the artifact folder: the decks, and what scores a pair under the model
+    folder: Mapped[str]  # below the artifact folder: the sampling orders, and what scores a pair under the model
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class Round(Base):
     """One batch of tasks; `size` tasks are the batch, the others are served while the next is made.
 
-    A sitting, whose tasks only measure, is a round without a number.
+    An audit batch, whose tasks only measure, is a round without a number.
     """
 
     __tablename__ = "rounds"
     __table_args__ = (UniqueConstraint("project_id", "number"),)
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
-    number: Mapped[int | None]  # from 1; empty: a sitting
-    strategy: Mapped[str]  # of a sitting: the kind of its design
+    number: Mapped[int | None]  # from 1; empty: an audit batch
+    strategy: Mapped[str]  # of an audit batch: the kind of its design
     size: Mapped[int]
     matcher_id: Mapped[int | None] = mapped_column(ForeignKey("matchers.id"))
     note: Mapped[str] = mapped_column(Text, default="")  # what a person should know about this batch
@@ -287,7 +287,7 @@ class CheckAnswer(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
-class Rush(Base):
+class FastAnswers(Base):
     """Equal answers of one annotator in a row, each faster than anyone reads. It grows while it lasts."""
 
     __tablename__ = "rushes"
@@ -301,7 +301,7 @@ class Rush(Base):
     seconds: Mapped[float]  # on all of them together
 
 
-class RushTask(Base):
+class FastAnswersTask(Base):
     """A task out of a rush that is put up again: for another annotator, or for the same one as a check."""
 
     __tablename__ = "rush_tasks"

@@ -100,9 +100,8 @@ def simulate(
     batch_norm: Annotated[bool, typer.Option(help="Train the output layer on scores in standard units.")] = True,
     pooling: Annotated[str, typer.Option(help="model (as its folder says), mean, cls or max.")] = "model",
     distance: Annotated[str, typer.Option(help="Score of two texts: cosine, dot or l2.")] = "cosine",
-    crowding: Annotated[
-        float, typer.Option(help="How much a crowded neighbourhood counts against a text; new projects use 0.25.")
-    ] = 0.0,
+    hubness: Annotated[float, typer.Option(help="Weight of the hubness correction; new projects use 0.25.")] = 0.0,
+    crowding: Annotated[float | None, typer.Option(hidden=True)] = None,
     lexical: Annotated[
         bool, typer.Option(help="Let spelling count as far as the labels say it helps; new projects do.")
     ] = False,
@@ -122,8 +121,8 @@ def simulate(
         per_text=per_text, per_neighbourhood=per_neighbourhood, control_share=control_share,
         evaluation_share=test_fraction, encoder=encoder, epochs=epochs, learning_rate=learning_rate,
         batch_size=batch_size, group_pairs=group_pairs, initialization=initialization, batch_norm=batch_norm,
-        pooling=pooling, distance=distance, crowding=crowding, lexical=lexical, warm_start=warm_start,
-        seed=seed,
+        pooling=pooling, distance=distance, hubness=hubness if crowding is None else crowding, lexical=lexical,
+        warm_start=warm_start, seed=seed,
     )  # fmt: skip
     composition = composition_of(match_labels) if match_labels else None
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=_columns(text_column))

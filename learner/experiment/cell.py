@@ -33,9 +33,9 @@ def is_done(cell: Cell, out: Path) -> bool:
     """Whether the cell's folder holds the finished run of exactly this cell."""
     try:
         stored = json.loads((out / cell.folder / DONE).read_text())
-    except (OSError, ValueError):
+        return Cell.model_validate(stored["cell"]) == cell
+    except (OSError, ValueError, KeyError, TypeError):
         return False
-    return bool(stored.get("cell") == cell.model_dump(mode="json"))
 
 
 def rounds_done(cell: Cell, out: Path) -> int:
@@ -64,9 +64,9 @@ def run_cell(cell: Cell, files: Files, out: Path, keep_models: bool, progress: P
     if not keep_models:
         shutil.rmtree(folder / MODEL, ignore_errors=True)
     mark = {"cell": cell.model_dump(mode="json"), "seconds": round(time.monotonic() - started, 1)}
-    aside = folder / f"{DONE}.part"
-    aside.write_text(json.dumps(mark, indent=2))
-    aside.replace(folder / DONE)
+    partial = folder / f"{DONE}.part"
+    partial.write_text(json.dumps(mark, indent=2))
+    partial.replace(folder / DONE)
 
 
 def _source(cell: Cell, out: Path) -> Path:

@@ -144,9 +144,9 @@ class Grid:
             "cells": [standing.as_dict() for standing in self.standings],
             "updated": time.time(),
         }
-        aside = self.out / f"{STATE}.part"
-        aside.write_text(json.dumps(state, indent=2))
-        aside.replace(self.out / STATE)
+        partial = self.out / f"{STATE}.part"
+        partial.write_text(json.dumps(state, indent=2))
+        partial.replace(self.out / STATE)
 
 
 def standing_share(standing: Standing, out: Path) -> float:

@@ -121,6 +121,6 @@ def _check_out(out: Path) -> None:
 
 
 def _write(table: pd.DataFrame, out: Path) -> None:
-    aside = out.with_name(f".{out.name}.tmp")
-    _WRITERS[out.suffix](table, aside)
-    aside.replace(out)
+    partial = out.with_name(f".{out.name}.tmp")
+    _WRITERS[out.suffix](table, partial)
+    partial.replace(out)

@@ -1,4 +1,4 @@
-"""The job `correction`: a matcher's putative false positives → strata → a sitting; labels → the corrected precision.
+"""The job `correction`: a matcher's putative false positives → strata → an audit batch; labels → corrected precision.
 
 Pairs that gold does not name count as negatives, and some of them are positives. With `draw` = 0 the job draws nothing:
 it computes the figures of every correction again whose pairs are all labelled.
@@ -46,7 +46,7 @@ def correction(project_id: int, number: int, recall: float, draw: int) -> str:
             for model in MODELS:
                 encode_evaluation_items(job_id, project_id, number, model)
             draw_false_positives(job_id, project_id, number, recall, draw)
-            mark_passages(job_id, project_id, sitting=True)
+            mark_passages(job_id, project_id, audit_batch=True)
         return measure_corrections(job_id, project_id)
 
 
@@ -65,7 +65,7 @@ def encode_evaluation_items(job_id: str, project_id: int, number: int, model: st
 
 @DBOS.step()
 def draw_false_positives(job_id: str, project_id: int, number: int, recall: float, draw: int) -> None:
-    """Nothing; the design and its sitting are stored, once.
+    """Nothing; the design and its audit batch are stored, once.
 
     The pairs with the lowest permanent random numbers of each stratum are drawn, and put up in random order.
     """
@@ -153,7 +153,7 @@ def _tasks(
 
 
 def _store(session: Session, job_id: str, design: Design, tasks: list[dict[str, Any]]) -> None:
-    """Nothing; the design and the sitting with its tasks are stored, once. Without tasks there is no sitting."""
+    """Store the design and the audit batch with its tasks, once. Without tasks there is no audit batch."""
     folder = folder_of(design.project_id, job_id)
     if session.scalar(select(Design.id).where(Design.folder == folder)) is not None:
         return
@@ -162,15 +162,15 @@ def _store(session: Session, job_id: str, design: Design, tasks: list[dict[str, 
     session.add(design)
     session.flush()
     if tasks:
-        sitting = Round(
+        audit_batch = Round(
             project_id=design.project_id,
             strategy=DesignKind.CORRECTION,
             size=len(tasks),
             matcher_id=design.matcher_id,
         )
-        session.add(sitting)
+        session.add(audit_batch)
         session.flush()
-        add_audit_tasks(session, sitting, design, tasks)
+        add_audit_tasks(session, audit_batch, design, tasks)
 
 
 def _path(project_id: int, job_id: str, model: str) -> Path:

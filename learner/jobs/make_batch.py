@@ -17,7 +17,7 @@ from learner.models.cosine_bert import Labelled
 from learner.scoring.similar_labels import most_alike
 from learner.search.inner_product import BLENDED, scores
 
-Audit = tuple[int, list[Candidate]]  # the design's id, and pairs of its decks
+Audit = tuple[int, list[Candidate]]  # the design's id, and pairs of its sampling orders
 
 
 def audits_in(size: int, every: int) -> int:

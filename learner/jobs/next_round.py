@@ -132,7 +132,7 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
             data = _data(session, project_id, plan)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
         settings, fitted = data.settings, {}
-        blend, model = Blend(settings.crowding), _folder(project_id, job_id) / "model"
+        blend, model = Blend(settings.hubness), _folder(project_id, job_id) / "model"
         path = _vectors(project_id, job_id)
         if settings.lexical or not plan["trains"]:
             vectors = pretrained_vectors(project_id, data, settings, progress)
@@ -140,7 +140,7 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
             save_vectors(path, vectors)
         else:
             if settings.lexical:
-                blend = Blend(settings.crowding, fit_lexical(data.dataset, labelled, vectors))
+                blend = Blend(settings.hubness, fit_lexical(data.dataset, labelled, vectors))
             vectors = encode_and_save(path, load_encoder(str(model)), data, blend, progress)
             layer = refit(vectors, labelled, BLENDED)
             fitted = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
@@ -234,7 +234,7 @@ def _data(session: Session, project_id: int, plan: Plan) -> ProjectData:
 
 def _is_pretrained(matcher: Matcher, settings: Settings) -> bool:
     """Whether the matcher is the encoder of these settings, its scores made as they say."""
-    return matcher.encoder == settings.encoder and blend_of(matcher).crowding == settings.crowding
+    return matcher.encoder == settings.encoder and blend_of(matcher).hubness == settings.hubness
 
 
 def _store_matcher(

@@ -116,7 +116,7 @@ def simulate(
     space = Space(settings.distance, offset=True)
     labels, layer, watch = Labels(), None, Stopwatch()
     with watch.stage("encode"):
-        encoded, blend = encoder.encode(dataset.texts, progress), Blend(settings.crowding)
+        encoded, blend = encoder.encode(dataset.texts, progress), Blend(settings.hubness)
         vectors = pretrained = blended(dataset, encoded, blend, settings.distance, progress)
     measured = _measure(dataset, vectors, layer, settings, watch, progress)
     (out / "base.json").write_text(json.dumps(_row(0, labels, layer, measured, watch), indent=2))
@@ -139,7 +139,7 @@ def simulate(
                 with watch.stage("encode"):
                     encoded = encoder.encode(dataset.texts, progress)
                     if settings.lexical:
-                        blend = Blend(settings.crowding, fit_lexical(dataset, labelled, pretrained))
+                        blend = Blend(settings.hubness, fit_lexical(dataset, labelled, pretrained))
                     vectors = blended(dataset, encoded, blend, settings.distance, progress)
                     layer = refit(vectors, labelled, space)
             measured = _measure(dataset, vectors, layer, settings, watch, progress)

@@ -98,23 +98,23 @@ def run_stage(run: Run, stage: Stage, progress: Progress = no_progress) -> None:
     """Nothing; the stage's folder is there, whole, and its models have their checksums."""
     if run.has(stage.name):
         return
-    aside = run.folder / f".{stage.name}"
+    partial = run.folder / f".{stage.name}"
     if not stage.goes_on:
-        shutil.rmtree(aside, ignore_errors=True)
-    aside.mkdir(parents=True, exist_ok=True)
-    stage.work(run, aside, progress)
-    seal_models(aside)
-    aside.replace(run.of(stage.name))
+        shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True, exist_ok=True)
+    stage.work(run, partial, progress)
+    seal_models(partial)
+    partial.replace(run.of(stage.name))
 
 
 def finish(path: Path, work: Callable[[Path], None]) -> Path:
     """The path of a file or folder that is there as a whole; work(aside) writes it, where it is not there yet."""
     if not path.exists():
-        aside = path.with_name(f".{path.name}")
-        shutil.rmtree(aside, ignore_errors=True)
+        partial = path.with_name(f".{path.name}")
+        shutil.rmtree(partial, ignore_errors=True)
         path.parent.mkdir(parents=True, exist_ok=True)
-        work(aside)
-        aside.replace(path)
+        work(partial)
+        partial.replace(path)
     return path
 
 
@@ -172,8 +172,8 @@ def _keep(folder: Path, what: dict[str, Any]) -> None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        aside = path.with_suffix(".tmp")
-        aside.write_text(text)
-        aside.replace(path)
+        partial = path.with_suffix(".tmp")
+        partial.write_text(text)
+        partial.replace(path)
     except OSError as error:
         raise InputError(f"{folder} cannot be written to: {error.strerror}; name another folder") from None

@@ -36,7 +36,7 @@ def parts_of(blend: Blend, lexicon: Lexicon, score: float, cosine: float, left: 
     for kind, value in zip(KINDS, values.tolist(), strict=True):
         if weight := blend.lexical.get(kind, 0.0):
             parts.append(Part(TITLES[kind], weight * value, _words(lexicon, kind, left, right)))
-    if blend.crowding:
+    if blend.hubness:
         parts.append(Part("crowd", score - sum(part.amount for part in parts)))
     return sorted(parts, key=lambda part: -abs(part.amount))
 

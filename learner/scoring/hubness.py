@@ -16,7 +16,7 @@ from learner.search.nearest import near_scores
 NEIGHBOURS = 3
 
 
-def crowd_of(
+def hubness_of(
     dataset: Dataset,
     vectors: np.ndarray,
     weight: float,

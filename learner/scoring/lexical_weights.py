@@ -31,13 +31,13 @@ def fit_lexical(dataset: Dataset, labelled: Labelled, pretrained: np.ndarray) ->
     pretrained: (texts, d + 1) under the pre-trained encoder, the last column what the crowd takes off.
     """
     left, right = labelled.left, labelled.right
-    cosines, crowds = scores(pretrained[:, :-1], left, right, COSINE), pretrained[left, -1] + pretrained[right, -1]
-    return fit_weights(cosines, crowds, dataset.lexicon.values(left, right), labelled.label)
+    cosines, hubness = scores(pretrained[:, :-1], left, right, COSINE), pretrained[left, -1] + pretrained[right, -1]
+    return fit_weights(cosines, hubness, dataset.lexicon.values(left, right), labelled.label)
 
 
-def fit_weights(cosines: np.ndarray, crowds: np.ndarray, values: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+def fit_weights(cosines: np.ndarray, hubness: np.ndarray, values: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     """The same from the labelled pairs: (n,) each, values (n, 4); labels 0 or 1, of both classes, one or none."""
-    x = np.column_stack([cosines, crowds, values, np.ones(len(labels))]).astype(np.float64)
+    x = np.column_stack([cosines, hubness, values, np.ones(len(labels))]).astype(np.float64)
     y, precision = labels.astype(np.float64), DEVIATION**-2
 
     def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from db.domain import InputError
 from db.files.artifacts import held
-from db.files.atomic import path_aside
+from db.files.atomic import partial_path
 from db.files.checksums import seal
 from learner.models.encoder import Encoder, load_encoder
 from learner.models.output_layer import OutputLayer
@@ -31,17 +31,17 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
 
     Its checksums leave out the matcher's own file, to which details are added later.
     """
-    aside = path_aside(folder)
-    matcher.encoder.save(aside)
-    seal(aside)
+    partial = partial_path(folder)
+    matcher.encoder.save(partial)
+    seal(partial)
     layer = matcher.layer
     known: dict[str, Any] = {}
     if layer:
         known = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
     known |= {"encoder": matcher.encoder.name, **matcher.blend.as_dict(), **details}
-    (aside / FILE).write_text(json.dumps(known, indent=2))
+    (partial / FILE).write_text(json.dumps(known, indent=2))
     shutil.rmtree(folder, ignore_errors=True)
-    aside.replace(folder)
+    partial.replace(folder)
 
 
 def load_matcher(name: str, device: str | None = None) -> Matcher:
@@ -76,6 +76,6 @@ def _broken(folder: Path, error: Exception) -> InputError:
 def add_details(folder: Path, **details: Any) -> None:
     """Nothing; the matcher's file holds these too."""
     known = read_details(folder)
-    aside = folder / f"{FILE}.tmp"
-    aside.write_text(json.dumps({**known, **details}, indent=2))
-    aside.replace(folder / FILE)
+    partial = folder / f"{FILE}.tmp"
+    partial.write_text(json.dumps({**known, **details}, indent=2))
+    partial.replace(folder / FILE)

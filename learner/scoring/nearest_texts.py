@@ -44,22 +44,22 @@ def text_vector(
         lacking = lexicon.lacking(blend.lexical) / weight
         encoded = np.hstack([encoded, spelled]) / np.sqrt(weight)
     query: np.ndarray = np.hstack([encoded, lacking[-1:, None]])
-    if blend.crowding:
-        query[0, -1] += _crowd(dataset, vectors, lacking, query, text, lists, blend.crowding)
+    if blend.hubness:
+        query[0, -1] += _hubness(dataset, vectors, lacking, query, text, lists, blend.hubness)
     return query
 
 
-def _crowd(
+def _hubness(
     dataset: Dataset, vectors: np.ndarray, lacking: np.ndarray, query: np.ndarray, text: str, lists: Lists,
     weight: float,
 ) -> float:  # fmt: skip
-    """What is taken off the text's scores, as `learner.scoring.hubness` has it; its own row is not in its crowd."""
+    """What is taken off the text's scores, as `learner.scoring.hubness` has it; its own row is not in its hubness."""
     rows = lists.others[[dataset.texts[row] != text for row in lists.others]] if len(lists.others) else lists.others
     if not len(rows):
         return 0.0
-    uncrowded = vectors[rows]
-    uncrowded[:, -1] = lacking[rows]
-    scores = nearest_scores(as_left(query, BLENDED), as_right(uncrowded, BLENDED), NEIGHBOURS, symmetric=False)
+    unpenalised = vectors[rows]
+    unpenalised[:, -1] = lacking[rows]
+    scores = nearest_scores(as_left(query, BLENDED), as_right(unpenalised, BLENDED), NEIGHBOURS, symmetric=False)
     return weight * (2 if len(lists.own) < len(lists.others) else 1) * float(scores.mean())
 
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Distance, Progress, no_progress
+from db.domain import Distance, Progress, no_progress, renamed
 from learner.data.dataset import Dataset
-from learner.scoring.hubness import crowd_of
+from learner.scoring.hubness import hubness_of
 from learner.scoring.lexical_weights import total
 
 
 @dataclass(frozen=True)
 class Blend:
-    """crowding: weight of `learner.scoring.hubness`; lexical: weight of each kind of feature; the cosine's is 1."""
+    """hubness: weight of `learner.scoring.hubness`; lexical: weight of each kind of feature; the cosine's is 1."""
 
-    crowding: float = 0.0
+    hubness: float = 0.0
     lexical: Mapping[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -35,12 +35,12 @@ class Blend:
         Raises ValueError, TypeError or AttributeError where they are broken.
         """
         lexical = {str(kind): float(weight) for kind, weight in details.get("lexical", {}).items()}
-        return cls(float(details.get("crowding", 0.0)), lexical)
+        return cls(float(renamed(details).get("hubness", 0.0)), lexical)
 
     @property
     def needs_all(self) -> bool:
         """Whether the score of two texts depends on the others."""
-        return bool(self.crowding or self.lexical)
+        return bool(self.hubness or self.lexical)
 
 
 def blended(
@@ -62,6 +62,6 @@ def blended(
         weight = np.float32(total(blend.lexical))
         whole[:, :-1] /= np.sqrt(weight)
         whole[:, -1] /= weight
-    if blend.crowding:
-        whole[:, -1] += crowd_of(dataset, whole, blend.crowding, distance, progress)
+    if blend.hubness:
+        whole[:, -1] += hubness_of(dataset, whole, blend.hubness, distance, progress)
     return whole

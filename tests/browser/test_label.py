@@ -7,7 +7,7 @@ from db.domain import AnswerKind
 from db.schema.engine import writing
 from db.schema.tables import Project
 from tests.helpers.browser import PHONE, App, MakeDesk, open_card, settle, shown
-from tests.helpers.factories import make_design, make_round, make_sitting
+from tests.helpers.factories import make_audit_batch, make_design, make_round
 from tests.helpers.paths import ROOT
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
@@ -194,7 +194,7 @@ def test_audit_pairs_of_a_batch_are_answered_like_the_others(page: Page, make_de
     make_design(desk.engine, desk.project_id)
     make_round(desk.engine, desk.project_id, 6, audits=(1, 4))
     open_card(page, desk.url)
-    expect(page.get_by_text("Audit sitting")).to_have_count(0)
+    expect(page.get_by_text("Audit audit batch")).to_have_count(0)
     page.keyboard.press("1")
     expect(page.locator(".last")).to_have_text("last pair: positive · score 0.95 · uncertainty")
     assert "audit" not in page.content()
@@ -208,21 +208,21 @@ def test_audit_pairs_of_a_batch_are_answered_like_the_others(page: Page, make_de
     assert desk.labels == [P] + [N] * 5
 
 
-def test_a_sitting_is_labelled_to_its_end_and_the_batch_goes_on(page: Page, make_desk: MakeDesk) -> None:
+def test_a_audit_batch_is_labelled_to_its_end_and_the_batch_goes_on(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(2, reserve=4, evaluation=10)
     make_design(desk.engine, desk.project_id)
-    make_sitting(desk.engine, desk.project_id, 3)
+    make_audit_batch(desk.engine, desk.project_id, 3)
     open_card(page, desk.url)
     batch = shown(page)
     page.keyboard.press("s")
-    page.get_by_role("radio", name="Audit sitting (3 left)").click()
-    expect(page.locator(".counts")).to_have_text("Audit sitting: 0 of 3 answered · 0 positive")
+    page.get_by_role("radio", name="Audit audit batch (3 left)").click()
+    expect(page.locator(".counts")).to_have_text("Audit audit batch: 0 of 3 answered · 0 positive")
     expect(page.locator("[data-act=undo]")).to_be_disabled()
     page.wait_for_timeout(350)  # a pair that took another's place ignores keys for a moment
     assert shown(page) != batch
     for key in ("1", "z", "2", "2", "1"):
         page.keyboard.press(key)
-    expect(page.locator(".empty")).to_contain_text("The audit sitting is complete")
+    expect(page.locator(".empty")).to_contain_text("The audit audit batch is complete")
     settle(page, 6)
     expect(page.get_by_role("link", name="See the figures")).to_be_visible()
     expect(page.get_by_text("The figures are being updated: waiting for a worker")).to_be_visible()

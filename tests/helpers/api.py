@@ -11,14 +11,14 @@ from starlette.testclient import TestClient
 
 from annotate.access import tokens
 from annotate.api.routes import api
-from annotate.web.middleware import Gate
+from annotate.web.middleware import AuthMiddleware
 from db.domain import Role
 from tests.helpers.people import START, make_person
 
 
 def site(forced: bool = True, clock: Callable[[], datetime] = lambda: START) -> Starlette:
     """The API behind the gate; forced: a token is needed though there is no account."""
-    return Starlette(routes=[api()], middleware=[Middleware(Gate, is_forced=lambda: forced, clock=clock)])
+    return Starlette(routes=[api()], middleware=[Middleware(AuthMiddleware, is_forced=lambda: forced, clock=clock)])
 
 
 def browser(app: Starlette, token: str = "", address: str = "127.0.0.1") -> TestClient:

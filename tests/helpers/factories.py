@@ -28,7 +28,7 @@ def make_project(
     """
     kind = Kind.BIPARTITE if right else Kind.SYMMETRIC
     with writing(engine) as session:
-        stored = Settings.model_validate({"crowding": 0.0, "lexical": False} | settings).model_dump()
+        stored = Settings.model_validate({"hubness": 0.0, "lexical": False} | settings).model_dump()
         project = Project(name=name, kind=kind, settings=stored)
         session.add(project)
         session.flush()
@@ -100,14 +100,14 @@ def make_design(
         return design.id
 
 
-def make_sitting(engine: Engine, project_id: int, n: int, kind: DesignKind = DesignKind.AUDIT) -> int:
-    """The id of a new sitting of n tasks of the newest design of this kind, on pairs that are no task yet."""
+def make_audit_batch(engine: Engine, project_id: int, n: int, kind: DesignKind = DesignKind.AUDIT) -> int:
+    """The id of a new audit batch of n tasks of the newest design of this kind, on pairs that are no task yet."""
     with writing(engine) as session:
-        sitting = Round(project_id=project_id, number=None, strategy=kind, size=n)
-        session.add(sitting)
+        audit_batch = Round(project_id=project_id, number=None, strategy=kind, size=n)
+        session.add(audit_batch)
         session.flush()
-        add_tasks(session, _audit_rows(session, sitting, range(n), kind))
-        return sitting.id
+        add_tasks(session, _audit_rows(session, audit_batch, range(n), kind))
+        return audit_batch.id
 
 
 def _audit_rows(

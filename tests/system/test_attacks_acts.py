@@ -17,7 +17,7 @@ from annotate.exchange import model_export as takeaway
 from annotate.labelling.queue import record, serve
 from annotate.ui.label import card
 from annotate.web.login_routes import routes
-from annotate.web.middleware import Gate
+from annotate.web.middleware import AuthMiddleware
 from db.corpus.formula import unguarded
 from db.domain import Role
 from db.labels.answers import count_own_answers
@@ -131,7 +131,7 @@ def test_forged_events_store_nothing_and_touch_nobody_elses_lease(
 @pytest.fixture
 def site(engine: Engine) -> TestClient:
     made = [*routes(lambda: {}, at), *downloads.routes(), takeaway.route()]
-    middleware = [Middleware(Gate, is_forced=lambda: True, clock=at)]
+    middleware = [Middleware(AuthMiddleware, is_forced=lambda: True, clock=at)]
     return TestClient(Starlette(routes=made, middleware=middleware), base_url=SITE, follow_redirects=False)
 
 

@@ -22,7 +22,7 @@ from annotate.monitor.rounds import read_report
 from annotate.pipelines.mined_pairs import take_back, use_as_training
 from annotate.pipelines.mined_sample import bands_of, put_up
 from annotate.projects.list_view import read_overviews
-from annotate.review.hidden_checks import read_quality, read_rushes
+from annotate.review.hidden_checks import read_fast_answers, read_quality
 from annotate.stats.precision_by_rank import precision
 from db.domain import AnswerKind, InputError, Role
 from db.labels.answers import current_labels, label_counts
@@ -112,7 +112,7 @@ def test_checks_are_slipped_in_and_rushes_looked_at_again(postgres: Engine) -> N
     assert [one.pair.task_id for one in recent(postgres, project, "ann")] == [pair.task_id for pair in pairs][-RECENT:]
     (ann,) = read_quality(postgres, project)
     assert ann.specificity is not None and ann.specificity.value == 1
-    (told,) = read_rushes(postgres, project)
+    (told,) = read_fast_answers(postgres, project)
     assert (told.answers, told.again, told.looked_at) == (40, 5, 0)
     again = [pair for pair in serve(postgres, project, "ben", 60)[0] if pair.again and pair.task_id > 0]
     assert len(again) == 5
@@ -140,7 +140,7 @@ def test_what_a_pipeline_made_is_used_and_measured(postgres: Engine, home: Path)
     finished_run(postgres, project, "r", list(combinations(items, 2))[:150])
     assert put_up(postgres, project, "r", 0, 20, np.random.default_rng(0)) == 20
     assert use_as_training(postgres, project, "r", 0, 5) == 5
-    pairs, _ = serve(postgres, project, "ann", 40, sitting=True)
+    pairs, _ = serve(postgres, project, "ann", 40, audit_batch=True)
     tell(postgres, project, "ann", [(pair.task_id, AnswerKind.POSITIVE) for pair in pairs])
     found = precision(bands_of(postgres, project, "r", 0))
     assert found is not None and found.value == 1.0

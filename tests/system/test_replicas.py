@@ -19,7 +19,7 @@ from annotate.api.routes import api
 from annotate.labelling import queue as labelling
 from annotate.labelling.queue import record
 from annotate.labels.export import page_of_labels
-from annotate.web.middleware import Gate
+from annotate.web.middleware import AuthMiddleware
 from annotate.web.prometheus import Telemetry
 from benchmarks.scale.app_process import running_app
 from db.domain import Role
@@ -50,7 +50,7 @@ class Stack:
 
     def __init__(self) -> None:
         told = Telemetry()
-        middleware = [Middleware(Gate, is_forced=lambda: True, clock=lambda: START)]
+        middleware = [Middleware(AuthMiddleware, is_forced=lambda: True, clock=lambda: START)]
         self.site = Starlette(routes=[told.route(), api(told.observe)], middleware=middleware)
 
     def client(self, token: str) -> Any:

@@ -7,14 +7,18 @@ from typing import Any
 
 import streamlit as st
 
-from annotate.labelling.queue import Reason, Receipt, Sitting, Standing, Why
+from annotate.labelling.queue import AuditBatch, Reason, Receipt, Standing, Why
 from annotate.labelling.shown_pairs import Answered, Pair
 from annotate.stats.label_times import CAP
 from annotate.text.diff import Segment, highlight, shortened
 from db.domain import DesignKind
 from db.projects.jobs import NEXT_ROUND, OPEN
 
-SITTINGS = {DesignKind.AUDIT: "Audit sitting", DesignKind.CORRECTION: "Check", DesignKind.MINED: "Mined sample"}
+AUDIT_BATCHES = {
+    DesignKind.AUDIT: "Audit audit batch",
+    DesignKind.CORRECTION: "Check",
+    DesignKind.MINED: "Mined sample",
+}
 MOST_EVENTS = 5_000  # of one message; the browser sends the others again
 LONG = 400  # characters from which a text gets a higher box
 
@@ -53,11 +57,11 @@ def card(
     receipt: Receipt,
     pairs: Sequence[Pair],
     standing: Standing,
-    sitting: Sitting | None = None,
+    audit_batch: AuditBatch | None = None,
     recent: Sequence[Answered] = (),
     grouped: bool = False,
 ) -> None:
-    """Nothing; the card is on the page, with these pairs in its buffer: those of the batch, or of the sitting.
+    """Nothing; the card is on the page, with these pairs in its buffer: those of the batch, or of the audit batch.
 
     recent: what a browser that has just opened the page can undo; grouped: one left text with all its candidates.
     """
@@ -65,9 +69,9 @@ def card(
     data = {
         "project": project_id,
         "annotator": annotator,
-        "queue": f"sitting {sitting.round_id}" if sitting else "batch",
+        "queue": f"audit batch {audit_batch.round_id}" if audit_batch else "batch",
         "round": progress.round_id,
-        "title": _title(standing, sitting),
+        "title": _title(standing, audit_batch),
         "question": question,
         "attempt": attempt,  # so that no two replies are equal: an equal one would not reach the browser's side
         "stored": receipt.stored,
@@ -85,15 +89,15 @@ def card(
             "positives": progress.positives,
             "all_positives": progress.total_positives + progress.total_audit_positives,
         },
-        "empty": why_empty(standing, sitting),
+        "empty": why_empty(standing, audit_batch),
     }
     # In a list: to look for data frames in a dictionary, Streamlit would import pandas.
     _mount(key=key, data=[data], on_outbox_change=lambda: None)
 
 
-def _title(standing: Standing, sitting: Sitting | None) -> str:
-    if sitting is not None:
-        return SITTINGS[sitting.kind]
+def _title(standing: Standing, audit_batch: AuditBatch | None) -> str:
+    if audit_batch is not None:
+        return AUDIT_BATCHES[audit_batch.kind]
     return f"Batch {standing.progress.number}" if standing.progress.number else ""
 
 
@@ -134,7 +138,7 @@ def _kinds(segments: list[Segment]) -> list[Run]:
     return [(text, "differs" if differs else "same") for text, differs in segments]
 
 
-def why_empty(standing: Standing, sitting: Sitting | None = None) -> str:
+def why_empty(standing: Standing, audit_batch: AuditBatch | None = None) -> str:
     """What to tell an annotator who has nothing to label; empty while there is something."""
     match standing.reason:
         case Reason.NO_BATCH:
@@ -146,10 +150,10 @@ def why_empty(standing: Standing, sitting: Sitting | None = None) -> str:
         case Reason.LEASED:
             return f"Everything that is left is with other annotators. {_when(standing.free_at)}"
         case Reason.COMPLETE:
-            if sitting is not None:
+            if audit_batch is not None:
                 where = "The figures are on the page “Pipelines”."
-                figures = where if sitting.kind == DesignKind.MINED else _figures(standing)
-                return f"The {SITTINGS[sitting.kind].lower()} is complete. {figures}"
+                figures = where if audit_batch.kind == DesignKind.MINED else _figures(standing)
+                return f"The {AUDIT_BATCHES[audit_batch.kind].lower()} is complete. {figures}"
             return f"Batch {standing.progress.number} is complete. {_next_batch(standing)}"
         case None:
             return ""

@@ -30,7 +30,7 @@ def why(found: Reasons) -> None:
 
 
 def _sentence(found: Reasons) -> str:
-    where = f"batch {found.batch}" if found.batch else "a sitting"
+    where = f"batch {found.batch}" if found.batch else "an audit batch"
     if found.purpose == Purpose.AUDIT:
         return f"An audit pair of {where}: it was drawn by chance, it measures, and it never trains."
     if found.strategy == DesignKind.MINED:

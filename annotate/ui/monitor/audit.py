@@ -10,7 +10,7 @@ from annotate.text.measures import counted
 from annotate.ui.state import engine, may
 from db.domain import InputError
 
-DRAW = 60  # pairs: a sitting of some minutes
+DRAW = 60  # pairs: an audit batch of some minutes
 WHAT = (
     "An audit task is a pair of evaluation items, drawn at random with a known probability. Its label never trains a "
     "model. It measures every round over all pairs, with an interval."
@@ -49,14 +49,14 @@ def audit_section(report: Report, project_id: int) -> None:
 def _mixed_in(report: Report) -> str:
     every = report.settings.audit_every
     if not every:
-        return "Batches have none (a setting of the project); they can be drawn here for a sitting of their own."
-    return f"One task in {every} of a batch is one; more can be drawn here for a sitting of their own."
+        return "Batches have none (a setting of the project); they can be drawn here for an audit batch of their own."
+    return f"One task in {every} of a batch is one; more can be drawn here for an audit batch of their own."
 
 
 def audit_form(report: Report, project_id: int) -> None:
     """Nothing; draws the number of pairs to draw, and the buttons that ask for them or for new figures."""
-    if report.sitting and may(Right.LABEL, project_id):
-        left = f"{counted(report.sitting, 'pair')} of the open sitting left: answer them first"
+    if report.audit_batch and may(Right.LABEL, project_id):
+        left = f"{counted(report.audit_batch, 'pair')} of the open audit batch left: answer them first"
         st.page_link("../pages/label.py", label=left, icon=":material/rule:")
     if not may(Right.CHANGE, project_id):
         return

@@ -30,7 +30,7 @@ def agreement_section(project_id: int) -> None:
 def _draw(project_id: int) -> None:
     which = st.segmented_control(
         "Pairs", [DRAWN, ALL], default=DRAWN, required=True, key="agreement_pairs",
-        help="What is drawn at random stands for all pairs of the batches. A second look is only taken at pairs that "
+        help="What is drawn at random stands for all pairs of the batches. A double check is only taken at pairs that "
         "somebody called a match or was unsure of, so that agreement there is another one.",
     )  # fmt: skip
     found, persons = _measured(

@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from annotate.access.roles import Right
-from annotate.review.hidden_checks import Quality, read_quality, read_rushes
+from annotate.review.hidden_checks import Quality, read_fast_answers, read_quality
 from annotate.text.formatting import literal
 from annotate.text.measures import counted
 from annotate.ui.common.answers import TITLES
@@ -37,21 +37,21 @@ def checks_section(project_id: int) -> None:
         table_open(_quality_table(found), "hidden_checks")
     else:
         st.info(f"No hidden check has been answered yet. {HOW}")
-    told = read_rushes(engine(), project_id)
+    told = read_fast_answers(engine(), project_id)
     if told:
         st.markdown("**Faster than anyone reads**")
         st.caption(
             "Equal answers in a row, each in less time than it takes to read the beginning of both texts. Some of the "
             "pairs are put up again: for another annotator, or where there is none, for the same one as hidden checks."
         )
-        table_open(_rush_table(told), "rushes", {"seconds each": "%.1f"})
+        table_open(_fast_answers_table(told), "rushes", {"seconds each": "%.1f"})
 
 
-def rush_line(project_id: int) -> None:
+def fast_answers_line(project_id: int) -> None:
     """Nothing; who manages the project's people is told of rushes of the last days."""
     if not may(Right.PEOPLE, project_id):
         return
-    news = [one for one in read_rushes(engine(), project_id) if one.ended > now() - NEWS]
+    news = [one for one in read_fast_answers(engine(), project_id) if one.ended > now() - NEWS]
     if news:
         people = ", ".join(sorted({one.annotator for one in news}))
         answers = counted(sum(one.answers for one in news), "answer")
@@ -70,7 +70,7 @@ def _quality_table(found: list[Quality]) -> pd.DataFrame:
     ])  # fmt: skip
 
 
-def _rush_table(told: list[Told]) -> pd.DataFrame:
+def _fast_answers_table(told: list[Told]) -> pd.DataFrame:
     return pd.DataFrame([
         {"annotator": one.annotator, "since": f"{one.began:%Y-%m-%d %H:%M} UTC", "answer": TITLES[one.answer],
          "in a row": one.answers, "seconds each": one.seconds, "put up again": one.again, "looked at": one.looked_at,

@@ -12,12 +12,12 @@ from db.domain import Progress, no_progress
 from learner.evaluation.audit.strata import Bands
 from learner.search.exact import ROWS, Block, as_tensor, blocks, pairs_numbered
 
-DEEP = 4_000  # pairs of a band that a deck holds: more than anyone labels
+DEEP = 4_000  # pairs of a band that a sampling order holds: more than anyone labels
 FAR = 400  # pairs of the far stratum
 
 
 @dataclass(frozen=True)
-class Deck:
+class SamplingOrder:
     """The first pairs of each stratum's deck, stratum by stratum: rows of left and right (int64), stratum, score."""
 
     left: np.ndarray
@@ -63,8 +63,8 @@ def _mix(z: np.ndarray) -> np.ndarray:
     return z ^ (z >> np.uint64(31))
 
 
-def make_deck(sides: Sides, bands: Bands, seed: int, progress: Progress = no_progress) -> Deck:
-    """The decks of all bands, found in one pass over all pairs, and of the far stratum, drawn from all pairs."""
+def make_sampling_order(sides: Sides, bands: Bands, seed: int, progress: Progress = no_progress) -> SamplingOrder:
+    """Return the sampling orders of all bands, found in one pass over all pairs, and the tail's, drawn at random."""
     bound = _bounds(bands)
     floor = float(bands.edges[-1])
     parts = []
@@ -76,7 +76,7 @@ def make_deck(sides: Sides, bands: Bands, seed: int, progress: Progress = no_pro
     order = np.lexsort((number, stratum))
     place = np.arange(len(order)) - np.searchsorted(stratum[order], stratum[order])  # within its stratum
     kept = order[place < DEEP]
-    return Deck(rows[kept], columns[kept], stratum[kept], score[kept])
+    return SamplingOrder(rows[kept], columns[kept], stratum[kept], score[kept])
 
 
 def _bounds(bands: Bands) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Audit designs: made from what a model sees, kept as a row and a folder with the decks."""
+"""Audit designs: made from what a model sees, kept as a row and a folder with the sampling orders."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from db.domain import DesignKind, Progress
 from db.labels.audits import newest_design
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Design, Matcher
-from learner.evaluation.audit.sampling_order import Deck, make_deck
+from learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order
 from learner.evaluation.audit.strata import Bands, rank_bands
 from learner.jobs.data.evaluation_snapshot import Seen, load_arrays, save_arrays, sides
 from learner.jobs.data.project_data import ProjectData
@@ -22,13 +22,13 @@ FOLDER = "design"  # begins the name of a design's folder
 
 @dataclass(frozen=True)
 class Drawn:
-    """A design with its decks, of item ids instead of rows. vectors: (n, d) of the evaluation items under its model."""
+    """A design with its sampling orders, as item ids. vectors: (n, d) of the evaluation items under its model."""
 
     id: int
     number: int
     bands: Bands
     names: list[str]
-    deck: Deck
+    order: SamplingOrder
     vectors: np.ndarray
 
 
@@ -43,10 +43,10 @@ def _read(design: Design) -> Drawn:
     edges = np.array([stratum["low"] for stratum in pool])
     sizes = np.array([stratum["size"] for stratum in pool], dtype=np.int64)
     stored = load_arrays(artifacts() / design.folder / "decks.npz", "bring it back from a back-up")
-    deck = Deck(stored["left"], stored["right"], stored["stratum"], stored["score"])
+    order = SamplingOrder(stored["left"], stored["right"], stored["stratum"], stored["score"])
     vectors = stored["vectors"].astype(np.float32)
     names = [stratum["name"] for stratum in design.strata]
-    return Drawn(design.id, design.number, Bands(edges, sizes, design.pairs), names, deck, vectors)
+    return Drawn(design.id, design.number, Bands(edges, sizes, design.pairs), names, order, vectors)
 
 
 def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen, progress: Progress) -> None:
@@ -56,11 +56,11 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
         last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
     bands = rank_bands(seen.ranking)
     both = sides(data, seen.vectors)
-    deck = make_deck(both, bands, project_id, progress)
+    order = make_sampling_order(both, bands, project_id, progress)
     folder = f"project-{project_id}/{FOLDER}-{last + 1}"
     save_arrays(
-        artifacts() / folder / "decks.npz", left=both.left_ids[deck.left], right=both.right_ids[deck.right],
-        stratum=deck.stratum, score=deck.score, vectors=seen.vectors.astype(np.float16),
+        artifacts() / folder / "decks.npz", left=both.left_ids[order.left], right=both.right_ids[order.right],
+        stratum=order.stratum, score=order.score, vectors=seen.vectors.astype(np.float16),
     )  # fmt: skip
     row = Design(
         project_id=project_id, number=last + 1, kind=DesignKind.AUDIT, matcher_id=matcher.id, pairs=bands.pairs,

@@ -1,4 +1,4 @@
-"""The next pairs to audit, from the decks of the newest design."""
+"""The next pairs to audit, from the sampling orders of the newest design."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -28,23 +28,23 @@ class Candidate:
 
 
 def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) -> tuple[int, list[Candidate]]:
-    """The newest design's id, and the next pairs of its decks, stratum by stratum; fewer where they run out."""
+    """Return the newest design's id and the next pairs of its sampling orders, by stratum; fewer where they run out."""
     designs = read_designs(session, project_id)
     labelled = read_labelled(session, project_id, data, designs)
     design, sample = designs[-1], labelled.sample
     sizes = np.r_[sample.sizes, design.bands.far]
-    decks = _left_in_decks(design, labelled, len(sizes))
-    available = np.array([len(deck) for deck in decks])
+    orders = _left_in_orders(design, labelled, len(sizes))
+    available = np.array([len(order) for order in orders])
     available[-1] = min(available[-1], max(0, FIRST - labelled.far_labels))  # more could not find anything there
     weight = np.r_[_weight(sample, np.random.default_rng([data.settings.seed, design.number])), 0.0]
     counts = np.r_[sample.labels, labelled.far_labels]
     wanted = allocate(counts, available, weight, draw)
     inclusion = (counts + wanted) / np.maximum(sizes, 1)
-    chosen = [at for deck, n in zip(decks, wanted.tolist(), strict=True) for at in deck[:n].tolist()]
-    deck = design.deck
+    chosen = [at for order, n in zip(orders, wanted.tolist(), strict=True) for at in order[:n].tolist()]
+    order = design.order
     return design.id, [
-        Candidate(int(deck.left[at]), int(deck.right[at]), int(deck.stratum[at]), float(deck.score[at]),
-                  float(min(1.0, inclusion[deck.stratum[at]])))
+        Candidate(int(order.left[at]), int(order.right[at]), int(order.stratum[at]), float(order.score[at]),
+                  float(min(1.0, inclusion[order.stratum[at]])))
         for at in chosen
     ]  # fmt: skip
 
@@ -56,11 +56,11 @@ def _weight(sample: Sample, rng: np.random.Generator) -> np.ndarray:
     return importance(draw_rates(*sample.effective(), sample.sizes, DRAWS, rng), sample.sizes)
 
 
-def _left_in_decks(design: Drawn, labelled: Labelled, strata: int) -> list[np.ndarray]:
+def _left_in_orders(design: Drawn, labelled: Labelled, strata: int) -> list[np.ndarray]:
     """For each stratum the positions of its deck's pairs that nobody has answered, in its order."""
-    pairs = zip(design.deck.left.tolist(), design.deck.right.tolist(), strict=True)
+    pairs = zip(design.order.left.tolist(), design.order.right.tolist(), strict=True)
     open_ = np.array([pair not in labelled.answered for pair in pairs], dtype=bool)
-    return [np.nonzero(open_ & (design.deck.stratum == stratum))[0] for stratum in range(strata)]
+    return [np.nonzero(open_ & (design.order.stratum == stratum))[0] for stratum in range(strata)]
 
 
 def columns_of(pairs: Sequence[Candidate], positions: Sequence[int]) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""The job `audit`: every model's figures from all audit labels, and where wanted the next pairs as a sitting."""
+"""The job `audit`: every model's figures from all audit labels, and where wanted the next pairs as an audit batch."""
 
 import numpy as np
 from dbos import DBOS
@@ -6,7 +6,7 @@ from sqlalchemy.orm import Session
 
 from db.domain import DesignKind, InputError
 from db.labels.audits import add_audit_tasks, design_by_id
-from db.labels.tasks import open_sitting
+from db.labels.tasks import open_audit_batch
 from db.projects.matchers import newest_matcher
 from db.schema.engine import reading, writing
 from db.schema.tables import Round
@@ -23,14 +23,14 @@ NAME = "audit"
 
 @DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
 def audit(project_id: int, draw: int) -> str:
-    """What was done, in words. draw: pairs of the sitting, 0 for the figures alone."""
+    """What was done, in words. draw: pairs of the audit batch, 0 for the figures alone."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         update_figures(job_id, project_id, bool(draw))
         if not draw:
             return "the figures are up to date"
-        made = draw_sitting(project_id, draw)
-        mark_passages(job_id, project_id, sitting=True)
+        made = draw_audit_batch(project_id, draw)
+        mark_passages(job_id, project_id, audit_batch=True)
         return made
 
 
@@ -47,24 +47,24 @@ def update_figures(job_id: str, project_id: int, draws: bool) -> None:
 
 
 @DBOS.step()
-def draw_sitting(project_id: int, draw: int) -> str:
-    """What was done, in words; the sitting is stored, unless one is open."""
+def draw_audit_batch(project_id: int, draw: int) -> str:
+    """What was done, in words; the audit batch is stored, unless one is open."""
     with database() as engine:
         with reading(engine) as session:
             data = read_project(session, project_id)
             design_id, pairs = draw_pairs(session, project_id, data, draw)
         order = np.random.default_rng([data.settings.seed, design_id, draw]).permutation(len(pairs))
         with writing(engine) as session:
-            if open_sitting(session, project_id) is not None:
-                return "a sitting is open: label it first"
+            if open_audit_batch(session, project_id) is not None:
+                return "an audit batch is open: label it first"
             if not pairs:
-                raise InputError("every pair of the audit's decks is labelled: there is nothing left to draw")
-            sitting = Round(project_id=project_id, number=None, strategy=DesignKind.AUDIT, size=len(pairs))
-            session.add(sitting)
+                raise InputError("every pair of the audit's sampling orders is labelled: there is nothing left to draw")
+            audit_batch = Round(project_id=project_id, number=None, strategy=DesignKind.AUDIT, size=len(pairs))
+            session.add(audit_batch)
             session.flush()
             design = design_by_id(session, design_id)
             assert design is not None
-            add_audit_tasks(session, sitting, design, columns_of([pairs[at] for at in order], range(len(pairs))))
+            add_audit_tasks(session, audit_batch, design, columns_of([pairs[at] for at in order], range(len(pairs))))
     return f"{len(pairs)} pairs to audit"
 
 

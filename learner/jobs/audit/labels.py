@@ -77,13 +77,13 @@ def _strata(
 def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray) -> np.ndarray:
     """The probability with which the design has drawn each labelled pair by now, (n,).
 
-    A design has drawn its decks down to the deepest pair that it drew of each: a pair's permanent random number is as
-    likely as any to lie among those. The probability under several designs is then the highest of theirs, since they
-    share the numbers.
+    A design has drawn its sampling orders down to the deepest pair that it drew of each: a pair's permanent random
+    number is as likely as any to lie among those. The probability under several designs is then the highest of
+    theirs, since they share the numbers.
     """
     sizes = np.r_[design.bands.sizes, max(design.bands.far, 1)]
     depth = np.zeros(len(sizes))
-    places = deck_places(design)
+    places = order_places(design)
     for one in labels:
         if one.design_id == design.id:
             depth[one.stratum] = max(depth[one.stratum], places[one.left_id, one.right_id] + 1)
@@ -91,8 +91,8 @@ def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray)
     return found
 
 
-def deck_places(design: Drawn) -> dict[tuple[int, int], int]:
+def order_places(design: Drawn) -> dict[tuple[int, int], int]:
     """The place of each pair of items in its stratum's deck, from 0."""
-    deck = design.deck
-    place = np.arange(len(deck.stratum)) - np.searchsorted(deck.stratum, deck.stratum)
-    return dict(zip(zip(deck.left.tolist(), deck.right.tolist(), strict=True), place.tolist(), strict=True))
+    order = design.order
+    place = np.arange(len(order.stratum)) - np.searchsorted(order.stratum, order.stratum)
+    return dict(zip(zip(order.left.tolist(), order.right.tolist(), strict=True), place.tolist(), strict=True))

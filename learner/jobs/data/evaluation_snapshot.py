@@ -9,7 +9,7 @@ import numpy as np
 
 from db.domain import Progress
 from db.files.artifacts import held, is_there, publishing
-from db.files.atomic import aside
+from db.files.atomic import atomic_write
 from db.files.checksums import DAMAGE, Damaged
 from db.schema.engine import artifacts
 from db.schema.tables import Matcher
@@ -99,14 +99,14 @@ def _path(matcher: Matcher) -> Path:
     """Beside the matcher's model, and gone with it."""
     if matcher.folder:
         return artifacts() / matcher.folder.removesuffix("/model") / "evaluation.npz"
-    model = f"{matcher.encoder} {blend_of(matcher).crowding}"  # another base encoder or weight is another model
+    model = f"{matcher.encoder} {blend_of(matcher).hubness}"  # another base encoder or weight is another model
     name = sha256(model.encode()).hexdigest()[:8]
     return artifacts() / f"project-{matcher.project_id}" / f"{BASE}-{name}" / "evaluation.npz"
 
 
 def save_arrays(path: Path, **arrays: np.ndarray) -> None:
     """Nothing; the arrays lie in the file, whole or not at all."""
-    with publishing(path), aside(path) as part, part.open("wb") as file:
+    with publishing(path), atomic_write(path) as part, part.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 

@@ -18,14 +18,14 @@ from learner.models.likely_sentence import is_passage, likely_sentences
 
 
 @DBOS.step()
-def mark_passages(job_id: str, project_id: int, sitting: bool = False) -> None:
-    """Nothing; the tasks of the newest batch (or sitting) whose right text is a passage have their likely sentence.
+def mark_passages(job_id: str, project_id: int, audit_batch: bool = False) -> None:
+    """Nothing; the tasks of the newest batch (or audit batch) whose right text is a passage have their likely sentence.
 
     Audit tasks as well as others: nobody can tell them by it. In a project of one list no text asks for another.
     """
     with database() as engine, reporting(engine, job_id, 0.99, 0.01) as progress:
         with reading(engine) as session:
-            pairs = _passages(session, project_id, sitting)
+            pairs = _passages(session, project_id, audit_batch)
             encoder = _encoder(session, project_id) if pairs else ""
         if not pairs:
             return
@@ -35,9 +35,9 @@ def mark_passages(job_id: str, project_id: int, sitting: bool = False) -> None:
             mark_likely(session, dict(zip(tasks, spans, strict=True)))
 
 
-def _passages(session: Session, project_id: int, sitting: bool) -> Sequence[tuple[int, str, str]]:
+def _passages(session: Session, project_id: int, audit_batch: bool) -> Sequence[tuple[int, str, str]]:
     """Task, left and right text of the pairs that have a passage."""
-    batch = queue_of(session, project_id, sitting)
+    batch = queue_of(session, project_id, audit_batch)
     if batch is None or session.get_one(Project, project_id).kind != Kind.BIPARTITE:
         return []
     tasks = unmarked_tasks(session, batch.id)

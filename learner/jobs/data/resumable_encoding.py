@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from db.domain import Progress, no_progress, part_of
-from db.files.atomic import aside
+from db.files.atomic import atomic_write
 from learner.models.encoder import Encoder
 from learner.runtime.array_file import new_array_file
 from learner.runtime.engine import Engine
@@ -39,7 +39,7 @@ def encoded(
     for part, some in encoder.encode_parts(texts[begin:], hear, engine):
         made.vectors[begin + part.start : begin + part.stop] = some
         made.vectors.flush()
-        with aside(folder / DONE) as note:
+        with atomic_write(folder / DONE) as note:
             note.write_text(json.dumps({"rows": begin + part.stop, "file": made.file}))
     return made.vectors
 

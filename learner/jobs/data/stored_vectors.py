@@ -10,7 +10,7 @@ import numpy as np
 
 from db.domain import InputError, Progress, Settings
 from db.files.artifacts import held, publishing
-from db.files.atomic import aside
+from db.files.atomic import atomic_write
 from db.files.checksums import FILE as CHECKSUMS
 from db.files.checksums import Damaged, is_whole, seal
 from db.schema.engine import artifacts
@@ -28,7 +28,7 @@ MAKING = ".encoding"  # a folder beside the file, while it is made
 def save_vectors(path: Path, vectors: np.ndarray) -> None:
     """Nothing; the vectors lie in the file, whole or not at all, and its folder has their checksum."""
     with publishing(path), publishing(path.parent / CHECKSUMS):
-        with aside(path) as part, part.open("wb") as file:
+        with atomic_write(path) as part, part.open("wb") as file:
             np.save(file, vectors)
         seal(path.parent, [path])
 
@@ -66,15 +66,15 @@ def vectors_of(
         folder = artifacts() / matcher.folder
         blend = blend_of(matcher)
         return _stored_or_encoded(folder.parent / FILE, lambda: load_encoder(str(folder)), data, blend, progress)
-    measured = data.settings.model_copy(update={"encoder": matcher.encoder, "crowding": blend_of(matcher).crowding})
+    measured = data.settings.model_copy(update={"encoder": matcher.encoder, "hubness": blend_of(matcher).hubness})
     return pretrained_vectors(project_id, data, measured, progress)
 
 
 def pretrained_vectors(project_id: int, data: ProjectData, settings: Settings, progress: Progress) -> np.ndarray:
     """(items, d), blended, under the pre-trained encoder of these settings, which need not be the project's."""
-    name = sha256(f"{settings.encoder} {settings.crowding}".encode()).hexdigest()[:8]
+    name = sha256(f"{settings.encoder} {settings.hubness}".encode()).hexdigest()[:8]
     path = artifacts() / f"project-{project_id}" / f"{BASE}-{name}" / FILE
-    return _stored_or_encoded(path, lambda: load_encoder(settings.encoder), data, Blend(settings.crowding), progress)
+    return _stored_or_encoded(path, lambda: load_encoder(settings.encoder), data, Blend(settings.hubness), progress)
 
 
 def _stored_or_encoded(

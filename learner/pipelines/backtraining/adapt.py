@@ -93,22 +93,22 @@ def _iteration(cell: Cell, number: int, progress: Progress) -> None:
     lesson = _known(cell, data) if cell.variant == SUPERVISED else _made(cell, number, part_of(progress, 0.0, 0.4))
     settings = adapting_generator(run.config, cell.seed, cell.variant == SUPERVISED)
 
-    def teach_to_write(aside: Path) -> None:
+    def teach_to_write(partial: Path) -> None:
         generator = generator_in(before / GENERATOR)
         watched = data.test[: run.config.measuring.traces]
-        teach_generator(aside, generator, lesson.pairs, settings, watched, part_of(progress, 0.4, 0.7))
+        teach_generator(partial, generator, lesson.pairs, settings, watched, part_of(progress, 0.4, 0.7))
 
-    def teach_to_find(aside: Path) -> None:
+    def teach_to_find(partial: Path) -> None:
         training = adapting_retriever(run.config, len(lesson.found.pairs))
         retriever = retriever_in(before / RETRIEVER)
-        teach_retriever(aside, retriever, lesson.found, training, cell.seed, part_of(progress, 0.7, 0.9))
+        teach_retriever(partial, retriever, lesson.found, training, cell.seed, part_of(progress, 0.7, 0.9))
 
     finish(folder / GENERATOR, teach_to_write)
     finish(folder / RETRIEVER, teach_to_find)
 
-    def measure_both(aside: Path) -> None:
+    def measure_both(partial: Path) -> None:
         generator, retriever = generator_in(folder / GENERATOR), retriever_in(folder / RETRIEVER)
-        measure(aside, generator, retriever, data, run.config, part_of(progress, 0.9, 1.0))
+        measure(partial, generator, retriever, data, run.config, part_of(progress, 0.9, 1.0))
 
     finish(folder / MEASURED, measure_both)
 

@@ -46,26 +46,26 @@ def learn_source(run: Run, folder: Path, progress: Progress) -> None:
 def _learn(run: Run, folder: Path, seed: int, progress: Progress) -> None:
     config, data = run.config, data_of(run)
 
-    def teach_to_write(aside: Path) -> None:
+    def teach_to_write(partial: Path) -> None:
         generator, settings = source_generator(config, seed)
-        teach_generator(aside, generator, data.source, settings, [], part_of(progress, 0.0, 0.5))
+        teach_generator(partial, generator, data.source, settings, [], part_of(progress, 0.0, 0.5))
 
-    def teach_to_find(aside: Path) -> None:
+    def teach_to_find(partial: Path) -> None:
         lesson = pairs_lesson(data.source, config.lists.negatives)
-        teach_retriever(aside, first_retriever(config), lesson, config.retriever, seed, part_of(progress, 0.5, 0.8))
+        teach_retriever(partial, first_retriever(config), lesson, config.retriever, seed, part_of(progress, 0.5, 0.8))
 
     generator_folder = finish(folder / GENERATOR, teach_to_write)
     retriever_folder = finish(folder / RETRIEVER, teach_to_find)
 
-    def measure_all(aside: Path) -> None:
+    def measure_all(partial: Path) -> None:
         generator, retriever = generator_in(generator_folder), retriever_in(retriever_folder)
-        measure(aside, generator, retriever, data, config, part_of(progress, 0.8, 0.95))
+        measure(partial, generator, retriever, data, config, part_of(progress, 0.8, 0.95))
         judged = judge(generator, retriever, data.dev, config.generator)
-        np.savez(aside / JUDGED, nll=judged.nll, score=judged.score)
+        np.savez(partial / JUDGED, nll=judged.nll, score=judged.score)
         if data.source_test:
             passages = [one.passage for one in data.source]
             found = measure_source(generator, retriever, data.source_test, passages, config, part_of(progress, 0.95, 1))
-            (aside / SOURCE_FIGURES).write_text(json.dumps(found))
+            (partial / SOURCE_FIGURES).write_text(json.dumps(found))
 
     finish(folder / MEASURED, measure_all)
 

@@ -57,9 +57,9 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
                 f"{at + 1} of {len(wanted)}, {one.variant.title}, seed {one.seed}: {words}", (at + done) / len(wanted)
             )
 
-        def train(aside: Path, one: Training = one, hear: Progress = part) -> None:
-            aside.mkdir()
-            _train(run, one, triples, aside, hear)
+        def train(partial: Path, one: Training = one, hear: Progress = part) -> None:
+            partial.mkdir()
+            _train(run, one, triples, partial, hear)
 
         finish(one.within(folder), train)
         _keep_best(one.within(folder).parent)

@@ -29,10 +29,10 @@ def each_shard(
         def part(words: str, done: float, number: int = number) -> None:
             progress(f"{words}, shard {number + 1} of {len(starts)}{speed}", (number + done) / len(starts))
 
-        def write(aside: Path, number: int = number, start: int = start, hear: Progress = part) -> None:
+        def write(partial: Path, number: int = number, start: int = start, hear: Progress = part) -> None:
             began = time.perf_counter()
             found = work(np.arange(start, min(n, start + size)), number, hear)
-            aside.write_text(json.dumps({"seconds": time.perf_counter() - began, **found}))
+            partial.write_text(json.dumps({"seconds": time.perf_counter() - began, **found}))
 
         finish(shard_path(folder, number), write)
         speed.add(read_shard(folder, number))

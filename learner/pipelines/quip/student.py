@@ -67,9 +67,9 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
         def part(words: str, done: float, at: int = at, name: str = name) -> None:
             progress(f"{name}, {words}", (at + done) / len(names))
 
-        def train(aside: Path, name: str = name, hear: Progress = part) -> None:
-            aside.mkdir()
-            VARIANTS[name](run, aside, hear)
+        def train(partial: Path, name: str = name, hear: Progress = part) -> None:
+            partial.mkdir()
+            VARIANTS[name](run, partial, hear)
 
         finish(folder / slug(name), train)
 

@@ -18,7 +18,7 @@ from annotate.access import logins, people, tokens
 from annotate.api import DESCRIPTION, ROOT
 from annotate.api.routes import api
 from annotate.projects.history import changes, events
-from annotate.web.middleware import Gate
+from annotate.web.middleware import AuthMiddleware
 from db.domain import InputError, Role
 from db.schema.engine import reading
 from db.schema.tables import ApiToken, LoginAttempt
@@ -133,7 +133,8 @@ def everything(**options: Any) -> TestClient:
         return JSONResponse({"person": request.scope.get("state", {}).get("person")})
 
     app = Starlette(
-        routes=[api(), Route("/{rest:path}", page)], middleware=[Middleware(Gate, is_forced=lambda: True, clock=at)]
+        routes=[api(), Route("/{rest:path}", page)],
+        middleware=[Middleware(AuthMiddleware, is_forced=lambda: True, clock=at)],
     )
     return TestClient(app, base_url="http://localhost", client=("127.0.0.1", 1), follow_redirects=False, **options)
 

@@ -22,8 +22,8 @@ from db.projects.matchers import SCORES, matchers_of
 from db.projects.projects import MAX_NAME
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
-from tests.helpers.factories import make_design, make_project, make_round, make_sitting
-from tests.helpers.projects.checks import make_check_and_rush
+from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
+from tests.helpers.projects.checks import make_check_and_fast_answers
 from tests.helpers.projects.labelled import N, P, R, S, U, answer
 from tests.helpers.projects.measured import make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.projects.studies import make_study, rate_all
@@ -52,9 +52,9 @@ def fill(engine: Engine, home: Path) -> int:
         task.alike = [[items[0], items[1], 0.75]]
         for item, text in zip(session.scalars(select(Item).where(Item.project_id == project_id)), WILD, strict=False):
             item.text = text
-    make_sitting(engine, project_id, 3)
+    make_audit_batch(engine, project_id, 3)
     change_guidelines(engine, project_id, "Dates count.")
-    make_check_and_rush(engine, project_id)
+    make_check_and_fast_answers(engine, project_id)
     rate_all(engine, project_id, make_study(engine, project_id), {"ann": [True, False, True], "bob": [False]})
     folder = home / "artifacts" / f"project-{project_id}"
     for number in (1, 2):
@@ -167,9 +167,9 @@ def test_decks_scores_and_folders_name_what_is_new(
     with reading(other) as session:
         second = matchers_of(session, new)[0]
         assert [read_score(second, *pair) for pair in zip(items[:2], items[2:4], strict=True)] == [0.75, 0.5]
-    with np.load(artifacts() / design.folder / "decks.npz") as decks:
-        assert decks["left"].tolist() == items[-9:-6] and decks["right"].tolist() == items[-3:]
-        assert decks["score"].tolist() == [0.5, 0.25, 0.1]
+    with np.load(artifacts() / design.folder / "decks.npz") as orders:
+        assert orders["left"].tolist() == items[-9:-6] and orders["right"].tolist() == items[-3:]
+        assert orders["score"].tolist() == [0.5, 0.25, 0.1]
 
 
 def test_a_copy_beside_the_original_has_another_name_and_lives_on_its_own(

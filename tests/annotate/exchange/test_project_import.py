@@ -37,7 +37,7 @@ def project(engine: Engine, encoder: Path) -> int:
     make_project(engine, ["takes", "the first", "ids"], name="First")
     project_id = make_project(
         engine, texts(), name="Questions", evaluation=12, encoder=str(encoder),
-        first=8, neighbours=10, epochs=1, audit_every=2, lexical=True, crowding=0.25,
+        first=8, neighbours=10, epochs=1, audit_every=2, lexical=True, hubness=0.25,
     )  # fmt: skip
     run(engine, project_id)
     answer_batch(engine, project_id, half)
@@ -62,14 +62,14 @@ def moved(engine: Engine, project_id: int, archive: Path, models: bool = True) -
 def test_an_imported_project_trains_measures_and_matches(engine: Engine, project: int, tmp_path: Path) -> None:
     before = evaluations(engine, project)
     with reading(engine) as session:
-        deck = read_designs(session, project)[0].deck
+        order = read_designs(session, project)[0].order
     new = moved(engine, project, tmp_path / "one.zip")
     assert evaluations(engine, new) == before
     with reading(engine) as session:
         items = select(Item.id).where(Item.project_id == new)
         ids = np.array(session.scalars(items).all())
-        kept = read_designs(session, new)[0].deck
-        assert len(kept.left) == len(deck.left) and np.isin(kept.left, ids).all() and np.isin(kept.right, ids).all()
+        kept = read_designs(session, new)[0].order
+        assert len(kept.left) == len(order.left) and np.isin(kept.left, ids).all() and np.isin(kept.right, ids).all()
     run(engine, new)
     batch, tasks = newest(engine, new)
     assert batch.number == 3 and {task.project_id for task in tasks} == {new}

@@ -302,7 +302,7 @@ def test_when_every_pair_is_labelled_the_batch_is_empty_and_says_so(engine: Engi
 
 
 def test_crowded_neighbourhoods_count_against_a_pair(engine: Engine, encoder: Path) -> None:
-    settings: dict[str, Any] = {"encoder": str(encoder), "first": 6, "neighbours": 20, "crowding": 0.3}
+    settings: dict[str, Any] = {"encoder": str(encoder), "first": 6, "neighbours": 20, "hubness": 0.3}
     project_id = make_project(engine, texts(20), name="Crowded", **settings)
     run(engine, project_id)
     _, tasks = newest(engine, project_id)
@@ -318,7 +318,7 @@ def test_crowded_neighbourhoods_count_against_a_pair(engine: Engine, encoder: Pa
     best = sorted(scores, key=lambda pair: -scores[pair])[:12]
     assert [(task.left_id, task.right_id) for task in tasks] == best
     assert [task.score for task in tasks] == pytest.approx([scores[pair] for pair in best], abs=1e-5)
-    assert matcher.details["crowding"] == 0.3
+    assert matcher.details["hubness"] == 0.3
 
 
 def test_spelling_counts_as_far_as_the_labels_say(engine: Engine, encoder: Path) -> None:
@@ -444,28 +444,28 @@ def other_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def base_of(engine: Engine, project_id: int) -> tuple[int, str, float, list[float]]:
-    """Id, encoder, crowding and the scores of the measured curve of the pre-trained encoder's row."""
+    """Id, encoder, hubness and the scores of the measured curve of the pre-trained encoder's row."""
     with reading(engine) as session:
         matcher = session.scalars(select(Matcher).where(Matcher.project_id == project_id, Matcher.number == 0)).one()
         evaluation = session.get_one(Evaluation, matcher.id)
-        crowding = matcher.details.get("crowding", 0.0)
-        return matcher.id, matcher.encoder, crowding, evaluation.curve["score"]
+        hubness = matcher.details.get("hubness", 0.0)
+        return matcher.id, matcher.encoder, hubness, evaluation.curve["score"]
 
 
-@pytest.mark.parametrize("changed", ["encoder", "crowding"])
+@pytest.mark.parametrize("changed", ["encoder", "hubness"])
 def test_before_training_another_encoder_or_score_is_measured_in_place_of_the_old(
     engine: Engine, project: int, encoder: Path, other_encoder: Path, changed: str
 ) -> None:
     run(engine, project)
     answer_batch(engine, project, lambda position: POSITIVE)  # of one class: nothing trains
     before = base_of(engine, project)
-    change_settings(engine, project, **{changed: {"encoder": str(other_encoder), "crowding": 0.3}[changed]})
+    change_settings(engine, project, **{changed: {"encoder": str(other_encoder), "hubness": 0.3}[changed]})
     run(engine, project)
     after = base_of(engine, project)
     assert after[0] == before[0]  # batch 1 names it
     assert after[1:3] == ((str(other_encoder), 0.0) if changed == "encoder" else (str(encoder), 0.3))
     assert after[3] != before[3]
-    fresh = make_project(engine, texts(), name="Fresh", evaluation=10, **{"encoder": after[1], "crowding": after[2],
+    fresh = make_project(engine, texts(), name="Fresh", evaluation=10, **{"encoder": after[1], "hubness": after[2],
                          "first": 6, "neighbours": 10})  # fmt: skip
     copy_gold(engine, project, fresh)
     run(engine, fresh)

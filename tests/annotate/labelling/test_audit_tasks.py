@@ -1,4 +1,4 @@
-"""Audit tasks, sittings and designs: what is drawn for measuring, how it is labelled, and that it never trains."""
+"""Audit tasks, audit batches and designs: what is drawn for measuring, how it is labelled, and that it never trains."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -11,7 +11,7 @@ from sqlalchemy import Engine, delete, func, select
 
 from annotate.jobs import requests as jobs
 from annotate.jobs.requests import request_audit, request_correction, request_round
-from annotate.labelling.end_audit import drop_sitting
+from annotate.labelling.end_audit import drop_audit_batch
 from annotate.projects.projects import delete_project, list_projects
 from db.domain import AnswerKind, DesignKind, InputError, Purpose
 from db.labels.answers import answered_since, current_labels, purpose_counts, store_answers
@@ -26,11 +26,11 @@ from db.labels.audits import (
     newest_design,
 )
 from db.labels.label_counts import label_tally
-from db.labels.tasks import add_tasks, batch_progress, lease_tasks, newest_round, newest_sitting, open_sitting
+from db.labels.tasks import add_tasks, batch_progress, lease_tasks, newest_audit_batch, newest_round, open_audit_batch
 from db.projects.rounds import last_answer_at, rounds_of
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Design, Job, Lease, PairLabel, Round, Task, now
-from tests.helpers.factories import make_design, make_project, make_round, make_sitting
+from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
 
@@ -79,49 +79,49 @@ def set_job(engine: Engine, project_id: int, kind: str, state: str) -> None:
         session.merge(Job(id=kind, project_id=project_id, kind=kind, state=state, created_at=now()))
 
 
-def test_a_sitting_is_no_batch(engine: Engine, project: int) -> None:
+def test_a_audit_batch_is_no_batch(engine: Engine, project: int) -> None:
     first = batch_of(engine, project).id
-    sitting = make_sitting(engine, project, 3)
+    audit_batch = make_audit_batch(engine, project, 3)
     make_round(engine, project, 2)
-    last = make_sitting(engine, project, 1)
+    last = make_audit_batch(engine, project, 1)
     with reading(engine) as session:
         assert [batch.number for batch in rounds_of(session, project)] == [1, 2]
         newest = newest_round(session, project)
         assert newest is not None and newest.number == 2
-        found = newest_sitting(session, project)
+        found = newest_audit_batch(session, project)
         assert found is not None and (found.id, found.number) == (last, None)
-    assert len({first, sitting, last}) == 3
+    assert len({first, audit_batch, last}) == 3
     assert list_projects(engine)[0].rounds == 2
 
 
-def test_a_sitting_is_open_while_a_pair_of_it_has_no_label(engine: Engine, project: int) -> None:
+def test_a_audit_batch_is_open_while_a_pair_of_it_has_no_label(engine: Engine, project: int) -> None:
     with reading(engine) as session:
-        assert open_sitting(session, project) is None
-    sitting = make_sitting(engine, project, 2)
-    first, second = tasks_of(engine, sitting)
+        assert open_audit_batch(session, project) is None
+    audit_batch = make_audit_batch(engine, project, 2)
+    first, second = tasks_of(engine, audit_batch)
     act(engine, first, U)
     act(engine, second, S)
     with reading(engine) as session:
-        found = open_sitting(session, project)
-        assert found is not None and found.id == sitting
+        found = open_audit_batch(session, project)
+        assert found is not None and found.id == audit_batch
     act(engine, second, N)
     with reading(engine) as session:
-        assert open_sitting(session, project) is None
+        assert open_audit_batch(session, project) is None
 
 
 def test_each_queue_serves_its_own_and_no_labelled_pair(engine: Engine, project: int) -> None:
-    sitting = make_sitting(engine, project, 3)
-    taken = tasks_of(engine, sitting)[1]
+    audit_batch = make_audit_batch(engine, project, 3)
+    taken = tasks_of(engine, audit_batch)[1]
     act(engine, taken, P, by_task=False)  # the pair was labelled elsewhere
     with writing(engine) as session:
         at = now()
         batch = lease_tasks(session, project, "ann", 40, at)
-        audits = lease_tasks(session, project, "ann", 40, at, sitting=True)
+        audits = lease_tasks(session, project, "ann", 40, at, audit_batch=True)
     assert [task.position for task in batch] == [0, 1, 2, 3]
-    assert [(task.round_id, task.position) for task in audits] == [(sitting, 0), (sitting, 2)]
+    assert [(task.round_id, task.position) for task in audits] == [(audit_batch, 0), (audit_batch, 2)]
     with reading(engine) as session:
-        progress = batch_progress(session, project, sitting=True)
-    assert (progress.round_id, progress.number, progress.size, progress.answered) == (sitting, 0, 3, 1)
+        progress = batch_progress(session, project, audit_batch=True)
+    assert (progress.round_id, progress.number, progress.size, progress.answered) == (audit_batch, 0, 3, 1)
 
 
 def test_audit_pairs_count_in_the_batch_and_not_among_the_labels_that_train(engine: Engine, project: int) -> None:
@@ -172,22 +172,22 @@ def test_audit_tasks_carry_their_design(engine: Engine, project: int) -> None:
     with writing(engine) as session:
         design = newest_design(session, project, DesignKind.AUDIT)
         assert design is not None
-        sitting = Round(project_id=project, number=None, strategy="audit", size=2)
-        session.add(sitting)
+        audit_batch = Round(project_id=project, number=None, strategy="audit", size=2)
+        session.add(audit_batch)
         session.flush()
         columns = {"score": 0.5, "inclusion": 0.25, "stratum": 1}
-        add_audit_tasks(session, sitting, design, [
+        add_audit_tasks(session, audit_batch, design, [
             {"left_id": 8, "right_id": 9, "position": 1} | columns,
             {"left_id": 7, "right_id": 9, "position": 0} | columns,
         ])  # fmt: skip
-        add_audit_tasks(session, sitting, design, [])
+        add_audit_tasks(session, audit_batch, design, [])
         add_tasks(session, [])
-    first, second = tasks_of(engine, sitting.id)
+    first, second = tasks_of(engine, audit_batch.id)
     assert (first.left_id, first.right_id, first.position) == (7, 9, 0)
     assert (second.design_id, second.purpose, second.strategy, second.p) == (design.id, "audit", "audit", None)
     assert (second.inclusion, second.stratum) == (0.25, 1)
     with reading(engine) as session:
-        found = design_of(session, session.get_one(Round, sitting.id))
+        found = design_of(session, session.get_one(Round, audit_batch.id))
         assert found is not None and found.id == design.id
         assert design_of(session, Round(id=999)) is None
 
@@ -220,8 +220,8 @@ def labels(engine: Engine, project_id: int, kind: DesignKind = DesignKind.AUDIT,
 def test_an_audit_label_counts_whoever_gave_it_and_wherever(engine: Engine, project: int) -> None:
     batch = tasks_of(engine, batch_of(engine, project).id)
     mixed, unsure = batch[1], batch[3]
-    sitting = make_sitting(engine, project, 2)
-    imported, unanswered = tasks_of(engine, sitting)
+    audit_batch = make_audit_batch(engine, project, 2)
+    imported, unanswered = tasks_of(engine, audit_batch)
     act(engine, batch[0], P)
     act(engine, mixed, P)
     act(engine, unsure, U)
@@ -240,11 +240,11 @@ def test_an_audit_label_counts_whoever_gave_it_and_wherever(engine: Engine, proj
 
 
 def test_a_pair_that_two_designs_drew_has_the_first_ones_values(engine: Engine, project: int) -> None:
-    first = tasks_of(engine, make_sitting(engine, project, 1))[0]
+    first = tasks_of(engine, make_audit_batch(engine, project, 1))[0]
     make_design(engine, project)
     check = make_design(engine, project, DesignKind.CORRECTION, true=1)
-    again = tasks_of(engine, make_sitting(engine, project, 1))[0]
-    checked = tasks_of(engine, make_sitting(engine, project, 1, DesignKind.CORRECTION))[0]
+    again = tasks_of(engine, make_audit_batch(engine, project, 1))[0]
+    checked = tasks_of(engine, make_audit_batch(engine, project, 1, DesignKind.CORRECTION))[0]
     with writing(engine) as session:
         for id_ in (again.id, checked.id):
             task = session.get_one(Task, id_)
@@ -273,43 +273,43 @@ def test_audit_labels_are_the_current_labels_of_audited_pairs(
     assert {label[:3] for label in labels(engine, project)} == expected
 
 
-def test_what_is_dropped_of_a_sitting_is_what_nobody_labelled(engine: Engine, project: int) -> None:
-    sitting = make_sitting(engine, project, 4)
-    tasks = tasks_of(engine, sitting)
+def test_what_is_dropped_of_a_audit_batch_is_what_nobody_labelled(engine: Engine, project: int) -> None:
+    audit_batch = make_audit_batch(engine, project, 4)
+    tasks = tasks_of(engine, audit_batch)
     act(engine, tasks[2], N)
     act(engine, tasks[0], S)
     act(engine, tasks[3], P, by_task=False)
     with writing(engine) as session:
-        lease_tasks(session, project, "ann", 40, now(), sitting=True)
-        assert drop_unanswered(session, session.get_one(Round, sitting)) == 2
-    assert [task.id for task in tasks_of(engine, sitting)] == [tasks[2].id, tasks[3].id]
+        lease_tasks(session, project, "ann", 40, now(), audit_batch=True)
+        assert drop_unanswered(session, session.get_one(Round, audit_batch)) == 2
+    assert [task.id for task in tasks_of(engine, audit_batch)] == [tasks[2].id, tasks[3].id]
     with reading(engine) as session:
-        assert session.get_one(Round, sitting).size == 2
-        assert open_sitting(session, project) is None
+        assert session.get_one(Round, audit_batch).size == 2
+        assert open_audit_batch(session, project) is None
         assert session.scalars(select(Lease)).all() == []
     assert len(tasks_of(engine, batch_of(engine, project).id)) == 5
 
 
-def test_dropping_a_sitting_measures_what_is_left_of_it(
+def test_dropping_a_audit_batch_measures_what_is_left_of_it(
     engine: Engine, project: int, queue: list[tuple[Any, ...]]
 ) -> None:
-    drop_sitting(engine, project)
+    drop_audit_batch(engine, project)
     assert queue == []
-    sitting = make_sitting(engine, project, 2)
-    act(engine, tasks_of(engine, sitting)[0], P)
-    drop_sitting(engine, project)
+    audit_batch = make_audit_batch(engine, project, 2)
+    act(engine, tasks_of(engine, audit_batch)[0], P)
+    drop_audit_batch(engine, project)
     assert queue == [("audit", project, 0)]
-    drop_sitting(engine, project)
+    drop_audit_batch(engine, project)
     assert len(queue) == 1
 
 
-def test_a_sitting_without_answers_is_gone_when_dropped(
+def test_a_audit_batch_without_answers_is_gone_when_dropped(
     engine: Engine, project: int, queue: list[tuple[Any, ...]]
 ) -> None:
-    make_sitting(engine, project, 2)
-    drop_sitting(engine, project)
+    make_audit_batch(engine, project, 2)
+    drop_audit_batch(engine, project)
     with reading(engine) as session:
-        assert newest_sitting(session, project) is None
+        assert newest_audit_batch(session, project) is None
     assert queue == []
 
 
@@ -352,12 +352,14 @@ def test_one_job_of_a_project_is_at_work(engine: Engine, project: int, queue: li
     assert len(queue) == 3
 
 
-def test_nothing_is_drawn_while_a_sitting_is_open(engine: Engine, project: int, queue: list[tuple[Any, ...]]) -> None:
-    sitting = make_sitting(engine, project, 2)
-    act(engine, tasks_of(engine, sitting)[0], N)
-    with pytest.raises(InputError, match="the last sitting has 1 pair left: label or drop"):
+def test_nothing_is_drawn_while_a_audit_batch_is_open(
+    engine: Engine, project: int, queue: list[tuple[Any, ...]]
+) -> None:
+    audit_batch = make_audit_batch(engine, project, 2)
+    act(engine, tasks_of(engine, audit_batch)[0], N)
+    with pytest.raises(InputError, match="the last audit batch has 1 pair left: label or drop"):
         request_audit(engine, project, 60)
-    with pytest.raises(InputError, match="the last sitting has 1 pair left"):
+    with pytest.raises(InputError, match="the last audit batch has 1 pair left"):
         request_correction(engine, project, 1, 0.5, 50)
     assert queue == []
     request_audit(engine, project, 0)
@@ -389,7 +391,7 @@ def test_jobs_of_each_kind_reach_the_queue(engine: Engine, project: int) -> None
 
 
 def test_a_deleted_project_leaves_no_design(engine: Engine, project: int) -> None:
-    make_sitting(engine, project, 1)
+    make_audit_batch(engine, project, 1)
     with writing(engine) as session:
         folder = artifacts() / designs_of(session, project, DesignKind.AUDIT)[0].folder
         folder.mkdir(parents=True)

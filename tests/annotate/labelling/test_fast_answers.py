@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate.labelling.fast_answers import BEGINNING, KEY, Act, least_seconds, rushes
+from annotate.labelling.fast_answers import BEGINNING, KEY, Act, fast_runs, least_seconds
 from annotate.labelling.queue import record, serve
 from db.domain import LABELS, AnswerKind
 from db.labels.reviews import shared_votes
 from db.schema.engine import reading, writing
-from db.schema.tables import Rush, RushTask, Task
+from db.schema.tables import FastAnswers, FastAnswersTask, Task
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.fast_answers import FAST, KEYS, SLOW, project_of, say
 
@@ -31,16 +31,16 @@ def test_rushes_are_the_longest_stretches_of_equal_fast_answers(
     given: list[tuple[AnswerKind, float | None]], least: int
 ) -> None:
     acts = acts_of(given)
-    found = rushes(acts, least)
-    for rush in found:
-        assert len(rush) >= least
-        assert len({act.answer for act in rush}) == 1 and rush[0].answer in LABELS
-        assert all(act.seconds == FAST for act in rush)
-        assert [act.id for act in rush] == list(range(rush[0].id, rush[-1].id + 1))  # in a row
-        for beside in (rush[0].id - 1, rush[-1].id + 1):  # nothing could be added at either end
+    found = fast_runs(acts, least)
+    for fast in found:
+        assert len(fast) >= least
+        assert len({act.answer for act in fast}) == 1 and fast[0].answer in LABELS
+        assert all(act.seconds == FAST for act in fast)
+        assert [act.id for act in fast] == list(range(fast[0].id, fast[-1].id + 1))  # in a row
+        for beside in (fast[0].id - 1, fast[-1].id + 1):  # nothing could be added at either end
             if 0 <= beside < len(acts):
-                assert (acts[beside].answer, acts[beside].seconds) != (rush[0].answer, FAST)
-    inside = {act.id for rush in found for act in rush}
+                assert (acts[beside].answer, acts[beside].seconds) != (fast[0].answer, FAST)
+    inside = {act.id for fast in found for act in fast}
     for start in range(len(acts) - least + 1):  # and nothing is missing
         window = acts[start : start + least]
         if window[0].answer in LABELS and {(act.answer, act.seconds) for act in window} == {(window[0].answer, FAST)}:
@@ -52,7 +52,7 @@ def test_more_time_on_a_pair_never_makes_a_rush_longer(
     given: list[tuple[AnswerKind, float | None]], least: int, start: int
 ) -> None:
     slower = [(answer, SLOW if i == start else seconds) for i, (answer, seconds) in enumerate(given)]
-    before, after = ({act.id for rush in rushes(acts_of(each), least) for act in rush} for each in (given, slower))
+    before, after = ({act.id for fast in fast_runs(acts_of(each), least) for act in fast} for each in (given, slower))
     assert after <= before
 
 
@@ -67,31 +67,33 @@ def test_a_text_that_was_just_read_needs_no_reading_again() -> None:
     assert least_seconds({1: 80, 2: 40}) == pytest.approx(KEY + 1.2)
     assert least_seconds({1: 80, 3: 40}, just_read=[1, 2]) == pytest.approx(KEY + 0.4)
     candidates = [Act(i, NO, 0.7, {0: 90, i + 1: 40}) for i in range(6)]  # of one question, 0.6 s each at least
-    assert rushes(candidates, 5) == []
+    assert fast_runs(candidates, 5) == []
     strangers = [Act(i, NO, 0.7, {-i: 90, i + 1: 40}) for i in range(1, 7)]
-    assert rushes(strangers, 5) == [strangers]
+    assert fast_runs(strangers, 5) == [strangers]
 
 
 def test_no_least_means_none() -> None:
-    assert rushes(acts_of([(NO, FAST)] * 40), 0) == []
+    assert fast_runs(acts_of([(NO, FAST)] * 40), 0) == []
 
 
 # ---- as rows ---------------------------------------------------------------------------------------------------------
 
 
-def stored(engine: Engine, project: int) -> tuple[list[Rush], set[int]]:
+def stored(engine: Engine, project: int) -> tuple[list[FastAnswers], set[int]]:
     with reading(engine) as session:
-        rows = list(session.scalars(select(Rush).where(Rush.project_id == project).order_by(Rush.id)))
-        return rows, set(session.scalars(select(RushTask.task_id).where(RushTask.project_id == project)))
+        rows = list(
+            session.scalars(select(FastAnswers).where(FastAnswers.project_id == project).order_by(FastAnswers.id))
+        )
+        return rows, set(session.scalars(select(FastAnswersTask.task_id).where(FastAnswersTask.project_id == project)))
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 60])
 def test_a_rush_is_stored_once_however_its_answers_arrive(engine: Engine, at_once: int) -> None:
-    project = project_of(engine, n=60, rush=10)
+    project = project_of(engine, n=60, fast_answers=10)
     say(engine, project, "ann", [(YES, SLOW), *[(NO, FAST)] * 25, (NO, SLOW), *[(NO, FAST)] * 9, (YES, FAST)], at_once)
-    (rush,), again = stored(engine, project)
-    assert (rush.annotator, rush.answer, rush.answers) == ("ann", NO, 25)
-    assert rush.seconds == pytest.approx(25 * FAST)
+    (fast,), again = stored(engine, project)
+    assert (fast.annotator, fast.answer, fast.answers) == ("ann", NO, 25)
+    assert fast.seconds == pytest.approx(25 * FAST)
     assert len(again) == 5
     say(engine, project, "ann", [(YES, FAST)] * 12, at_once)
     first, second = stored(engine, project)[0]
@@ -101,19 +103,19 @@ def test_a_rush_is_stored_once_however_its_answers_arrive(engine: Engine, at_onc
 
 def test_candidates_of_a_question_that_was_read_before_are_no_rush(engine: Engine) -> None:
     question, candidates = "q" * 100, [f"{i:020d}" for i in range(20)]
-    project = make_project(engine, [question], candidates, auto_train=False, rush=15)
+    project = make_project(engine, [question], candidates, auto_train=False, fast_answers=15)
     make_round(engine, project, 17)
     say(engine, project, "ann", [(NO, SLOW), (NO, 0.6), *[(NO, 0.3)] * 14])  # 0.4 s each at least, once it is read
     assert stored(engine, project)[0] == []
     say(engine, project, "ann", [(NO, 0.3)])
-    assert [rush.answers for rush in stored(engine, project)[0]] == [15]
+    assert [fast.answers for fast in stored(engine, project)[0]] == [15]
 
 
 def test_one_pair_in_ten_of_a_long_rush_is_for_somebody_else_too(engine: Engine) -> None:
     project = project_of(engine, n=60)
     tasks = say(engine, project, "ann", [(NO, FAST)] * 60, at_once=4)
-    (rush,), again = stored(engine, project)
-    assert rush.answers == 60 and len(again) == 6 and again <= set(tasks)
+    (fast,), again = stored(engine, project)
+    assert fast.answers == 60 and len(again) == 6 and again <= set(tasks)
     assert {pair.task_id for pair in serve(engine, project, "ben")[0]} == again
     assert serve(engine, project, "ann")[0] == []
     say(engine, project, "ben", [(YES, SLOW)] * 6)
@@ -134,7 +136,7 @@ def test_pairs_that_several_label_anyway_are_left_to_them(engine: Engine) -> Non
     assert list(votes.values()) == [2, 2, 2]  # the only ones of the rush that nobody else was to label
 
 
-@pytest.mark.parametrize("settings", [{"rush": 0}, {"rush": 16}])
+@pytest.mark.parametrize("settings", [{"fast_answers": 0}, {"rush": 16}])
 def test_fewer_than_the_setting_says_are_no_rush(engine: Engine, settings: dict[str, int]) -> None:
     project = project_of(engine, n=20, **settings)
     say(engine, project, "ann", [(NO, FAST)] * 15)
@@ -142,7 +144,7 @@ def test_fewer_than_the_setting_says_are_no_rush(engine: Engine, settings: dict[
 
 
 def test_answers_without_a_time_and_undone_ones_are_no_rush(engine: Engine) -> None:
-    project = project_of(engine, n=30, rush=4)
+    project = project_of(engine, n=30, fast_answers=4)
     events = [
         {"key": f"rush-{next(KEYS)}", "task_id": pair.task_id, "answer": NO}
         for pair in serve(engine, project, "ann")[0]

@@ -11,7 +11,7 @@ from annotate.ui.label.card import why_empty
 from db.labels.tasks import LEASE, end_leases, free_tasks, lease_tasks, next_lease_end
 from db.schema.engine import reading, writing
 from db.schema.tables import Lease, Task, now
-from tests.helpers.factories import make_design, make_project, make_round, make_sitting
+from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 
 START = datetime(2026, 3, 1, 12).astimezone()
 
@@ -89,20 +89,24 @@ def test_a_pair_that_somebody_has_from_the_batch_before_is_not_given_out_twice(e
     assert twice not in ask(engine, project, "ben", 1)  # it is labelled now
 
 
-def test_what_one_holds_of_the_batch_is_free_for_oneself_in_the_sitting_and_back(engine: Engine, project: int) -> None:
+def test_what_one_holds_of_the_batch_is_free_for_oneself_in_the_audit_batch_and_back(
+    engine: Engine, project: int
+) -> None:
     make_design(engine, project)
-    sitting = make_sitting(engine, project, 2)
+    audit_batch = make_audit_batch(engine, project, 2)
     in_batch = ask(engine, project, "ann", 0)
-    with writing(engine) as session:  # a sitting may have a pair of the batch that nobody has labelled yet
+    with writing(engine) as session:  # an audit batch may have a pair of the batch that nobody has labelled yet
         pair = session.get_one(Task, in_batch[0])
-        again = session.scalars(select(Task).where(Task.round_id == sitting)).all()
+        again = session.scalars(select(Task).where(Task.round_id == audit_batch)).all()
         again[0].left_id, again[0].right_id = pair.left_id, pair.right_id
-        in_sitting = [task.id for task in again]
+        in_audit_batch = [task.id for task in again]
     with writing(engine) as session:
         at = START + timedelta(minutes=1)
-        assert [task.id for task in lease_tasks(session, project, "ben", 10, at, sitting=True)] == in_sitting[1:]
-        assert next_lease_end(session, project, "ben", at, sitting=True) == START + LEASE
+        assert [task.id for task in lease_tasks(session, project, "ben", 10, at, audit_batch=True)] == in_audit_batch[
+            1:
+        ]
+        assert next_lease_end(session, project, "ben", at, audit_batch=True) == START + LEASE
         end_leases(session, "ben")
-        assert [task.id for task in lease_tasks(session, project, "ann", 10, at, sitting=True)] == in_sitting
-        assert next_lease_end(session, project, "ann", at, sitting=True) is None
+        assert [task.id for task in lease_tasks(session, project, "ann", 10, at, audit_batch=True)] == in_audit_batch
+        assert next_lease_end(session, project, "ann", at, audit_batch=True) is None
     assert ask(engine, project, "ann", 2) == in_batch

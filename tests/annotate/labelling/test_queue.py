@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import Engine, select
 
 from annotate.labelling import queue as labelling
-from annotate.labelling.queue import Reason, Sitting, Why, ask_if_due, leave, look, record, serve, sitting_of
+from annotate.labelling.queue import AuditBatch, Reason, Why, ask_if_due, audit_batch_of, leave, look, record, serve
 from db.domain import AnswerKind, DesignKind
 from db.labels.answers import answered_since, current_labels
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Job, Lease, Round, Task, now
-from tests.helpers.factories import make_design, make_project, make_round, make_sitting
+from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def measured(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What was measured anew because a sitting was complete, as the request's arguments; no job stays open."""
+    """What was measured anew because an audit batch was complete, as the request's arguments; no job stays open."""
     asked: list[tuple[Any, ...]] = []
 
     def audit(engine: Engine, project_id: int, draw: int) -> None:
@@ -330,33 +330,33 @@ def test_a_measuring_job_in_between_does_not_hide_answers_from_training(
     assert asked == [project]
 
 
-def test_a_sitting_is_served_apart_from_the_batch(engine: Engine, audited: int) -> None:
+def test_a_audit_batch_is_served_apart_from_the_batch(engine: Engine, audited: int) -> None:
     batch_ids = task_ids(engine, audited)
-    sitting = make_sitting(engine, audited, 3)
-    pairs, standing = serve(engine, audited, "ann", sitting=True)
-    assert [pair.task_id for pair in pairs] == ids_of(engine, sitting)
-    assert (standing.progress.round_id, standing.progress.size, standing.reason) == (sitting, 3, None)
-    assert standing.sitting == Sitting(sitting, DesignKind.AUDIT, 3) == sitting_of(engine, audited)
-    assert look(engine, audited, "bob", sitting=True).reason is Reason.LEASED
+    audit_batch = make_audit_batch(engine, audited, 3)
+    pairs, standing = serve(engine, audited, "ann", audit_batch=True)
+    assert [pair.task_id for pair in pairs] == ids_of(engine, audit_batch)
+    assert (standing.progress.round_id, standing.progress.size, standing.reason) == (audit_batch, 3, None)
+    assert standing.audit_batch == AuditBatch(audit_batch, DesignKind.AUDIT, 3) == audit_batch_of(engine, audited)
+    assert look(engine, audited, "bob", audit_batch=True).reason is Reason.LEASED
     assert look(engine, audited, "bob").progress.number == 1
     assert [pair.task_id for pair in serve(engine, audited, "bob")[0]] == batch_ids
 
 
-def test_a_project_without_a_sitting_has_none(engine: Engine, project: int) -> None:
-    assert sitting_of(engine, project) is None
-    pairs, standing = serve(engine, project, "ann", sitting=True)
-    assert (pairs, standing.reason, standing.sitting) == ([], Reason.NO_BATCH, None)
+def test_a_project_without_a_audit_batch_has_none(engine: Engine, project: int) -> None:
+    assert audit_batch_of(engine, project) is None
+    pairs, standing = serve(engine, project, "ann", audit_batch=True)
+    assert (pairs, standing.reason, standing.audit_batch) == ([], Reason.NO_BATCH, None)
 
 
-def test_a_complete_sitting_is_measured_once(
+def test_a_complete_audit_batch_is_measured_once(
     engine: Engine, audited: int, asked: list[int], measured: list[tuple[Any, ...]]
 ) -> None:
-    first, second = ids_of(engine, make_sitting(engine, audited, 2))
+    first, second = ids_of(engine, make_audit_batch(engine, audited, 2))
     record(engine, audited, "ann", [event(first, "negative"), event(second, "skip")])
     assert measured == []
     record(engine, audited, "ann", [event(second, "unsure")])
     assert measured == [(audited, 0)]
-    assert look(engine, audited, "ann", sitting=True).reason is Reason.COMPLETE
+    assert look(engine, audited, "ann", audit_batch=True).reason is Reason.COMPLETE
     record(engine, audited, "ann", [event(task_ids(engine, audited)[0])])
     ask_if_due(engine, audited)
     assert measured == [(audited, 0)]
@@ -365,11 +365,11 @@ def test_a_complete_sitting_is_measured_once(
     assert asked == []
 
 
-def test_a_sitting_that_was_completed_while_a_job_was_at_work_is_measured_after_it(
+def test_a_audit_batch_that_was_completed_while_a_job_was_at_work_is_measured_after_it(
     engine: Engine, audited: int, measured: list[tuple[Any, ...]]
 ) -> None:
     set_job(engine, audited, "running")
-    record(engine, audited, "ann", [event(id_) for id_ in ids_of(engine, make_sitting(engine, audited, 2))])
+    record(engine, audited, "ann", [event(id_) for id_ in ids_of(engine, make_audit_batch(engine, audited, 2))])
     assert measured == []
     set_job(engine, audited, "done")
     ask_if_due(engine, audited)
@@ -379,7 +379,7 @@ def test_a_sitting_that_was_completed_while_a_job_was_at_work_is_measured_after_
 def test_a_failed_measurement_is_not_tried_again_by_itself(
     engine: Engine, audited: int, measured: list[tuple[Any, ...]]
 ) -> None:
-    record(engine, audited, "ann", [event(id_) for id_ in ids_of(engine, make_sitting(engine, audited, 1))])
+    record(engine, audited, "ann", [event(id_) for id_ in ids_of(engine, make_audit_batch(engine, audited, 1))])
     set_job(engine, audited, "failed", kind="audit")
     ask_if_due(engine, audited)
     assert len(measured) == 1
@@ -389,7 +389,7 @@ def test_a_complete_check_is_measured_for_its_round_and_recall(
     engine: Engine, audited: int, measured: list[tuple[Any, ...]]
 ) -> None:
     make_design(engine, audited, DesignKind.CORRECTION, round=3, recall=0.5)
-    sitting = make_sitting(engine, audited, 1, DesignKind.CORRECTION)
-    assert sitting_of(engine, audited) == Sitting(sitting, DesignKind.CORRECTION, 1)
-    record(engine, audited, "ann", [event(id_) for id_ in ids_of(engine, sitting)])
+    audit_batch = make_audit_batch(engine, audited, 1, DesignKind.CORRECTION)
+    assert audit_batch_of(engine, audited) == AuditBatch(audit_batch, DesignKind.CORRECTION, 1)
+    record(engine, audited, "ann", [event(id_) for id_ in ids_of(engine, audit_batch)])
     assert measured == [(audited, 3, 0.5, 0)]

@@ -79,7 +79,7 @@ def test_a_retracted_vote_is_wanted_again(engine: Engine) -> None:
 
 
 def test_a_second_look_at_what_is_called_a_match_or_unsure(engine: Engine) -> None:
-    project = project_of(engine, second_look=True)
+    project = project_of(engine, double_check=True)
     answers = [YES, NO, UNSURE, NO, NO, NO]
     tasks = sorted(offered(engine, project, "ann"))
     for task, answer in zip(tasks, answers, strict=True):
@@ -175,7 +175,7 @@ def test_who_is_offered_what_follows_from_the_answers(
     url = f"sqlite:///{tmp_path_factory.mktemp('votes') / 'a.db'}"
     migrate(url)
     engine = make_engine(url)
-    project = project_of(engine, n=3, votes=wanted, second_look=looks)
+    project = project_of(engine, n=3, votes=wanted, double_check=looks)
     tasks = sorted(offered(engine, project, "a"))
     standing: dict[int, dict[str, AnswerKind]] = {task: {} for task in tasks}
     for who, place, answer in acts:

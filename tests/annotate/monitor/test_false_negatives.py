@@ -52,7 +52,7 @@ def test_labelled_pairs_are_counted(engine: Engine, project: int) -> None:
     assert (found.name, found.drawn, found.left) == ("Round 1 at recall 0.20", 20, 13)
 
 
-def test_a_dropped_sitting_leaves_nothing_drawn(engine: Engine, project: int) -> None:
+def test_a_dropped_audit_batch_leaves_nothing_drawn(engine: Engine, project: int) -> None:
     add_correction(engine, project, 1, labelled=0)
     with writing(engine) as session:
         session.execute(delete(Round).where(Round.number.is_(None)))
@@ -163,7 +163,7 @@ def test_what_hinders_is_said(
     assert page.error[0].value == "a job is at work: wait until it is done"
 
 
-def test_an_open_sitting_says_how_far_it_is(
+def test_an_open_audit_batch_says_how_far_it_is(
     engine: Engine, project: int, open_section: Callable[[int], AppTest]
 ) -> None:
     add_correction(engine, project, 2, labelled=5)

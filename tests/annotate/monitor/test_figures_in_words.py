@@ -145,7 +145,7 @@ def test_positives_that_stand_for_few_pairs_need_no_second_look(engine: Engine) 
     report = audited(engine)
     evaluation = report.measured[-1][1]
     light = [stratum | {"weight": 50.0} for stratum in evaluation.audit["strata"]]
-    assert "second look" not in "\n".join(explain(audited(engine, name="Light", strata=light)))
+    assert "double check" not in "\n".join(explain(audited(engine, name="Light", strata=light)))
 
 
 def test_nothing_is_known_of_a_far_stratum_without_labels(engine: Engine) -> None:

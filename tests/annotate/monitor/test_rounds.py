@@ -147,13 +147,13 @@ def test_too_few_audit_labels_are_an_audit_without_figures(engine: Engine) -> No
     assert report.measured == [] and report.audited is not None and report.audited.audit["needed"] == 38
 
 
-def test_the_open_sittings_pairs_are_counted(engine: Engine) -> None:
+def test_the_open_audit_batchs_pairs_are_counted(engine: Engine) -> None:
     project_id = make_project(engine, ["a", "b", "c", "d"])
     make_round(engine, project_id, 2)
-    assert read_report(engine, project_id).sitting == 0
+    assert read_report(engine, project_id).audit_batch == 0
     with writing(engine) as session:
         session.scalars(select(Round)).one().number = None
-    assert read_report(engine, project_id).sitting == 2
+    assert read_report(engine, project_id).audit_batch == 2
 
 
 def test_the_histogram_holds_every_pair(report: Report) -> None:

@@ -14,7 +14,7 @@ from db.domain import AnswerKind, DesignKind
 from db.labels.answers import current_labels
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Job, Lease, Round, Task, Worker, now
-from tests.helpers.factories import make_design, make_project, make_round, make_sitting
+from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
 
@@ -183,25 +183,25 @@ def choose(page: AppTest, project_id: int, queue: str) -> None:
     assert not page.exception
 
 
-def test_without_a_sitting_there_is_nothing_to_choose(
+def test_without_a_audit_batch_there_is_nothing_to_choose(
     engine: Engine, audited: int, open_page: Callable[..., AppTest]
 ) -> None:
     assert not open_page(PAGE).button_group
 
 
-@pytest.mark.parametrize(("kind", "title"), [(DesignKind.AUDIT, "Audit sitting"), (DesignKind.CORRECTION, "Check")])
-def test_a_sitting_is_chosen_and_labelled_to_its_end(
+@pytest.mark.parametrize(("kind", "title"), [(DesignKind.AUDIT, "Audit audit batch"), (DesignKind.CORRECTION, "Check")])
+def test_a_audit_batch_is_chosen_and_labelled_to_its_end(
     engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str], kind: DesignKind, title: str
 ) -> None:
     make_design(engine, audited, kind, round=0, recall=0.5)
-    sitting = make_sitting(engine, audited, 2, kind)
+    audit_batch = make_audit_batch(engine, audited, 2, kind)
     page = open_page()
     control = page.get_by_key(f"queue_{audited}")
     assert control.options == ["Batch", f"{title} (2 left)"]
     assert page.text[1].value == "text 0"
-    choose(page, audited, "sitting")
+    choose(page, audited, "audit")
     with reading(engine) as session:
-        first, second = session.scalars(select(Task.id).where(Task.round_id == sitting).order_by(Task.position))
+        first, second = session.scalars(select(Task.id).where(Task.round_id == audit_batch).order_by(Task.position))
     click(page, first, "positive")
     assert page.get_by_key(f"queue_{audited}").options[1] == f"{title} (1 left)"
     click(page, second, "unsure")
@@ -215,31 +215,31 @@ def test_a_sitting_is_chosen_and_labelled_to_its_end(
     assert not page.get("page_link")
 
 
-def test_a_sitting_can_be_ended_early(
+def test_a_audit_batch_can_be_ended_early(
     engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str]
 ) -> None:
-    sitting = make_sitting(engine, audited, 3)
+    audit_batch = make_audit_batch(engine, audited, 3)
     page = open_page()
-    choose(page, audited, "sitting")
+    choose(page, audited, "audit")
     with reading(engine) as session:
-        first = session.scalars(select(Task.id).where(Task.round_id == sitting).order_by(Task.position)).all()[0]
+        first = session.scalars(select(Task.id).where(Task.round_id == audit_batch).order_by(Task.position)).all()[0]
     click(page, first, "negative")
     button = page.button(key="drop_sitting")
     assert button.label == "Drop 2 pairs"
     button.click().run()
     assert not page.exception
-    assert "The audit sitting is complete" in page.text[0].value
+    assert "The audit audit batch is complete" in page.text[0].value
     assert measured == ["audit"]
     with reading(engine) as session:
-        assert session.get_one(Round, sitting).size == 1
+        assert session.get_one(Round, audit_batch).size == 1
 
 
-def test_a_sitting_dropped_as_a_whole_gives_the_batch_back(
+def test_a_audit_batch_dropped_as_a_whole_gives_the_batch_back(
     engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str]
 ) -> None:
-    make_sitting(engine, audited, 3)
+    make_audit_batch(engine, audited, 3)
     page = open_page()
-    choose(page, audited, "sitting")
+    choose(page, audited, "audit")
     page.button(key="drop_sitting").click().run()
     assert not page.exception
     assert page.text[1].value == "text 0"
@@ -248,13 +248,13 @@ def test_a_sitting_dropped_as_a_whole_gives_the_batch_back(
 
 @pytest.mark.parametrize(
     ("queue", "text"),
-    [("sitting", "The figures are being updated: they appear on the page “Monitor”."),
+    [("audit", "The figures are being updated: they appear on the page “Monitor”."),
      ("batch", "The next one waits until the job at work is done.")],
 )  # fmt: skip
 def test_a_measurement_under_way_is_shown_for_what_it_is(
     engine: Engine, audited: int, open_page: Callable[..., AppTest], queue: str, text: str
 ) -> None:
-    make_sitting(engine, audited, 1)
+    make_audit_batch(engine, audited, 1)
     page = open_page()
     choose(page, audited, queue)
     with writing(engine) as session:

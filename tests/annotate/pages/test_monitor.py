@@ -12,7 +12,7 @@ from db.domain import InputError
 from db.projects.evaluations import matchers_with_evaluations
 from db.schema.engine import writing
 from db.schema.tables import Job
-from tests.helpers.factories import make_design, make_project, make_round, make_sitting
+from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import (
@@ -240,7 +240,7 @@ def test_audit_pairs_are_drawn_and_figures_brought_up_to_date(
     def request(engine: Engine, project_id: int, draw: int) -> str:
         asked.append((project_id, draw))
         if draw > 60:
-            raise InputError("a sitting is open: finish it or drop it")
+            raise InputError("an audit batch is open: finish it or drop it")
         return "j"
 
     monkeypatch.setattr(jobs, "request_audit", request)
@@ -250,17 +250,17 @@ def test_audit_pairs_are_drawn_and_figures_brought_up_to_date(
     assert asked == [(project_id, 0), (project_id, 60)] and not page.error
     page.number_input(key="audit_draw").set_value(80)
     page.button(key="draw_audit").click().run()
-    assert page.error[0].value == "a sitting is open: finish it or drop it"
+    assert page.error[0].value == "an audit batch is open: finish it or drop it"
 
 
-def test_an_open_sitting_is_linked_to(engine: Engine, home: Path) -> None:
+def test_an_open_audit_batch_is_linked_to(engine: Engine, home: Path) -> None:
     project_id = make_audited_project(engine, rounds=2)
     make_design(engine, project_id)
-    make_sitting(engine, project_id, 4)
+    make_audit_batch(engine, project_id, 4)
     page = AppTest.from_file(str(SHELL), default_timeout=30).run()
     page.switch_page("../pages/monitor.py").run()
     assert not page.exception
-    assert page.get("page_link")[0].proto.label == "4 pairs of the open sitting left: answer them first"
+    assert page.get("page_link")[0].proto.label == "4 pairs of the open audit batch left: answer them first"
 
 
 def test_gold_without_a_measurement_waits_for_the_first_job(engine: Engine, home: Path) -> None:

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from annotate.access import invitations, logins, people, tokens
 from annotate.access.roles import Right
 from annotate.access.transactions import allowed
-from annotate.shell import sign_in as door
+from annotate.shell import sign_in
 from annotate.ui import state as app_state
 from annotate.web.security_headers import LEAVE_SCRIPT
 from db.domain import Role
@@ -215,9 +215,9 @@ def vouched(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Ca
 
     def open_(invited: str = "", **said: str) -> AppTest:
         monkeypatch.setattr(app_state, "login_token", lambda: None)
-        monkeypatch.setattr(door, "providers", lambda: {"google": "Google"})
-        monkeypatch.setattr(door, "browser", lambda: "browser")
-        monkeypatch.setattr(door, "invitation", lambda: invited)
+        monkeypatch.setattr(sign_in, "providers", lambda: {"google": "Google"})
+        monkeypatch.setattr(sign_in, "browser", lambda: "browser")
+        monkeypatch.setattr(sign_in, "invitation", lambda: invited)
         page = AppTest.from_file(str(APP), default_timeout=30)
         page.user = {"is_logged_in": True} | said
         return page.run()

@@ -26,7 +26,7 @@ DEFAULTS: dict[str, Any] = Settings.model_validate({}).model_dump()
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
-    return make_project(engine, ["a", "b"], name="Old *name*", crowding=0.25, lexical=True)
+    return make_project(engine, ["a", "b"], name="Old *name*", hubness=0.25, lexical=True)
 
 
 def field(page: AppTest, project: int, name: str) -> Any:
@@ -148,7 +148,7 @@ def test_without_a_project_the_page_says_so(engine: Engine, home: Path) -> None:
 def test_the_browser_is_told_of_every_initial_value_in_every_run(project: int) -> None:
     page = open_page()
     for _ in range(2):  # a run may be cut off before the browser has heard of what was set in it
-        for name, value in (("crowding", 0.25), ("first", 40), ("lexical", True), ("epochs", 2)):
+        for name, value in (("hubness", 0.25), ("first", 40), ("lexical", True), ("epochs", 2)):
             widget = field(page, project, name).proto
             assert not widget.set_value
             assert widget.default == value

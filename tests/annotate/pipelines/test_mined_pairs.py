@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from annotate.exchange.download_routes import made_address, routes
 from annotate.jobs import requests as jobs
-from annotate.labelling.queue import ask_if_due, record, serve, sitting_of
+from annotate.labelling.queue import ask_if_due, audit_batch_of, record, serve
 from annotate.pipelines.adopt_encoder import plan_encoder, use_encoder
 from annotate.pipelines.mined_pairs import plan_use, read_mined, take_back, use_as_training, used
 from annotate.pipelines.mined_sample import bands_of, put_up
@@ -26,12 +26,12 @@ from annotate.stats.precision_by_rank import precision
 from db.domain import AnswerKind, DesignKind, InputError, Purpose, Settings
 from db.labels.answers import current_labels, own_answers
 from db.labels.pairs import Pair
-from db.labels.tasks import newest_sitting
+from db.labels.tasks import newest_audit_batch
 from db.results.pipelines import pipeline_folder, results_folder
 from db.schema.engine import reading, writing
 from db.schema.tables import Design, Item, Job, Project, Task
 from learner.jobs.data.project_data import read_labels, read_project
-from tests.helpers.factories import make_design, make_project, make_sitting
+from tests.helpers.factories import make_audit_batch, make_design, make_project
 from tests.helpers.projects.measured import add_job
 from tests.helpers.projects.pipelines import NAME, finished_run
 
@@ -62,11 +62,11 @@ def labels(engine: Engine, project_id: int) -> dict[Pair, tuple[AnswerKind, str]
 
 
 def sample(engine: Engine, project_id: int) -> list[Task]:
-    """The tasks of the newest sitting."""
+    """The tasks of the newest audit batch."""
     with reading(engine) as session:
-        sitting = newest_sitting(session, project_id)
-        assert sitting is not None
-        return list(session.scalars(select(Task).where(Task.round_id == sitting.id).order_by(Task.position)))
+        audit_batch = newest_audit_batch(session, project_id)
+        assert audit_batch is not None
+        return list(session.scalars(select(Task).where(Task.round_id == audit_batch.id).order_by(Task.position)))
 
 
 def answer(engine: Engine, tasks: Sequence[Task], kind: AnswerKind) -> None:
@@ -125,7 +125,7 @@ def test_a_sample_is_drawn_in_bands_and_its_labels_tell_the_precision(
 def test_a_draw_goes_on_where_the_last_one_ended(engine: Engine, project: int, pairs: list[Pair]) -> None:
     draw(engine, project, 30)
     first = sample(engine, project)
-    with pytest.raises(InputError, match="the last sitting has 30 pairs left"):
+    with pytest.raises(InputError, match="the last audit batch has 30 pairs left"):
         draw(engine, project, 30)
     answer(engine, first[:-1], POSITIVE)
     answer(engine, first[-1:], UNSURE)
@@ -151,7 +151,7 @@ def test_labelled_pairs_count_and_are_not_asked_again(engine: Engine, project: i
         session.query(Design).filter(Design.project_id == project).delete()
     draw(engine, project, 300)
     assert sum(band.positives for band in bands_of(engine, project, "r", PAIRS)) == 100
-    asked, _ = serve(engine, project, "ann", 500, sitting=True)
+    asked, _ = serve(engine, project, "ann", 500, audit_batch=True)
     assert len(asked) == 200
 
 
@@ -161,7 +161,7 @@ def test_a_pipelines_own_labels_tell_nothing_of_its_precision(engine: Engine, pr
     bands = bands_of(engine, project, "r", PAIRS)
     assert sum(band.positives for band in bands) == 0
     assert used(engine, project, "r") == 80  # those of the sample are people's to give
-    asked, _ = serve(engine, project, "ann", 100, sitting=True)
+    asked, _ = serve(engine, project, "ann", 100, audit_batch=True)
     assert len(asked) == 60
     plan = plan_use(engine, project, "r", PAIRS, 100)
     assert (len(plan.new), plan.labelled, plan.sampled) == (0, 80, 20)
@@ -173,22 +173,22 @@ def test_a_complete_sample_asks_for_no_job(
     enqueued: list[object] = []
     monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: enqueued.append(arguments))
     draw(engine, project, 3)
-    sitting = sitting_of(engine, project)
-    assert sitting is not None and (sitting.kind, sitting.left) == (DesignKind.MINED, 3)
+    audit_batch = audit_batch_of(engine, project)
+    assert audit_batch is not None and (audit_batch.kind, audit_batch.left) == (DesignKind.MINED, 3)
     answer(engine, sample(engine, project), POSITIVE)
     ask_if_due(engine, project)
     assert enqueued == []
 
 
-def test_another_sitting_goes_before(engine: Engine, project: int, pairs: list[Pair]) -> None:
+def test_another_audit_batch_goes_before(engine: Engine, project: int, pairs: list[Pair]) -> None:
     make_design(engine, project)
-    make_sitting(engine, project, 2)
-    with pytest.raises(InputError, match="the last sitting has 2 pairs left"):
+    make_audit_batch(engine, project, 2)
+    with pytest.raises(InputError, match="the last audit batch has 2 pairs left"):
         draw(engine, project, 10)
     with writing(engine) as session:
         session.query(Task).filter(Task.project_id == project).delete()
     add_job(engine, project, "audit-1", kind="audit", state="running")
-    with pytest.raises(InputError, match="a job is at work that may draw a sitting"):
+    with pytest.raises(InputError, match="a job is at work that may draw an audit batch"):
         draw(engine, project, 10)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from annotate.labelling.queue import record, serve
-from annotate.review.hidden_checks import quality, read_quality, read_rushes
+from annotate.review.hidden_checks import quality, read_fast_answers, read_quality
 from annotate.stats.reliability import wilson
 from db.domain import LABELS, AnswerKind, CheckKind
 from db.labels.hidden_checks import Checked
@@ -72,11 +72,11 @@ def test_figures_come_from_the_answers(engine: Engine) -> None:
 def test_administrators_are_told_who_hurried_and_what_others_say(engine: Engine) -> None:
     project = hurried(engine, n=40)
     answer(engine, project, "ann", [(NO, FAST)] * 20)
-    (told,) = read_rushes(engine, project)
+    (told,) = read_fast_answers(engine, project)
     assert (told.annotator, told.answer, told.answers, told.again, told.looked_at) == ("ann", NO, 20, 5, 0)
     assert told.seconds == pytest.approx(FAST) and told.began <= told.ended
     answer(engine, project, "ben", [(YES, SLOW)] * 25)  # new pairs, and the five among them
-    (told,) = read_rushes(engine, project)
+    (told,) = read_fast_answers(engine, project)
     assert (told.looked_at, told.otherwise) == (5, 5)
 
 

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from annotate.__main__ import app
 from annotate.cli.output import run
 from annotate.web.health import routes
-from annotate.web.middleware import Gate
+from annotate.web.middleware import AuthMiddleware
 from db.schema.engine import artifacts, migrate, newest_revision, writing
 from db.schema.tables import Worker, now
 from tests.helpers.projects.measured import add_worker
@@ -21,7 +21,7 @@ from tests.helpers.services.ports import free_port
 
 def ask(path: str, forced: bool = True) -> tuple[int, str]:
     """Status and words of the answer to somebody from elsewhere who is not logged in."""
-    site = Starlette(routes=routes(), middleware=[Middleware(Gate, is_forced=lambda: forced)])
+    site = Starlette(routes=routes(), middleware=[Middleware(AuthMiddleware, is_forced=lambda: forced)])
     answer = TestClient(site, base_url="http://10.0.0.7:8501", client=("10.0.0.1", 1)).get(path)
     return answer.status_code, answer.text
 

@@ -1,4 +1,4 @@
-"""Who gets an answer: cookies, forms, the gate before every address, and open pages."""
+"""Who gets an answer: cookies, forms, the middleware before every address, and open pages."""
 
 import asyncio
 import re
@@ -22,10 +22,10 @@ from annotate.access import invitations, logins, people
 from annotate.exchange import download_routes as downloads
 from annotate.exchange import model_export as takeaway
 from annotate.web import login_forms as forms
-from annotate.web import middleware as gate
+from annotate.web import middleware
 from annotate.web import security_headers as headers
 from annotate.web.login_routes import routes, safe_next
-from annotate.web.middleware import Gate
+from annotate.web.middleware import AuthMiddleware
 from db.domain import Role
 from db.people.logins import ROTATED
 from db.projects.matchers import matchers_of
@@ -61,7 +61,7 @@ Open = Callable[..., TestClient]
 @pytest.fixture
 def open_site(engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Open:
     """A function that opens a browser at the site; forced: people must log in."""
-    monkeypatch.setattr(gate, "LOOK_EVERY", 0.05)
+    monkeypatch.setattr(middleware, "LOOK_EVERY", 0.05)
 
     def page(request: Request) -> JSONResponse:
         return JSONResponse({"person": request.scope.get("state", {}).get("person")})
@@ -73,7 +73,7 @@ def open_site(engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
                 WebSocketRoute("/_stcore/stream", _echo), Route("/healthz", page), Route("/static/js/x.js", page),
                 Route("/_stcore/upload_file/1/2", page, methods=["PUT"]), Route("/{rest:path}", page),
             ],
-            middleware=[Middleware(Gate, is_forced=lambda: forced, clock=clock)],
+            middleware=[Middleware(AuthMiddleware, is_forced=lambda: forced, clock=clock)],
         )  # fmt: skip
         return TestClient(site, base_url=base, client=(address, 50_000), follow_redirects=False)
 
@@ -249,7 +249,7 @@ def test_the_frame_has_no_other_script_than_the_policy_allows() -> None:
     assert inline == [headers.FRAME_SCRIPT]
 
 
-# The gate
+# The middleware
 
 
 def test_without_a_login_nothing_of_ours_is_answered(site: TestClient, engine: Engine) -> None:
@@ -387,7 +387,7 @@ def test_a_message_that_came_after_the_end_is_not_heard(engine: Engine) -> None:
             heard.append(message)
 
     async def run() -> None:
-        loop_gate, sent = Gate(app, lambda: True), []
+        loop_gate, sent = AuthMiddleware(app, lambda: True), []
         messages = iter([{"type": "websocket.receive", "text": "late"}])
 
         async def receive() -> Any:
@@ -400,11 +400,11 @@ def test_a_message_that_came_after_the_end_is_not_heard(engine: Engine) -> None:
         await loop_gate._watched(lambda: False, {}, receive, send)
         assert sent == [{"type": "websocket.close", "code": 1008}]
 
-    gate_look, gate.LOOK_EVERY = gate.LOOK_EVERY, 0.05
+    gate_look, middleware.LOOK_EVERY = middleware.LOOK_EVERY, 0.05
     try:
         asyncio.run(run())
     finally:
-        gate.LOOK_EVERY = gate_look
+        middleware.LOOK_EVERY = gate_look
     assert heard == []
 
 
@@ -451,7 +451,7 @@ def test_the_way_over_a_provider(open_site: Open, engine: Engine, link: str) -> 
     site.cookies.set("_streamlit_user_1", "in two pieces")
     assert site.get("/", headers=PAGE).json() == {"person": 0}  # the page may ask who vouches
     assert site.get("/monitor", headers=PAGE).status_code == 303
-    browser = gate.cookies.browser_of(dict(site.cookies))
+    browser = middleware.cookies.browser_of(dict(site.cookies))
     ticket = logins.ticket_for(engine, "https://id.example", "42", browser, at())
     stranger = open_site()
     stranger.cookies.set("_streamlit_user", "another")

@@ -13,7 +13,7 @@ from annotate.access import tokens
 from annotate.api.routes import api
 from annotate.labelling.queue import record, serve
 from annotate.projects.lifecycle import bin_project
-from annotate.web.middleware import Gate
+from annotate.web.middleware import AuthMiddleware
 from annotate.web.prometheus import PATH, Telemetry
 from db.domain import Queue, Role
 from db.schema.engine import writing
@@ -30,7 +30,7 @@ def process(forced: bool = False) -> TestClient:
     told = Telemetry()
     site = Starlette(
         routes=[told.route(), api(told.observe)],
-        middleware=[Middleware(Gate, is_forced=lambda: forced, clock=lambda: START)],
+        middleware=[Middleware(AuthMiddleware, is_forced=lambda: forced, clock=lambda: START)],
     )
     return TestClient(site, base_url="http://localhost", client=("127.0.0.1", 1))
 

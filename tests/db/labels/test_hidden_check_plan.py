@@ -17,7 +17,7 @@ from db.labels.hidden_checks import check_results
 from db.labels.stable_random import chance
 from db.labels.tasks import batch_progress
 from db.schema.engine import reading, writing
-from db.schema.tables import Answer, Check, CheckAnswer, Gold, Lease, Rush, Task, now
+from db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, Gold, Lease, Task, now
 from tests.helpers.projects.checks import checks_among, event, know, project_of, say
 from tests.helpers.projects.votes import want
 
@@ -243,7 +243,7 @@ def test_who_is_alone_and_in_a_rush_is_asked_again(engine: Engine) -> None:
     project = project_of(engine, n=110, texts=20)
     pairs = serve(engine, project, "ann", 20)[0]
     record(engine, project, "ann", [event(pair, NO, seconds=0.1) for pair in pairs])
-    assert count_rows(engine, Rush) == 1
+    assert count_rows(engine, FastAnswers) == 1
     assert checks_among(serve(engine, project, "ann")[0]) == []  # a moment ago
     long_ago(engine)
     slipped = checks_among(serve(engine, project, "ann", 90)[0])

@@ -28,7 +28,7 @@ def first_batch() -> Iterator[tuple[str, str, float]]:
     with reading(engine) as session:
         data = read_project(session, project_id)
         ids = first_identifiers(session, data.item_ids.tolist())
-    vectors = blended(data.dataset, load_encoder().encode(data.dataset.texts), Blend(data.settings.crowding))
+    vectors = blended(data.dataset, load_encoder().encode(data.dataset.texts), Blend(data.settings.hubness))
     nothing = np.empty(0, dtype=np.int64)
     size = 2 * demo.SETTINGS.first  # as many again in reserve
     rng = np.random.default_rng(0)

@@ -62,7 +62,7 @@ def run_audit(engine: Engine, project_id: int, draw: int = 0) -> str:
     with writing(engine) as session:
         job_id = add_job(session, project_id, steps.NAME).id
     steps.update_figures(job_id, project_id, bool(draw))
-    return steps.draw_sitting(project_id, draw) if draw else ""
+    return steps.draw_audit_batch(project_id, draw) if draw else ""
 
 
 def tasks_of(engine: Engine, round_id: int | None = None) -> list[Task]:
@@ -94,7 +94,7 @@ def label(engine: Engine, tasks: list[Task], kind: AnswerKind | None = None) -> 
 
 
 def draw_and_label(engine: Engine, project_id: int, draw: int) -> list[Task]:
-    """The tasks of a new sitting, each answered with the truth; the figures are up to date."""
+    """The tasks of a new audit batch, each answered with the truth; the figures are up to date."""
     run_audit(engine, project_id, draw)
     tasks = tasks_of(engine)
     label(engine, tasks)

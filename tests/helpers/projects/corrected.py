@@ -1,4 +1,4 @@
-"""Corrections for tests: designs, their sittings and labels, inserted directly."""
+"""Corrections for tests: designs, their audit batches and labels, inserted directly."""
 
 from itertools import combinations, islice
 from typing import Any
@@ -25,7 +25,7 @@ def add_correction(
     drawn: int = 20,
     result: dict[str, Any] | None = None,
 ) -> int:
-    """The id of a new correction of the round, with a sitting of `drawn` pairs of which the first are labelled."""
+    """The id of a new correction of the round, with an audit batch of `drawn` pairs of which the first are labelled."""
     with writing(engine) as session:
         matcher = matcher_of(session, project_id, number)
         assert matcher is not None
@@ -35,12 +35,12 @@ def add_correction(
             matcher_id=matcher.id, pairs=7_140, strata=[], details=details | ({"result": result} if result else {}),
             folder="",
         )  # fmt: skip
-        sitting = Round(project_id=project_id, strategy=DesignKind.CORRECTION, size=drawn, matcher_id=matcher.id)
-        session.add_all([design, sitting])
+        audit_batch = Round(project_id=project_id, strategy=DesignKind.CORRECTION, size=drawn, matcher_id=matcher.id)
+        session.add_all([design, audit_batch])
         session.flush()
         items = session.scalars(select(Item.id).where(Item.project_id == project_id, Item.split == Split.EVALUATION))
         for position, (left, right) in enumerate(islice(combinations(sorted(items), 2), drawn)):
-            task = Task(project_id=project_id, round_id=sitting.id, left_id=left, right_id=right, position=position,
+            task = Task(project_id=project_id, round_id=audit_batch.id, left_id=left, right_id=right, position=position,
                         strategy="correction", score=0.8, p=None, inclusion=0.1, stratum=position % 2,
                         design_id=design.id, purpose=Purpose.AUDIT)  # fmt: skip
             session.add(task)

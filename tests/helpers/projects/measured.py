@@ -87,7 +87,7 @@ def add_matcher(engine: Engine, project_id: int, number: int, evaluation: dict[s
             positives=sum(POSITIVES[:number]),
             details={
                 "seed": 7,
-                "crowding": 0.25,
+                "hubness": 0.25,
                 "lexical": {"ngrams": 0.42, "words": 0.1},
                 "loss": 0.31,
                 "seconds": {"train": 14.2, "encode": 3.1, "search": 0.4},

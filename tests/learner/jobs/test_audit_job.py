@@ -12,7 +12,7 @@ from db.labels.audits import audit_labels
 from db.projects.jobs import add_job
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Design, Evaluation, Gold, Item, Job, Matcher, Round, Task
-from learner.evaluation.audit import sampling_order as decks
+from learner.evaluation.audit import sampling_order as orders
 from learner.evaluation.audit import strata as bands
 from learner.jobs import next_round
 from learner.jobs.audit import job as steps
@@ -207,24 +207,24 @@ def test_a_project_of_two_lists_is_audited_from_left_to_right(engine: Engine, en
     assert designs_of(engine)[0].pairs == 20 * 30
 
 
-# Sittings
+# Audit batches
 
 
-def test_a_sitting_is_drawn_equally_from_the_top_of_each_deck(engine: Engine, project: int) -> None:
+def test_a_audit_batch_is_drawn_equally_from_the_top_of_each_deck(engine: Engine, project: int) -> None:
     assert run_audit(engine, project, 30) == "30 pairs to audit"
     tasks = tasks_of(engine)
     with reading(engine) as session:
-        sitting = session.get_one(Round, tasks[0].round_id)
+        audit_batch = session.get_one(Round, tasks[0].round_id)
         (design,) = read_designs(session, project)
-    assert (sitting.number, sitting.strategy, sitting.size) == (None, DesignKind.AUDIT, 30)
+    assert (audit_batch.number, audit_batch.strategy, audit_batch.size) == (None, DesignKind.AUDIT, 30)
     assert [task.position for task in tasks] == list(range(30))
     strata = [task.stratum for task in tasks]
     assert np.bincount(strata).tolist() == [5] * 6
     assert strata != sorted(strata)  # in a random order
     sizes = [*design.bands.sizes, design.bands.far]
     for stratum in range(len(sizes)):
-        here = np.nonzero(design.deck.stratum == stratum)[0][:5]
-        expected = set(zip(design.deck.left[here].tolist(), design.deck.right[here].tolist(), strict=True))
+        here = np.nonzero(design.order.stratum == stratum)[0][:5]
+        expected = set(zip(design.order.left[here].tolist(), design.order.right[here].tolist(), strict=True))
         assert {pair_of(task) for task in tasks if task.stratum == stratum} == expected
     for task in tasks:
         assert task.inclusion == pytest.approx(5 / sizes[task.stratum])
@@ -233,7 +233,7 @@ def test_a_sitting_is_drawn_equally_from_the_top_of_each_deck(engine: Engine, pr
     assert [task.score for task in tasks] == pytest.approx([scores[pair_of(task)] for task in tasks], abs=1e-5)
 
 
-def test_the_next_sitting_goes_on_below_what_is_answered(engine: Engine, project: int) -> None:
+def test_the_next_audit_batch_goes_on_below_what_is_answered(engine: Engine, project: int) -> None:
     first = draw_and_label(engine, project, 30)
     run_audit(engine, project, 30)
     second = tasks_of(engine)
@@ -245,14 +245,14 @@ def test_the_next_sitting_goes_on_below_what_is_answered(engine: Engine, project
         assert task.inclusion == pytest.approx(10 / sizes[task.stratum])
 
 
-def test_one_sitting_at_a_time(engine: Engine, project: int) -> None:
+def test_one_audit_batch_at_a_time(engine: Engine, project: int) -> None:
     run_audit(engine, project, 12)
-    assert steps.draw_sitting(project, 12) == "a sitting is open: label it first"
+    assert steps.draw_audit_batch(project, 12) == "an audit batch is open: label it first"
     assert count(engine, Round) == 1
     assert count(engine, Task) == 12
 
 
-def test_a_sitting_that_takes_the_newest_number_is_no_batch(engine: Engine, encoders: list[Path]) -> None:
+def test_a_audit_batch_that_takes_the_newest_number_is_no_batch(engine: Engine, encoders: list[Path]) -> None:
     project_id = make_audited(engine, encoders[0])
     run(engine, project_id)
     run_audit(engine, project_id, 12)
@@ -327,12 +327,12 @@ SPELLING = {"ngrams": 0.4, "words": 0.3, "numbers": 0.1, "length": 0.1}
 
 
 @pytest.mark.parametrize(
-    "blends", [({}, {}), ({"crowding": 0.25}, {"crowding": 0.25, "lexical": SPELLING})], ids=["cosine", "blended"]
+    "blends", [({}, {}), ({"hubness": 0.25}, {"hubness": 0.25, "lexical": SPELLING})], ids=["cosine", "blended"]
 )
 def test_with_the_whole_pool_labelled_the_figures_are_those_of_gold(
     engine: Engine, encoders: list[Path], blends: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
-    project = make_audited(engine, encoders[0], crowding=blends[0].get("crowding", 0.0))
+    project = make_audited(engine, encoders[0], hubness=blends[0].get("hubness", 0.0))
     add_model(engine, project, 0, encoders[0], blends[0])
     draw_and_label(engine, project, 10_000)
     add_model(engine, project, 1, encoders[1], blends[1])
@@ -518,8 +518,8 @@ def test_labels_of_two_designs_count_with_the_probability_of_their_mixture(
     for at, (design, drawn) in enumerate(zip(designs, (first, second), strict=True)):
         scores = scores_of(engine, project, at)
         sizes = [*design.bands.sizes.tolist(), design.bands.far]
-        deck = list(zip(design.deck.left.tolist(), design.deck.right.tolist(), strict=True))
-        here = {stratum: [p for p, s in zip(deck, design.deck.stratum, strict=True) if s == stratum]
+        order = list(zip(design.order.left.tolist(), design.order.right.tolist(), strict=True))
+        here = {stratum: [p for p, s in zip(order, design.order.stratum, strict=True) if s == stratum]
                 for stratum in range(len(sizes))}  # fmt: skip
         deepest = {s: 1 + max((here[s].index(pair_of(t)) for t in drawn if t.stratum == s), default=-1) for s in here}
         for i, one in enumerate(labels):
@@ -562,8 +562,8 @@ def test_drawing_goes_on_under_the_newest_design(engine: Engine, project: int, e
 def test_a_permanent_number_makes_successive_designs_draw_the_same_pairs(
     engine: Engine, project: int, encoders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second design under a model that sees the same has the same decks: what is labelled is labelled there too."""
-    monkeypatch.setattr(decks, "FAR", 40)
+    """A second design under a model that sees the same has the same sampling orders: labels hold there too."""
+    monkeypatch.setattr(orders, "FAR", 40)
     draw_and_label(engine, project, 60)
     add_model(engine, project, 1, encoders[0])  # the same encoder
     run_audit(engine, project)
@@ -571,7 +571,7 @@ def test_a_permanent_number_makes_successive_designs_draw_the_same_pairs(
     renew(engine, project)
     with reading(engine) as session:
         first, second = read_designs(session, project)
-    assert (first.deck.left == second.deck.left).all()
-    assert (first.deck.right == second.deck.right).all()
+    assert (first.order.left == second.order.left).all()
+    assert (first.order.right == second.order.right).all()
     sampled = [row["sampled"] for row in evaluation_of(engine, 1).audit["strata"]]
     assert sampled[:5] == [10] * 5

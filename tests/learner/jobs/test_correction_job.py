@@ -133,7 +133,7 @@ def test_near_pairs_are_near_under_the_pre_trained_encoder(engine: Engine, proje
     assert design.details["false"][0] == len(near & set(expected(engine, encoders[1], 0.5)))
 
 
-def test_the_sitting_holds_pairs_of_both_strata(engine: Engine, project: int, encoders: list[Path]) -> None:
+def test_the_audit_batch_holds_pairs_of_both_strata(engine: Engine, project: int, encoders: list[Path]) -> None:
     job_id = run(engine, project, number=1)
     design, tasks = newest(engine)
     every = expected(engine, encoders[1], 0.5)
@@ -153,9 +153,9 @@ def test_the_sitting_holds_pairs_of_both_strata(engine: Engine, project: int, en
     assert (design.kind, design.number, design.pairs) == (DesignKind.CORRECTION, 1, EVALUATION * (EVALUATION - 1) // 2)
     assert [stratum["name"] for stratum in design.strata] == ["near", "random"]
     with reading(engine) as session:
-        sitting = session.scalars(select(Round)).one()
-    assert (sitting.number, sitting.size, sitting.strategy) == (None, 20, "correction")
-    assert sitting.matcher_id == design.matcher_id
+        audit_batch = session.scalars(select(Round)).one()
+    assert (audit_batch.number, audit_batch.size, audit_batch.strategy) == (None, 20, "correction")
+    assert audit_batch.matcher_id == design.matcher_id
     assert not (artifacts() / f"project-{project}" / job_id).exists()
 
 
@@ -260,7 +260,7 @@ def test_nothing_to_check_is_a_precision_of_one(engine: Engine, project: int, mo
     assert design.details["result"]["consistent"]["value"] == 1.0
 
 
-def test_a_dropped_sitting_without_labels_has_no_figures(engine: Engine, project: int) -> None:
+def test_a_dropped_audit_batch_without_labels_has_no_figures(engine: Engine, project: int) -> None:
     run(engine, project)
     with writing(engine) as session:
         session.delete(session.scalars(select(Round)).one())

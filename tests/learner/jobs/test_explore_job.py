@@ -191,7 +191,7 @@ def test_preparing_obeys_a_cancel(engine: Engine, trained: int, monkeypatch: pyt
 
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_typed_text_finds_what_its_item_finds(engine: Engine, encoder: Path, number: int) -> None:
-    project_id = make_quick(engine, encoder, crowding=0.25, lexical=True)
+    project_id = make_quick(engine, encoder, hubness=0.25, lexical=True)
     scored = as_dict(best_pairs(prepare(engine, project_id, number)))
     ids = item_ids(engine)
     own = find(engine, project_id, "", ids[4], number)

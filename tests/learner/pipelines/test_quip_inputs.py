@@ -199,8 +199,8 @@ def test_a_stopped_stage_goes_on_where_it_was_and_leaves_the_same(data: Path, tm
         if name in ("questions", "targets", "variants", "uses"):
             with pytest.raises(KeyboardInterrupt):
                 stages_of(stopped, name, progress=stop)
-            aside = stopped.folder / f".{name}"
-            left = times(aside)
+            partial = stopped.folder / f".{name}"
+            left = times(partial)
             assert left and not stopped.has(name)
             stages_of(stopped, name)
             now = times(stopped.of(name))

@@ -58,9 +58,9 @@ def test_a_blend_is_read_as_it_was_stored() -> None:
 def labelled(n: int, matters: int | None, seed: int = 0) -> tuple[np.ndarray, ...]:
     """Cosines, crowds, values and labels of n pairs; one of the kinds, or none, matters beside cosine and crowd."""
     rng = np.random.default_rng(seed)
-    cosines, crowds, values = rng.uniform(0.4, 1, n), rng.uniform(0.2, 0.4, n), rng.uniform(0, 1, (n, len(KINDS)))
-    logits = 12 * (cosines - crowds - 0.4) + (0 if matters is None else 6 * (values[:, matters] - 0.5))
-    return cosines, crowds, values, (rng.random(n) < 1 / (1 + np.exp(-logits))).astype(np.int64)
+    cosines, hubness, values = rng.uniform(0.4, 1, n), rng.uniform(0.2, 0.4, n), rng.uniform(0, 1, (n, len(KINDS)))
+    logits = 12 * (cosines - hubness - 0.4) + (0 if matters is None else 6 * (values[:, matters] - 0.5))
+    return cosines, hubness, values, (rng.random(n) < 1 / (1 + np.exp(-logits))).astype(np.int64)
 
 
 def test_without_labels_spelling_counts_nothing() -> None:
@@ -85,15 +85,15 @@ def test_few_labels_move_the_weights_little() -> None:
 def test_what_the_crowd_explains_is_not_credited_to_spelling() -> None:
     """Pairs chosen where cosine less crowd is about the same: the crowded ones among them are spelled less alike."""
     rng = np.random.default_rng(0)
-    crowds = rng.uniform(0.2, 0.4, 1_000)
-    cosines = crowds + 0.4 + rng.normal(0, 0.01, 1_000)
-    values = np.column_stack([0.6 - crowds + rng.normal(0, 0.05, 1_000), *np.zeros((3, 1_000))])
-    labels = (rng.random(1_000) < 1 / (1 + np.exp(-60 * (cosines - crowds - 0.4)))).astype(np.int64)
-    assert fit_weights(cosines, crowds, values, labels).get("ngrams", 0.0) < 0.05
-    assert fit_weights(cosines, 0 * crowds, values, labels)["ngrams"] > 0.1
+    hubness = rng.uniform(0.2, 0.4, 1_000)
+    cosines = hubness + 0.4 + rng.normal(0, 0.01, 1_000)
+    values = np.column_stack([0.6 - hubness + rng.normal(0, 0.05, 1_000), *np.zeros((3, 1_000))])
+    labels = (rng.random(1_000) < 1 / (1 + np.exp(-60 * (cosines - hubness - 0.4)))).astype(np.int64)
+    assert fit_weights(cosines, hubness, values, labels).get("ngrams", 0.0) < 0.05
+    assert fit_weights(cosines, 0 * hubness, values, labels)["ngrams"] > 0.1
 
 
 def test_spelling_against_which_labels_speak_is_left_out() -> None:
-    cosines, crowds, values, labels = labelled(500, matters=None)
+    cosines, hubness, values, labels = labelled(500, matters=None)
     values[:, 0] = 1 - labels
-    assert "ngrams" not in fit_weights(cosines, crowds, values, labels)
+    assert "ngrams" not in fit_weights(cosines, hubness, values, labels)

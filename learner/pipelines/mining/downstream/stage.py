@@ -86,9 +86,9 @@ def _measure(run: Run, texts: Texts, task: Task, seed: int, folder: Path, progre
 def _generated(run: Run, texts: Texts, rows: np.ndarray, seed: int, path: Path, progress: Progress) -> Added:
     """The pairs with one text of each written anew; written once, and kept in the file."""
 
-    def write(aside: Path) -> None:
+    def write(partial: Path) -> None:
         added = write_texts(run.config, texts, rows, seed, progress)
-        aside.write_text(json.dumps([added.rows.tolist(), added.written], ensure_ascii=False))
+        partial.write_text(json.dumps([added.rows.tolist(), added.written], ensure_ascii=False))
 
     kept, written = json.loads(finish(path, write).read_text())
     return Added(GENERATED, texts, np.array(kept, dtype=np.int64).reshape(-1, 2), tuple(written))

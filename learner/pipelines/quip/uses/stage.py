@@ -31,11 +31,11 @@ def measure_uses(run: Run, folder: Path, progress: Progress) -> None:
         def part(words: str, done: float, at: int = at, use: str = use, model: Model = model) -> None:
             progress(f"{use}, {model.name}, {words}", (at + done) / len(wanted))
 
-        def measure(aside: Path, use: str = use, model: Model = model, hear: Progress = part) -> None:
+        def measure(partial: Path, use: str = use, model: Model = model, hear: Progress = part) -> None:
             hear("begin", 0.0)
             rows = read_table(Path(getattr(run.inputs, use)), use) if use in TABLES else []
             found = [{"model": model.name, **row} for row in USES[use](run, model, rows, hear)]
-            aside.write_text("".join(f"{json.dumps(row)}\n" for row in found))
+            partial.write_text("".join(f"{json.dumps(row)}\n" for row in found))
 
         finish(folder / f"{use}-{slug(model.name)}.jsonl", measure)
 

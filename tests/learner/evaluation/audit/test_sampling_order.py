@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from db.domain import Cancelled
-from learner.evaluation.audit import sampling_order as decks
+from learner.evaluation.audit import sampling_order as orders
 from learner.evaluation.audit import strata as bands
 from learner.evaluation.audit.ranking import rank_all
-from learner.evaluation.audit.sampling_order import Deck, Sides, make_deck, pair_numbers
+from learner.evaluation.audit.sampling_order import SamplingOrder, Sides, make_sampling_order, pair_numbers
 from learner.evaluation.audit.strata import Bands, rank_bands
 from tests.helpers.projects.audited import all_pairs, make_sides, unit_vectors
 
@@ -19,77 +19,77 @@ DEEP, FAR = 40, 30
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bands of 16, 16, 32 … pairs down to 256, and decks that hold a part of the deeper ones."""
+    """Bands of 16, 16, 32 … pairs down to 256, and sampling orders that hold a part of the deeper ones."""
     monkeypatch.setattr(bands, "TOP", 16)
     monkeypatch.setattr(bands, "SMALLEST_POOL", 256)
-    monkeypatch.setattr(decks, "DEEP", DEEP)
-    monkeypatch.setattr(decks, "FAR", FAR)
+    monkeypatch.setattr(orders, "DEEP", DEEP)
+    monkeypatch.setattr(orders, "FAR", FAR)
 
 
-def drawn(sides: Sides, seed: int) -> tuple[Bands, Deck]:
+def drawn(sides: Sides, seed: int) -> tuple[Bands, SamplingOrder]:
     strata = rank_bands(rank_all(sides.left, sides.right, sides.symmetric))
-    return strata, make_deck(sides, strata, seed)
+    return strata, make_sampling_order(sides, strata, seed)
 
 
-def pairs_of(deck: Deck, stratum: int) -> list[tuple[int, int]]:
-    here = deck.stratum == stratum
-    return list(zip(deck.left[here].tolist(), deck.right[here].tolist(), strict=True))
+def pairs_of(order: SamplingOrder, stratum: int) -> list[tuple[int, int]]:
+    here = order.stratum == stratum
+    return list(zip(order.left[here].tolist(), order.right[here].tolist(), strict=True))
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_deck_is_its_bands_pairs_in_the_order_of_their_numbers(symmetric: bool, seed: int) -> None:
     sides = make_sides(symmetric, seed=seed)
-    strata, deck = drawn(sides, seed)
+    strata, order = drawn(sides, seed)
     rows, columns, scores = all_pairs(sides)
     place = strata.place(scores)
     numbers = pair_numbers(sides.left_ids[rows], sides.right_ids[columns], seed)
     for stratum, size in enumerate(strata.sizes):
         mine = np.nonzero(place == stratum)[0]
         first = mine[np.argsort(numbers[mine])][:DEEP]
-        assert pairs_of(deck, stratum) == list(zip(rows[first].tolist(), columns[first].tolist(), strict=True))
+        assert pairs_of(order, stratum) == list(zip(rows[first].tolist(), columns[first].tolist(), strict=True))
         assert len(first) == min(size, DEEP)
-        assert deck.score[deck.stratum == stratum] == pytest.approx(scores[first], abs=1e-6)
+        assert order.score[order.stratum == stratum] == pytest.approx(scores[first], abs=1e-6)
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_the_far_deck_lies_below_the_pool(symmetric: bool) -> None:
     sides = make_sides(symmetric)
-    strata, deck = drawn(sides, 1)
-    far = deck.stratum == len(strata.sizes)
+    strata, order = drawn(sides, 1)
+    far = order.stratum == len(strata.sizes)
     assert far.sum() == FAR
-    assert deck.score[far].max() < strata.edges[-1]
-    assert np.einsum("nd,nd->n", sides.left[deck.left[far]], sides.right[deck.right[far]]) == pytest.approx(
-        deck.score[far], abs=1e-6
+    assert order.score[far].max() < strata.edges[-1]
+    assert np.einsum("nd,nd->n", sides.left[order.left[far]], sides.right[order.right[far]]) == pytest.approx(
+        order.score[far], abs=1e-6
     )
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
 def test_no_pair_is_drawn_twice_or_with_itself(symmetric: bool) -> None:
-    _, deck = drawn(make_sides(symmetric), 2)
-    pairs = list(zip(deck.left.tolist(), deck.right.tolist(), strict=True))
+    _, order = drawn(make_sides(symmetric), 2)
+    pairs = list(zip(order.left.tolist(), order.right.tolist(), strict=True))
     assert len(set(pairs)) == len(pairs)
     if symmetric:
-        assert (deck.left < deck.right).all()
+        assert (order.left < order.right).all()
 
 
 def test_without_pairs_below_the_pool_there_is_no_far_deck() -> None:
     sides = make_sides(True, 20)
-    strata, deck = drawn(sides, 0)
+    strata, order = drawn(sides, 0)
     assert strata.far == 0
-    assert deck.stratum.max() == len(strata.sizes) - 1
-    assert len(deck.left) == np.minimum(strata.sizes, DEEP).sum()
+    assert order.stratum.max() == len(strata.sizes) - 1
+    assert len(order.left) == np.minimum(strata.sizes, DEEP).sum()
 
 
 def test_blocks_of_rows_do_not_matter() -> None:
     """More rows than one block has: each block finds its own part of every deck."""
     sides = make_sides(True, 1_100)
-    strata, deck = drawn(sides, 3)
+    strata, order = drawn(sides, 3)
     rows, columns, scores = all_pairs(sides)
     numbers = sides.numbers(rows, columns, 3)
     # single precision rounds differently in blocks: pairs within a hair of an edge are left out
     inside = np.abs(scores[:, None] - np.r_[strata.edges, strata.edges]).min(1) > 1e-6
-    found = set(zip(deck.left.tolist(), deck.right.tolist(), strict=True))
+    found = set(zip(order.left.tolist(), order.right.tolist(), strict=True))
     for stratum in range(len(strata.sizes)):
         mine = np.nonzero(inside & (strata.place(scores) == stratum))[0]
         first = mine[np.argsort(numbers[mine])][: DEEP - 2]
@@ -97,16 +97,16 @@ def test_blocks_of_rows_do_not_matter() -> None:
 
 
 def test_every_pair_of_a_stratum_is_as_likely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decks, "DEEP", 12)
-    monkeypatch.setattr(decks, "FAR", 10)
+    monkeypatch.setattr(orders, "DEEP", 12)
+    monkeypatch.setattr(orders, "FAR", 10)
     sides = make_sides(True, 32)
     strata = rank_bands(rank_all(sides.left, sides.right, True))
     sizes = [*strata.sizes, strata.far]
     rounds = 800
     counts = np.zeros((len(sizes), 32 * 32))
     for seed in range(rounds):
-        deck = make_deck(sides, strata, seed)
-        np.add.at(counts, (deck.stratum, deck.left * 32 + deck.right), 1)
+        order = make_sampling_order(sides, strata, seed)
+        np.add.at(counts, (order.stratum, order.left * 32 + order.right), 1)
     assert strata.far > 10
     for seen, size, deep in zip(counts, sizes, [12] * len(strata.sizes) + [10], strict=True):
         turned_up = seen[seen > 0]
@@ -117,24 +117,24 @@ def test_every_pair_of_a_stratum_is_as_likely(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_decks_of_two_models_hold_the_same_pairs_where_they_can() -> None:
-    """A pair of one stratum under both models, with a number low enough for both decks, is in both."""
+    """A pair of one stratum under both models, with a number low enough for both sampling orders, is in both."""
     sides = make_sides(True, 60)
     nudged = sides.left + 0.05 * unit_vectors(60, 9)
     nudged /= np.linalg.norm(nudged, axis=1, keepdims=True)
     other = Sides(nudged, nudged, sides.left_ids, sides.right_ids, True)
-    strata, deck = drawn(sides, 4)
-    later, other_deck = drawn(other, 4)
+    strata, order = drawn(sides, 4)
+    later, other_order = drawn(other, 4)
     rows, columns, scores = all_pairs(sides)
     numbers = sides.numbers(rows, columns, 4)
     place, place_later = strata.place(scores), later.place(all_pairs(other)[2])
     assert 0.02 < (place != place_later).mean() < 0.5  # the models differ
     for stratum in range(len(strata.sizes)):
-        both = [set(pairs_of(one, stratum)) for one in (deck, other_deck)]
+        both = [set(pairs_of(one, stratum)) for one in (order, other_order)]
         last = min(max(sides.numbers(*np.array(sorted(one)).T, 4)) for one in both)
         wanted = np.nonzero((place == stratum) & (place_later == stratum) & (numbers <= last))[0]
         assert set(zip(rows[wanted].tolist(), columns[wanted].tolist(), strict=True)) <= both[0] & both[1]
     deepest = len(strata.sizes) - 1
-    same, unrelated = (set(pairs_of(drawn(other, seed)[1], deepest)) & set(pairs_of(deck, deepest)) for seed in (4, 5))
+    same, unrelated = (set(pairs_of(drawn(other, seed)[1], deepest)) & set(pairs_of(order, deepest)) for seed in (4, 5))
     assert len(same) > 2 * len(unrelated)
 
 
@@ -172,4 +172,4 @@ def test_a_cancelled_pass_stops() -> None:
     sides = make_sides(True)
     strata = rank_bands(rank_all(sides.left, sides.right, True))
     with pytest.raises(Cancelled, match="draw"):
-        make_deck(sides, strata, 0, cancel)
+        make_sampling_order(sides, strata, 0, cancel)
