@@ -1,6 +1,6 @@
-"""The words of the product: enums, pairs, settings, estimates. Imports nothing of the project."""
+"""The words of the product: enums, settings, estimates. Imports nothing of the project."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from hashlib import sha256
@@ -16,26 +16,6 @@ GrowthKind = Literal["exponential", "linear", "constant"]
 Distance = Literal["cosine", "dot", "l2"]
 BatchOrder = Literal["likely first", "contested first"]
 Search = Literal["auto", "exact", "faiss-flat", "faiss-hnsw", "faiss-ivf"]
-
-# (stage, share of the stage that is done, 0 to 1); may raise Cancelled to stop the work.
-Progress = Callable[[str, float], None]
-
-
-def no_progress(stage: str, done: float) -> None:
-    """Nothing: the progress of callers who do not want to know."""
-
-
-def part_of(progress: Progress, start: float, end: float) -> Progress:
-    """The progress function of a part of the work, which reaches from start to end."""
-    return lambda words, done: progress(words, start + (end - start) * done)
-
-
-class InputError(Exception):
-    """Bad input from a person or a file; the message is one line that says what, where and what next."""
-
-
-class Cancelled(Exception):
-    """The work was cancelled by a person."""
 
 
 class Kind(StrEnum):

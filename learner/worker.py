@@ -14,7 +14,8 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
-from db.domain import InputError, Queue
+from db.domain import Queue
+from db.errors import InputError
 from db.files.logs import configure
 from db.maintenance.upgrade import upgrade
 from db.projects.jobs import live_workers, remove_worker, report_worker

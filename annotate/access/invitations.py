@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 from annotate.access.passwords import hash_of
 from annotate.access.roles import Right
 from annotate.access.transactions import acting
-from db.domain import EventKind, InputError, Role
+from db.domain import EventKind, Role
+from db.errors import InputError
 from db.people import logins
 from db.people.people import add_person, checked_person_name, role_in, set_role
 from db.projects.events import add_event

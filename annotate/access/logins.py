@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from sqlalchemy import Engine
 
 from annotate.access.passwords import hash_of, is_outdated, is_password
-from db.domain import EventKind, InputError
+from db.domain import EventKind
+from db.errors import InputError
 from db.people import logins
 from db.people.people import find_person, folded, person_by_subject
 from db.projects.events import add_event

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 from sqlalchemy import Engine
 
-from db.domain import InputError
+from db.errors import InputError
 from db.people.people import anybody
 from db.schema.engine import reading
 

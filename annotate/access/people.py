@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 from annotate.access.passwords import hash_of
 from annotate.access.roles import Right
 from annotate.access.transactions import acting
-from db.domain import EventKind, InputError, Role
+from db.domain import EventKind, Role
+from db.errors import InputError
 from db.people import people
 from db.people.logins import end_logins, logins_of, open_invitations
 from db.projects.events import add_event

@@ -7,7 +7,8 @@ from datetime import datetime, timedelta
 from sqlalchemy import Engine
 
 from annotate.access.logins import PER_ADDRESS, WINDOW, TooMany, minutes_until
-from db.domain import EventKind, InputError
+from db.domain import EventKind
+from db.errors import InputError
 from db.people import logins, tokens
 from db.people.logins import SEEN_EVERY
 from db.projects.events import add_event

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate.access.roles import Right, may
-from db.domain import InputError
+from db.errors import InputError
 from db.people.people import role_in
 from db.schema.engine import as_system, person_of, reading, writing
 from db.schema.tables import Person, Project

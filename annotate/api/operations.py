@@ -17,7 +17,7 @@ from annotate.monitor.rounds import read_report
 from annotate.projects.projects import ProjectRow, list_projects, project_by_name
 from annotate.text.measures import TITLES, estimate
 from annotate.web.problems import Wrong
-from db.domain import InputError
+from db.errors import InputError
 from db.schema.tables import Evaluation, Job, Matcher, Project
 
 

@@ -25,7 +25,7 @@ from annotate.api.models import IN_PATH, NAME
 from annotate.api.openapi import description
 from annotate.api.operations import OPERATIONS, Call, Operation
 from annotate.web.problems import Wrong, problem, wrong_input
-from db.domain import InputError
+from db.errors import InputError
 from db.files.logs import about
 from db.projects.projects import project_of
 from db.schema.engine import person_of, reading

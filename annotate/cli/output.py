@@ -8,7 +8,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from sqlalchemy import Engine
 
-from db.domain import InputError
+from db.errors import InputError
 from db.maintenance.error_messages import in_words
 from db.maintenance.upgrade import upgrade
 from db.schema.engine import make_engine

@@ -12,7 +12,8 @@ from annotate.access import tokens
 from annotate.access.invitations import invite as make_invitation
 from annotate.access.tokens import LONGEST_LIFE
 from annotate.cli.output import Json, database, group, print_columns, print_json, remark
-from db.domain import InputError, Role
+from db.domain import Role
+from db.errors import InputError
 from db.people.people import checked_person_name
 from db.projects.projects import project_named
 from db.schema.engine import reading

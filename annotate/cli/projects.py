@@ -17,7 +17,8 @@ from annotate.projects.projects import (
 )
 from db.corpus.corpus import Columns, stage_corpus
 from db.corpus.split import read_split, split_corpus
-from db.domain import LABELS, InputError, Settings, Side
+from db.domain import LABELS, Settings, Side
+from db.errors import InputError
 from db.projects.projects import checked_name
 
 project = group("Make and look at projects.")

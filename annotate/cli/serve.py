@@ -20,7 +20,7 @@ from annotate.access.mode import check_start, forced
 from annotate.demo import ensure_demo
 from annotate.jobs.requests import worker_alive
 from annotate.projects.lifecycle import empty_bin
-from db.domain import InputError
+from db.errors import InputError
 from db.files.logs import configure
 from db.maintenance.upgrade import upgrade
 from db.projects.jobs import remove_worker, report_worker

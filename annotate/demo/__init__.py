@@ -12,7 +12,8 @@ from annotate.jobs.requests import request_round
 from annotate.projects.lifecycle import has_projects
 from annotate.projects.projects import create_project
 from db.corpus.corpus import load_corpus
-from db.domain import SEED_STRATEGY, InputError, Settings, Side
+from db.domain import SEED_STRATEGY, Settings, Side
+from db.errors import InputError
 from db.projects.items import items_by_identifier
 from db.schema.engine import writing
 from db.schema.tables import Round, Task

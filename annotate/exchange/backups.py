@@ -5,9 +5,10 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from db.domain import InputError, Progress
+from db.errors import InputError
 from db.files.artifacts import discard, held, publish, store
 from db.maintenance.backup import Rows, backup, restore
+from db.progress import Progress
 from db.schema.engine import artifacts
 from db.schema.tables import now
 

@@ -29,7 +29,7 @@ from annotate.pipelines.runs import made
 from annotate.text.table_files import WRITERS
 from annotate.web.middleware import engine_for
 from db.corpus.cells import shown
-from db.domain import InputError
+from db.errors import InputError
 from db.files.artifacts import held
 from db.projects.projects import project_named, project_of
 from db.schema.engine import artifacts, make_engine, reading

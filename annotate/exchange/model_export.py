@@ -16,7 +16,7 @@ from annotate.access.roles import Right
 from annotate.access.transactions import Refused, require
 from annotate.exchange.model_card import model_readme
 from annotate.web.middleware import engine_for
-from db.domain import InputError
+from db.errors import InputError
 from db.files.artifacts import held, is_there
 from db.files.checksums import FILE as CHECKSUMS
 from db.projects.projects import project_of

@@ -31,7 +31,8 @@ from annotate.exchange.project_export import (
     VERSION,
     table_file,
 )
-from db.domain import PICKLED, EventKind, InputError, Settings, renamed
+from db.domain import PICKLED, EventKind, Settings, renamed
+from db.errors import InputError
 from db.files.artifacts import discard, publish
 from db.maintenance.transfer import LATER, TABLES, Arrival, Numbering, Row, lacking
 from db.projects.events import add_event

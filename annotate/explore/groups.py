@@ -15,7 +15,8 @@ from annotate.access.transactions import acting
 from annotate.explore.prepared import Scored
 from annotate.labelling.pick_pair import why_not
 from annotate.labelling.queue import ask_if_due
-from db.domain import AnswerKind, InputError, Kind
+from db.domain import AnswerKind, Kind
+from db.errors import InputError
 from db.labels.answers import answer_at_once, answered_at_once, last_key
 from db.labels.pairs import Pair, items_of, labels_of, left_items
 from db.schema.engine import reading

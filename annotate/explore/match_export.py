@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from annotate.monitor.rounds import threshold
 from annotate.pipelines.runs import list_runs, made_by
 from annotate.text.table_files import write_table
-from db.domain import InputError
+from db.errors import InputError
 from db.files.artifacts import held
 from db.projects.jobs import MATCHES, last_job
 from db.projects.matchers import matchers_of

@@ -10,7 +10,8 @@ from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from annotate.explore.prepared import probability
-from db.domain import AnswerKind, BatchOrder, InputError, Purpose
+from db.domain import AnswerKind, BatchOrder, Purpose
+from db.errors import InputError
 from db.files.artifacts import held
 from db.files.checksums import DAMAGE, Damaged
 from db.labels.answers import own_answers

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from annotate.jobs.requests import request_exploration
 from annotate.projects.batch_preview import PreviewWork
 from annotate.projects.batch_preview import work as work_of
-from db.domain import AnswerKind, InputError, Kind, Split
+from db.domain import AnswerKind, Kind, Split
+from db.errors import InputError
 from db.files.artifacts import held, is_there
 from db.files.checksums import DAMAGE
 from db.labels.answers import count_after

@@ -7,7 +7,8 @@ from sqlalchemy import Engine
 from annotate.explore.prepared import ShownPair, shown
 from annotate.jobs.requests import request_search
 from annotate.projects.batch_preview import PreviewWork
-from db.domain import InputError, Kind, Side
+from db.domain import Kind, Side
+from db.errors import InputError
 from db.projects.items import item_texts, items_with
 from db.projects.jobs import live_workers, open_job
 from db.results.explorations import Search, read_search

@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 
 from annotate.access.roles import Right
 from annotate.access.transactions import acting
-from db.domain import InputError, Settings
+from db.domain import Settings
+from db.errors import InputError
 from db.labels.answers import answered_since
 from db.labels.tasks import newest_round, open_audit_batch, unanswered
 from db.projects import jobs

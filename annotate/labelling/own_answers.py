@@ -9,7 +9,8 @@ from sqlalchemy import Engine
 from annotate.access.roles import Right
 from annotate.access.transactions import acting
 from annotate.labelling.queue import ask_if_due
-from db.domain import LONGEST_NOTE, AnswerKind, InputError
+from db.domain import LONGEST_NOTE, AnswerKind
+from db.errors import InputError
 from db.labels.answers import OwnAnswer, answer_by_id, count_own_answers, own_answers, store_answers
 from db.labels.labels import LabelRow, pair_rows
 from db.labels.tasks import texts_of

@@ -5,7 +5,8 @@ from sqlalchemy.orm import Session
 
 from annotate.access.roles import Right
 from annotate.access.transactions import acting
-from db.domain import InputError, Split
+from db.domain import Split
+from db.errors import InputError
 from db.labels.pairs import Pair, in_round, items_of, labels_of
 from db.labels.tasks import newest_round, put_first
 from db.projects.jobs import NEXT_ROUND, open_job

@@ -17,7 +17,8 @@ from annotate.access.transactions import acting
 from annotate.jobs.requests import request_audit, request_correction, request_round
 from annotate.labelling.fast_answers import note_fast_answers
 from annotate.labelling.shown_pairs import Answered, Pair, answered_pairs, slip_in_checks, task_pairs
-from db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, InputError, Purpose, Settings
+from db.domain import LABELS, LONGEST_NOTE, AnswerKind, DesignKind, Purpose, Settings
+from db.errors import InputError
 from db.labels.answers import answered_since, known_keys, store_answers
 from db.labels.audits import design_of
 from db.labels.hidden_checks import own_checks, store_check_answers

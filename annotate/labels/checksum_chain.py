@@ -14,7 +14,7 @@ from typing import Any
 
 from db.corpus.cells import bad
 from db.corpus.files import column_names, read_rows
-from db.domain import InputError
+from db.errors import InputError
 
 REMAINING, CHECKSUM = "remaining", "checksum"
 CHAIN: dict[str, type] = {REMAINING: int, CHECKSUM: str}  # the last two columns of a chained table

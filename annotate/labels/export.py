@@ -14,7 +14,8 @@ from annotate.labels.dataset_card import CONFIGS, SPLITS, dataset_card
 from annotate.labels.formats import COLUMNS, NUMBERS, Form, Labels, table
 from annotate.text.table_files import write_table, writer_for
 from db.corpus.implied import implied
-from db.domain import AnswerKind, DesignKind, InputError, Kind, Purpose, Settings, Split
+from db.domain import AnswerKind, DesignKind, Kind, Purpose, Settings, Split
+from db.errors import InputError
 from db.labels.audits import AuditLabel, audit_labels, designs_of
 from db.labels.labels import LabelRow, history_rows, label_rows
 from db.labels.pairs import splits_of

@@ -10,7 +10,7 @@ from annotate.text.formatting import ago, literal
 from annotate.text.measures import counted
 from annotate.ui.account.tokens import api_tokens
 from annotate.ui.state import forget_who_asks, system_engine, who_asks
-from db.domain import InputError
+from db.errors import InputError
 from db.schema.tables import now
 
 

@@ -10,7 +10,8 @@ from annotate.ui.common.answers import TITLES
 from annotate.ui.common.pair_history import pair_acts
 from annotate.ui.label.why import why
 from annotate.ui.state import annotator, current_project, engine
-from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
+from db.domain import LABELS, LONGEST_NOTE, AnswerKind
+from db.errors import InputError
 
 PAGE = 20  # answers on one page
 

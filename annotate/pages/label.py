@@ -28,7 +28,8 @@ from annotate.ui.common.job_status import failure, progress_in_words
 from annotate.ui.label.card import AUDIT_BATCHES, card, outbox, why_empty
 from annotate.ui.label.why import why
 from annotate.ui.state import annotator, current_project, engine, may
-from db.domain import AnswerKind, DesignKind, InputError, Kind, Settings
+from db.domain import AnswerKind, DesignKind, Kind, Settings
+from db.errors import InputError
 from db.projects.jobs import NEXT_ROUND, OPEN
 from db.schema.tables import Job
 

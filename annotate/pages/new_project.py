@@ -19,7 +19,9 @@ from annotate.ui.projects.settings import settings_form
 from annotate.ui.state import engine
 from db.corpus.corpus import Columns
 from db.corpus.files import preview
-from db.domain import InputError, Progress, Settings
+from db.domain import Settings
+from db.errors import InputError
+from db.progress import Progress
 
 ONE, TWO = "One list: which of these texts match each other?", "Two lists: which left texts match which right ones?"
 NO_LABEL = "(none: every pair is positive)"

@@ -9,7 +9,8 @@ from annotate.access.people import PersonRow
 from annotate.access.roles import ABOUT, Right
 from annotate.text.formatting import ago, literal
 from annotate.ui.state import current_project, engine, may, who_asks
-from db.domain import InputError, Role
+from db.domain import Role
+from db.errors import InputError
 from db.schema.tables import Project, now
 
 OUT = "out of the project"

@@ -15,7 +15,8 @@ from annotate.ui.review.checks import checks_section
 from annotate.ui.review.contradictions import contradictions
 from annotate.ui.review.groups import label_groups
 from annotate.ui.state import annotator, current_project, engine
-from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError, Kind, Settings
+from db.domain import LABELS, LONGEST_NOTE, AnswerKind, Kind, Settings
+from db.errors import InputError
 
 
 def main() -> None:

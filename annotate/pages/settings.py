@@ -13,7 +13,8 @@ from annotate.text.formatting import literal
 from annotate.ui.projects.settings import LABELS, problems, settings_form
 from annotate.ui.projects.strategy_preview import strategy_preview
 from annotate.ui.state import current_project, engine
-from db.domain import InputError, Settings
+from db.domain import Settings
+from db.errors import InputError
 from db.results.pipelines import require_reranker
 from db.schema.tables import Project
 

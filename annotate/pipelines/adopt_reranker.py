@@ -6,7 +6,8 @@ from annotate.pipelines.runs import made
 from annotate.projects.progress import situation_of
 from annotate.projects.projects import update_settings
 from annotate.projects.setting_effects import implications
-from db.domain import BatchOrder, InputError, Settings
+from db.domain import BatchOrder, Settings
+from db.errors import InputError
 from db.projects.projects import live_project
 from db.results.pipelines import RERANKER
 from db.schema.engine import reading

@@ -11,7 +11,8 @@ from annotate.access.roles import Right
 from annotate.access.transactions import acting
 from annotate.jobs import requests as jobs
 from annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
-from db.domain import InputError, Settings
+from db.domain import Settings
+from db.errors import InputError
 from db.files.artifacts import discard
 from db.projects.evaluations import gold_counts
 from db.projects.jobs import EXPERIMENT, OPEN, jobs_of_kind

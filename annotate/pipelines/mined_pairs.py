@@ -15,7 +15,8 @@ from annotate.access.transactions import acting
 from annotate.labelling.pick_pair import why_not
 from annotate.labelling.queue import ask_if_due
 from annotate.pipelines.runs import made
-from db.domain import AnswerKind, EventKind, InputError, Kind
+from db.domain import AnswerKind, EventKind, Kind
+from db.errors import InputError
 from db.labels.answers import answer_at_once, answered_at_once
 from db.labels.mined_samples import BEGINNING, UNDO, sampled
 from db.labels.pairs import Pair, labels_of, splits_of

@@ -12,7 +12,8 @@ from annotate.access.transactions import acting
 from annotate.jobs.requests import require_no_audit_batch
 from annotate.pipelines.mined_pairs import Mined, check_items, mined_pairs
 from annotate.stats.precision_by_rank import Band, allocate, ranks
-from db.domain import AnswerKind, DesignKind, InputError
+from db.domain import AnswerKind, DesignKind
+from db.errors import InputError
 from db.labels.answers import answer_at_once
 from db.labels.mined_samples import UNDO, count_drawn, drawn_pairs, mined_designs, next_design_number, own_labels
 from db.labels.pairs import Pair

@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from annotate.jobs.requests import request_opinions
 from annotate.pipelines.runs import Made, made
-from db.domain import InputError
+from db.errors import InputError
 from db.results.opinions import Opinion, Opinions, read_opinions
 from db.results.pipelines import read_began
 from learner.catalog.quip import HEADS, Sentiment

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 
 from annotate.pipelines.rating_scores import PAPER, results
 from annotate.text.table_files import write_table
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.studies import CRITERIA, ratings_of, study_of, units_of
 from db.schema.engine import reading
 

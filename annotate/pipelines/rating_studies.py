@@ -15,7 +15,8 @@ from sqlalchemy import Engine
 from annotate.access.roles import Right
 from annotate.access.transactions import acting
 from annotate.pipelines.runs import made
-from db.domain import EventKind, InputError
+from db.domain import EventKind
+from db.errors import InputError
 from db.projects.events import add_event
 from db.projects.projects import live_project
 from db.projects.studies import (

@@ -13,7 +13,8 @@ from annotate.access.roles import Right
 from annotate.access.transactions import acting, allowed
 from annotate.jobs import requests as jobs
 from annotate.jobs.result_files import FigureFile, TableFile, read_figures, read_report, read_tables
-from db.domain import InputError, Kind
+from db.domain import Kind
+from db.errors import InputError
 from db.files.artifacts import discard, held
 from db.labels.pipeline_seeds import seed_counts
 from db.projects.jobs import OPEN, PIPELINE, list_jobs

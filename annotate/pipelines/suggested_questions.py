@@ -4,7 +4,8 @@ from sqlalchemy import Engine
 
 from annotate.jobs.requests import request_suggestions
 from annotate.pipelines.runs import made
-from db.domain import InputError, Kind, Side
+from db.domain import Kind, Side
+from db.errors import InputError
 from db.projects.items import items_with
 from db.projects.projects import live_project
 from db.results.suggestions import Asked, Suggestion, read_suggestions

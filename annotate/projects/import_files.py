@@ -8,7 +8,9 @@ from typing import BinaryIO
 
 from db.corpus.corpus import Columns, Corpus, make_corpus, read_items
 from db.corpus.staging import Staging
-from db.domain import InputError, Progress, Side, no_progress
+from db.domain import Side
+from db.errors import InputError
+from db.progress import Progress, no_progress
 
 IDS, TEXTS = ("id", "key", "qid"), ("text", "question", "sentence", "passage", "title", "description", "name")
 FIRSTS, SECONDS, LABELS = ("id1", "left", "qid1"), ("id2", "right", "qid2"), ("label", "is_duplicate", "positive")

@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 from annotate.access.roles import Right
 from annotate.access.transactions import acting
 from annotate.projects.projects import delete_project
-from db.domain import EventKind, InputError
+from db.domain import EventKind
+from db.errors import InputError
 from db.files.artifacts import size_of
 from db.files.object_store import is_within
 from db.labels.answers import label_counts

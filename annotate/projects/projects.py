@@ -14,9 +14,11 @@ from annotate.access.roles import Right
 from annotate.access.transactions import acting
 from db.corpus.corpus import Corpus
 from db.corpus.split import split_corpus
-from db.domain import SIMULATED, AnswerKind, EventKind, InputError, Kind, Progress, Settings, Side, Split, no_progress
+from db.domain import SIMULATED, AnswerKind, EventKind, Kind, Settings, Side, Split
+from db.errors import InputError
 from db.files.artifacts import discard
 from db.labels.answers import label_counts
+from db.progress import Progress, no_progress
 from db.projects.events import add_event
 from db.projects.items import add_corpus, gold_label_counts, item_counts
 from db.projects.projects import (

@@ -10,7 +10,8 @@ from sqlalchemy import Engine
 from annotate.access.roles import Right
 from annotate.access.transactions import acting
 from annotate.labelling.queue import ask_if_due
-from db.domain import LABELS, LONGEST_NOTE, AnswerKind, InputError
+from db.domain import LABELS, LONGEST_NOTE, AnswerKind
+from db.errors import InputError
 from db.labels.answers import Label, lasting_label, store_answers
 from db.labels.reviews import Vote, open_pairs, votes_on
 from db.labels.tasks import texts_of

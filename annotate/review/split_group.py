@@ -12,7 +12,8 @@ from annotate.access.transactions import acting
 from annotate.labelling.queue import ask_if_due
 from annotate.review.disagreements import settling
 from db.corpus import graph
-from db.domain import AnswerKind, InputError, Kind
+from db.domain import AnswerKind, Kind
+from db.errors import InputError
 from db.labels.answers import Label, answered_at_once, last_key, matches, own_before, store_answers
 from db.labels.pairs import Pair
 from db.projects.projects import project_of

@@ -12,7 +12,7 @@ from annotate.text.formatting import literal
 from annotate.ui.state import system_engine
 from annotate.web.middleware import LOG_IN, LOGIN
 from annotate.web.security_headers import LEAVE_SCRIPT
-from db.domain import InputError
+from db.errors import InputError
 from db.schema.tables import now
 
 DEFAULT = "default"  # the provider that stands in [auth] itself

@@ -12,7 +12,7 @@ import pyarrow
 import pyarrow.parquet
 
 from db.corpus.formula import guarded
-from db.domain import InputError
+from db.errors import InputError
 
 Row = Sequence[Any]
 Columns = dict[str, type]

@@ -19,7 +19,7 @@ from annotate.access.logins import Guest, TooMany
 from annotate.access.roles import ABOUT
 from annotate.web import login_forms as forms
 from annotate.web.middleware import LOG_IN, LOGIN, address_of, is_secure
-from db.domain import InputError
+from db.errors import InputError
 from db.schema.engine import make_engine
 from db.schema.tables import now
 

@@ -27,7 +27,7 @@ from annotate.web.health import LIVES, READY
 from annotate.web.problems import problem
 from annotate.web.prometheus import PATH as METRICS
 from annotate.web.security_headers import guarding
-from db.domain import InputError
+from db.errors import InputError
 from db.files.logs import about
 from db.schema.engine import as_person, database_url, make_engine
 from db.schema.tables import now

@@ -29,7 +29,8 @@ import numpy as np
 import torch
 
 from benchmarks.common import ROOT, questions
-from db.domain import DEFAULT_ENCODER, Search, Settings, no_progress
+from db.domain import DEFAULT_ENCODER, Search, Settings
+from db.progress import no_progress
 from learner.data.dataset import make_dataset
 from learner.evaluation import sampling_designs as designs
 from learner.evaluation.importance_sampling import estimate

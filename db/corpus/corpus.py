@@ -13,7 +13,9 @@ from db.corpus.files import read_rows
 from db.corpus.gold import GoldPair, read_gold
 from db.corpus.item import Item
 from db.corpus.staging import Places, Staging
-from db.domain import InputError, Kind, Progress, Side, Split, no_progress
+from db.domain import Kind, Side, Split
+from db.errors import InputError
+from db.progress import Progress, no_progress
 
 __all__ = [
     "Columns",

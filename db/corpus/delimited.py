@@ -8,7 +8,7 @@ from typing import IO
 
 from db.corpus.cells import MAX_CELL, MAX_LINE, Row, bad, too_long
 from db.corpus.formula import unguarded
-from db.domain import InputError
+from db.errors import InputError
 
 UTF8_MARK = b"\xef\xbb\xbf"
 UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")

@@ -17,7 +17,8 @@ import pyarrow
 
 from db.corpus import delimited, structured
 from db.corpus.cells import MAX_COLUMNS, Row, bad, check, shown
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 
 __all__ = ["FORMATS", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from db.corpus import graph
 from db.corpus.cells import bad, counted, shown
 from db.corpus.files import column_names, read_rows
-from db.domain import InputError
+from db.errors import InputError
 
 MAX_CLOSURE = 20_000_000  # pairs
 LABELS = {"1": True, "true": True, "positive": True, "0": False, "false": False, "negative": False}

@@ -15,7 +15,8 @@ from db.corpus.files import column_names, read_rows
 from db.corpus.formula import guarded
 from db.corpus.gold import GoldPair
 from db.corpus.item import with_splits
-from db.domain import InputError, Kind, Side, Split
+from db.domain import Kind, Side, Split
+from db.errors import InputError
 
 COLUMNS = ("id", "side", "split")
 VISIBLE = 0.01  # a share that misses the wish by more than this is worth a note

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from zipfile import BadZipFile, ZipFile
 
-from db.domain import InputError
+from db.errors import InputError
 from db.files.atomic import atomic_write
 
 FILE = "checksums.json"  # in a folder: the SHA-256 of its files, by their paths in it

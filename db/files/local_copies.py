@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
-from db.domain import InputError
+from db.errors import InputError
 from db.files.home import artifacts, home
 
 BYTES = 50 * 2**30  # unless ALLPAIRS_CACHE_BYTES says otherwise

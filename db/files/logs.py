@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
-from db.domain import InputError
+from db.errors import InputError
 
 TEXT, JSON = "text", "json"
 OURS = ("annotate", "db", "learner")  # whose remarks are logged; of others only warnings are

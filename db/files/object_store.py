@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from db.domain import InputError
+from db.errors import InputError
 from db.files.checksums import Damaged, digest
 
 MANIFESTS, OBJECTS, TIME = "manifests", "objects", "%Y%m%dT%H%M%S"

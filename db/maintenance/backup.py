@@ -16,7 +16,8 @@ from typing import Any
 from sqlalchemy import JSON, DateTime, Engine, Integer, MetaData, delete, func, insert, select, text, update
 from sqlalchemy.orm import Session
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from db.projects.jobs import OPEN
 from db.schema.engine import make_engine, migrate, revision, snapshot, writing
 from db.schema.tables import ApiToken, Job, Lease, Login, LoginAttempt, Worker, now

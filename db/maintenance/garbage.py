@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from db.domain import InputError
+from db.errors import InputError
 from db.files.artifacts import discard, store
 from db.files.home import place_of
 from db.files.object_store import OBJECTS, Store, is_within, written_at

@@ -8,7 +8,8 @@ from pathlib import Path
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from db.domain import DesignKind, InputError
+from db.domain import DesignKind
+from db.errors import InputError
 from db.files.artifacts import is_there, store
 from db.files.checksums import Damaged, problems_below
 from db.files.json_file import read_json

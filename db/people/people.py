@@ -8,7 +8,8 @@ from sqlalchemy import exists, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from db.domain import InputError, Role
+from db.domain import Role
+from db.errors import InputError
 from db.schema.tables import Membership, Person
 
 MAX_NAME = 80

@@ -11,7 +11,8 @@ from sqlalchemy.orm import Session
 from db.corpus.corpus import Corpus
 from db.corpus.gold import GoldPair
 from db.corpus.item import Item as CorpusItem
-from db.domain import Progress, Side, Split, no_progress
+from db.domain import Side, Split
+from db.progress import Progress, no_progress
 from db.schema.tables import Base, Gold, Identifier, Item
 
 CHUNK = 10_000  # rows in one statement

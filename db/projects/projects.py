@@ -8,7 +8,8 @@ from sqlalchemy import Select, delete, exists, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from db.domain import InputError, Kind
+from db.domain import Kind
+from db.errors import InputError
 from db.projects.jobs import EXPERIMENT, PIPELINE
 from db.results import experiments, pipelines
 from db.schema.engine import person_of

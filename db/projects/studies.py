@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Select, func, insert, select
 from sqlalchemy.orm import Session
 
-from db.domain import InputError
+from db.errors import InputError
 from db.schema.tables import Rating, Study, StudyUnit
 
 CRITERIA = ("naturalness", "coverage", "correctness", "answerability")

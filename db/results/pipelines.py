@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from db.domain import InputError
+from db.errors import InputError
 from db.files.artifacts import is_there
 from db.files.json_file import read_json
 from db.schema.engine import artifacts

@@ -13,7 +13,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.orm import Session
 
-from db.domain import InputError
+from db.errors import InputError
 from db.files.home import artifacts as artifacts
 from db.files.home import home as home
 

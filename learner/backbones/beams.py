@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.backbones.generator import TextGenerator, decoding, padded, read_texts, tokens_of, writers
 from learner.catalog.backbones import GeneratorSettings
 

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.backbones.rows_on_disk import RowsOnDisk
 from learner.backbones.span_biencoder import SPECIAL, SpanBiencoder
 from learner.backbones.training_loop import descend

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoConfig, GenerationConfig
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.backbones.encoder_decoder import load_pair, with_new_decoder
 from learner.backbones.loading import load_tokenizer, loading, longest
 from learner.backbones.training_loop import Watch, descend

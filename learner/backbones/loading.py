@@ -9,7 +9,8 @@ from typing import Any
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoTokenizer
 
-from db.domain import DEFAULT_ENCODER, InputError
+from db.domain import DEFAULT_ENCODER
+from db.errors import InputError
 from db.files.artifacts import held
 from db.files.checksums import require_whole
 from learner.models.encoder import NO_CODE, bundled_minilm, require_folder

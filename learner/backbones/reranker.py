@@ -15,8 +15,9 @@ import numpy as np
 import torch
 from torch.func import functional_call
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
 from db.files.artifacts import held
+from db.progress import Progress, no_progress
 from learner.backbones.generator import TextGenerator, load_generator
 from learner.backbones.reranker_templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
 from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.backbones.generator import TextGenerator, Texts, losses_of
 from learner.backbones.reranker import Reading, Reranker, prefix_of, truth_tokens
 from learner.backbones.reranker_templates import QUERY, VIEWS, Template, Tokens, around, distinct_pieces

@@ -15,7 +15,8 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModelForQuestionAnswering
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.backbones.loading import load_tokenizer, loading
 from learner.backbones.training_loop import descend
 from learner.backbones.windows import Windows, cut

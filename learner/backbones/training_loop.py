@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.catalog.backbones import Training
 from learner.models.cross_encoder_input import blocks
 from learner.models.optimizer import adamw

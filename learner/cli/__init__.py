@@ -13,7 +13,8 @@ from transformers.utils.logging import disable_progress_bar
 
 from db.corpus.corpus import load_corpus
 from db.corpus.split import read_split, split_corpus
-from db.domain import DEFAULT_ENCODER, InputError, Queue, Settings
+from db.domain import DEFAULT_ENCODER, Queue, Settings
+from db.errors import InputError
 from learner import worker as worker_process
 from learner.catalog import STRATEGIES
 from learner.cli.concat import concat

@@ -8,7 +8,9 @@ from pydantic import ValidationError
 
 from db.corpus.corpus import Corpus, load_corpus
 from db.corpus.split import read_split
-from db.domain import DEFAULT_ENCODER, InputError, Progress
+from db.domain import DEFAULT_ENCODER
+from db.errors import InputError
+from db.progress import Progress
 from learner.files.evaluate import Method, checked_method, evaluate_corpus
 from learner.files.labels import read_labels, training_pairs
 from learner.models.cosine_bert import Labelled

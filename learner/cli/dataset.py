@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import typer
 
 from db.corpus.cells import counted
-from db.domain import DEFAULT_ENCODER, InputError, Progress
+from db.domain import DEFAULT_ENCODER
+from db.errors import InputError
+from db.progress import Progress
 from learner.models.encoder import load_encoder
 from learner.published import ADAPTERS, Options, Titles
 from learner.published.released import Released, evaluated_part, write_released

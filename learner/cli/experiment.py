@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.experiment.display import grid_bar
 from learner.experiment.grid import Grid, run_grid
 from learner.experiment.process import checked_devices

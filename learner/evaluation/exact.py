@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.domain import Estimate, Progress, no_progress
+from db.domain import Estimate
+from db.progress import Progress, no_progress
 from learner.evaluation.calibration import BINS, Reliability, cuts, reliability
 from learner.metrics.average_precision import Confusion, Curve, curve_from_counts, figures
 from learner.models.output_layer import OutputLayer

@@ -10,7 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import mannwhitneyu
 
-from db.domain import Estimate, InputError, Progress, no_progress
+from db.domain import Estimate
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.evaluation.exact import TIE
 from learner.evaluation.sampling_designs import NEAR
 from learner.search.exact import Pairs, nearest

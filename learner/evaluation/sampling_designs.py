@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 import torch
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.evaluation.importance_sampling import Stratum
 from learner.search.exact import ROWS, Block, Pairs, as_tensor, blocks, count_pairs, pairs_numbered, without
 from learner.search.inner_product import Readable

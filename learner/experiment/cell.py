@@ -9,7 +9,8 @@ import numpy as np
 
 from db.corpus.corpus import Corpus, load_corpus
 from db.corpus.split import read_split, split_corpus
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.experiment.concat import run_concat
 from learner.experiment.spec import MATCHED, Cell, Files
 from learner.loop.simulate import composition_of, simulate

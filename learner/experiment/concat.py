@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from db.corpus.corpus import Corpus
-from db.domain import Progress
+from db.progress import Progress
 from learner.experiment.spec import Concat
 from learner.files.evaluate import Method, evaluate_corpus
 from learner.files.labels import read_labels

@@ -7,7 +7,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from db.domain import Progress
+from db.progress import Progress
 
 FORM = "{percentage:3.0f}%|{bar:20}| {remaining} left · {desc}"
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from db.domain import Progress, batch_size_of, no_progress
+from db.domain import batch_size_of
+from db.progress import Progress, no_progress
 from learner.experiment.cell import is_done, rounds_done
 from learner.experiment.process import Run, Work, start
 from learner.experiment.spec import Cell, Experiment, cells_of

@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from transformers.utils.logging import disable_progress_bar
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.experiment.cell import run_cell
 from learner.experiment.spec import Cell, Files
 from learner.runtime.device import default_device

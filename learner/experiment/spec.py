@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, model_validator
 
-from db.domain import DEFAULT_ENCODER, InputError, Settings
+from db.domain import DEFAULT_ENCODER, Settings
+from db.errors import InputError
 from learner.catalog import STRATEGIES
 from learner.scorers.cross_encoder import ConcatSettings
 

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from db.corpus.corpus import Corpus
-from db.domain import DEFAULT_ENCODER, Estimate, InputError, Progress, Side, Split, no_progress
+from db.domain import DEFAULT_ENCODER, Estimate, Side, Split
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.backbones.reranker import is_reranker
 from learner.data.dataset import Dataset
 from learner.evaluation.audit.files_estimate import measure_labels

@@ -9,7 +9,8 @@ from db.corpus.cells import bad, counted, shown
 from db.corpus.corpus import Corpus
 from db.corpus.files import column_names, read_rows
 from db.corpus.gold import LABELS
-from db.domain import InputError, Kind, Purpose, Side, Split
+from db.domain import Kind, Purpose, Side, Split
+from db.errors import InputError
 from learner.models.cosine_bert import Labelled
 
 NEEDED, OPTIONAL = ("id1", "id2", "label"), ("purpose",)

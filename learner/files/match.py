@@ -11,7 +11,8 @@ import pandas as pd
 
 from db.corpus.corpus import Corpus
 from db.corpus.formula import guarded
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.data.dataset import Dataset
 from learner.files.evaluate import all_evaluation
 from learner.loop.simulate import dataset_of

@@ -6,7 +6,9 @@ from dataclasses import replace
 import numpy as np
 from scipy.stats import rankdata
 
-from db.domain import BatchOrder, InputError, Progress, Settings
+from db.domain import BatchOrder, Settings
+from db.errors import InputError
+from db.progress import Progress
 from learner.loop.round import Batch
 from learner.scorers.scorer import load_rerank_scorer
 

@@ -12,7 +12,8 @@ from dbos import DBOS
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from db.domain import DesignKind, InputError
+from db.domain import DesignKind
+from db.errors import InputError
 from db.files.artifacts import discard
 from db.labels.audits import add_audit_tasks
 from db.projects.matchers import matcher_of

@@ -9,8 +9,9 @@ from typing import Any
 
 from dbos import DBOS
 
-from db.domain import InputError, Progress
+from db.errors import InputError
 from db.files.artifacts import held, publish, publishing
+from db.progress import Progress
 from db.projects.jobs import EXPERIMENT
 from db.results.experiments import STATE, experiment_folder
 from db.schema.engine import reading

@@ -8,8 +8,10 @@ from dbos import DBOS
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, InputError, Progress
+from db.domain import AnswerKind
+from db.errors import InputError
 from db.labels.answers import current_labels
+from db.progress import Progress
 from db.projects.evaluations import matchers_with_evaluations
 from db.projects.jobs import EXPLORE
 from db.projects.matchers import matcher_of

@@ -15,8 +15,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from db.corpus import graph
-from db.domain import AnswerKind, InputError, Progress, Side
+from db.domain import AnswerKind, Side
+from db.errors import InputError
 from db.labels.answers import current_labels
+from db.progress import Progress
 from db.projects.items import first_identifiers
 from db.projects.jobs import MATCHES
 from db.projects.matchers import matcher_of

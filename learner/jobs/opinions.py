@@ -5,7 +5,7 @@ from pathlib import Path
 
 from dbos import DBOS
 
-from db.domain import InputError
+from db.errors import InputError
 from db.files.artifacts import is_there
 from db.projects.jobs import OPINIONS
 from db.results.opinions import Opinion, Opinions, write_opinions

@@ -12,7 +12,7 @@ from typing import Any
 
 from dbos import DBOS
 
-from db.domain import InputError
+from db.errors import InputError
 from db.files.artifacts import held, publish, publishing
 from db.projects.jobs import PIPELINE
 from db.results.pipelines import BEGAN, RUN, Began, pipeline_folder, read_artifacts

@@ -3,7 +3,8 @@
 import numpy as np
 from dbos import DBOS
 
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from db.projects.jobs import SEARCH
 from db.results.explorations import Hit, Search, write_search
 from db.schema.engine import artifacts, reading

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from dbos import DBOS
 
-from db.domain import InputError
+from db.errors import InputError
 from db.files.artifacts import held
 from db.projects.jobs import SUGGEST
 from db.results.pipelines import pipeline_folder, read_artifacts

@@ -4,7 +4,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, InputError, Progress, Settings, no_progress
+from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, Settings
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.catalog import STRATEGIES
 from learner.data.dataset import Dataset
 from learner.evaluation.exact import TIE, AllPairs, evaluate_exact

@@ -15,7 +15,9 @@ import numpy as np
 from db.corpus.corpus import Corpus
 from db.corpus.formula import guarded
 from db.corpus.split import write_split
-from db.domain import InputError, Kind, Progress, Settings, batch_size_of, no_progress
+from db.domain import Kind, Settings, batch_size_of
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.catalog import STRATEGIES
 from learner.data.dataset import Dataset, make_dataset
 from learner.evaluation.exact import AllPairs

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.search.exact import COLUMNS, ROWS, as_tensor
 
 Ties = Literal["optimistic", "average", "pessimistic"]

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.catalog.retrieval import RetrieverSettings
 from learner.models.encoder import Encoder, load_encoder
 from learner.models.optimizer import adamw, batches

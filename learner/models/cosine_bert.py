@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from db.domain import Progress, Settings, no_progress
+from db.domain import Settings
+from db.progress import Progress, no_progress
 from learner.models.encoder import Encoder, Tokens
 from learner.models.optimizer import adamw
 from learner.models.output_layer import OutputLayer, fit_output_layer

@@ -14,9 +14,11 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Normalize, Pooling, Transformer
 from torch import Tensor
 
-from db.domain import DEFAULT_ENCODER, PICKLED, Distance, InputError, Progress, no_progress
+from db.domain import DEFAULT_ENCODER, PICKLED, Distance
+from db.errors import InputError
 from db.files.artifacts import held
 from db.files.checksums import require_whole
+from db.progress import Progress, no_progress
 from learner.runtime.device import Portable, default_device
 from learner.runtime.engine import Engine, Work, default_engine
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.models.encoder import Encoder
 
 LONG, MOST_SENTENCES = 300, 200  # characters from which a text is a passage; sentences of it that are looked at

@@ -9,8 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
 from db.files.checksums import seal_models
+from db.progress import Progress, no_progress
 from learner.catalog import PIPELINES
 from learner.catalog.section import Section
 

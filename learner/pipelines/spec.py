@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.catalog import PIPELINES
 from learner.catalog.section import Section
 

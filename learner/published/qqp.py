@@ -10,7 +10,7 @@ import numpy as np
 
 from db.corpus.cells import bad, counted
 from db.corpus.files import read_rows
-from db.domain import InputError
+from db.errors import InputError
 from learner.published.quora import COLUMNS, QuestionPair, read_quora
 from learner.published.released import Options, Released, Stated, Text, draw_parts, without_conflicts
 

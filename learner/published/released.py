@@ -14,7 +14,8 @@ from db.corpus import graph
 from db.corpus.cells import counted
 from db.corpus.corpus import identity
 from db.corpus.formula import guarded
-from db.domain import InputError, Side, Split
+from db.domain import Side, Split
+from db.errors import InputError
 
 PARTS = ("train", "dev", "test")
 SHARES = (0.5, 0.25, 0.25)  # of the components, where no split is published (paper 004, released code)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from db.corpus.corpus import BETWEEN_TEXTS
 from db.corpus.files import read_rows
-from db.domain import InputError
+from db.errors import InputError
 from learner.published.released import PARTS, Options, Released, Stated, Text, Titles
 
 PARQUET = ("split", "question_id", "question", "title", "sentence", "label")

@@ -5,7 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from db.domain import InputError, Progress, no_progress, part_of
+from db.errors import InputError
+from db.progress import Progress, no_progress, part_of
 
 ENGINE, ADDRESS = "ALLPAIRS_ENGINE", "ALLPAIRS_RAY_ADDRESS"  # of the environment
 

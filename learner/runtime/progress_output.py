@@ -9,7 +9,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from ray.exceptions import (
 )
 from ray.remote_function import RemoteFunction
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.runtime.engine import ADDRESS, ENGINE, LOCAL, Part, Result, Work, slices
 
 AHEAD = 2  # parts for each process that are under way or wait to be fetched: the store never holds more results

@@ -8,7 +8,7 @@ from typing import Protocol, TypeVar
 import torch
 from torch import Tensor, nn
 
-from db.domain import InputError
+from db.errors import InputError
 
 PROCESSES = "ALLPAIRS_PROCESSES"  # of the environment
 

@@ -13,7 +13,8 @@ import torch
 from torch import nn
 from torch.multiprocessing.spawn import ProcessContext, ProcessException, start_processes
 
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.runtime.training_group import ALONE, PROCESSES, process_count
 
 # What lies in the folder that the processes of a training share.

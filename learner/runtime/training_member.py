@@ -14,8 +14,8 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-from db.domain import Progress, no_progress
 from db.files.logs import configure
+from db.progress import Progress, no_progress
 from learner.runtime.device import default_device
 from learner.runtime.lifetime import end_with_parent
 from learner.runtime.training_group import Row

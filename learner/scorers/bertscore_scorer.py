@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.backbones.token_encoder import TokenEncoder, load_token_encoder
 from learner.metrics.bertscore import bertscore
 from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks

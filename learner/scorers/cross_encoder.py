@@ -16,7 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from sentence_transformers import CrossEncoder
 from torch import nn
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.backbones.loading import loading
 from learner.backbones.training_loop import batches_by_length
 from learner.models.cosine_bert import Labelled

@@ -10,8 +10,9 @@ import numpy as np
 from safetensors import SafetensorError
 from sentence_transformers import CrossEncoder
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
 from db.files.checksums import require_whole
+from db.progress import Progress, no_progress
 from learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
 from learner.models.cross_encoder_input import score_pairs
 from learner.models.encoder import NO_CODE, SAFETENSORS, require_folder

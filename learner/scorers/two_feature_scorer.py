@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.models.cosine_bert import Labelled
 from learner.models.encoder import load_encoder
 from learner.models.output_layer import OutputLayer

@@ -8,7 +8,8 @@ shorter of two lists get twice the weight: their neighbours are the many, and te
 
 import numpy as np
 
-from db.domain import Distance, Progress, no_progress
+from db.domain import Distance
+from db.progress import Progress, no_progress
 from learner.data.dataset import Dataset
 from learner.search.inner_product import Space, factors
 from learner.search.nearest import near_scores

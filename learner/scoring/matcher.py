@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from db.domain import InputError
+from db.errors import InputError
 from db.files.artifacts import held
 from db.files.atomic import partial_path
 from db.files.checksums import seal

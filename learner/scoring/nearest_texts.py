@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.data.dataset import Dataset
 from learner.data.lexical_features import lexicon_of
 from learner.scoring.hubness import NEIGHBOURS

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Distance, Progress, no_progress, renamed
+from db.domain import Distance, renamed
+from db.progress import Progress, no_progress
 from learner.data.dataset import Dataset
 from learner.scoring.hubness import hubness_of
 from learner.scoring.lexical_weights import total

@@ -8,7 +8,7 @@ from typing import Any
 import bm25s
 import numpy as np
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.runtime.engine import Engine, Work, default_engine, slices
 from learner.search.exact import Neighbours
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.runtime.device import default_device
 from learner.runtime.engine import Engine, Work, default_engine, slices
 

@@ -3,7 +3,7 @@
 import faiss
 import numpy as np
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.runtime.engine import slices
 from learner.search.exact import ROWS, Pairs, as_pairs, best_of_each
 

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.domain import Progress, no_progress, part_of
+from db.progress import Progress, no_progress, part_of
 from learner.runtime.device import default_device
 from learner.runtime.engine import Engine, Work, default_engine, slices
 from learner.search.exact import ROWS, Neighbours, Pairs, as_pairs

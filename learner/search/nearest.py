@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from db.domain import Estimate, Progress, Search, no_progress, part_of
+from db.domain import Estimate, Search
+from db.progress import Progress, no_progress, part_of
 from learner.runtime.device import default_device
 from learner.runtime.engine import LOCAL, slices
 from learner.search.exact import Pairs, best_of_each, count_pairs, nearest, nearest_scores, neighbours, no_pairs

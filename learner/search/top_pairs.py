@@ -7,7 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.runtime.engine import Engine, Work, default_engine
 from learner.search.exact import Block, Pairs, as_arrays, as_tensor, blocks, parts_of, without
 

@@ -5,7 +5,7 @@ Source: Seung, Opper & Sompolinsky 1992 (Query by committee), with bootstrapped 
 
 import numpy as np
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.models.cosine_bert import Labelled
 from learner.models.output_layer import sigmoid
 from learner.search.exact import Pairs

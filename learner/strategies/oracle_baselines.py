@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.search.exact import Pairs
 from learner.strategies.pool import Gold, Pool, joined
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.runtime.engine import Engine, Work
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from torch import nn
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.runtime import device
 from learner.runtime import training_launcher as launcher
 from learner.runtime.training_group import PROCESSES, Group

@@ -13,6 +13,7 @@ from tests.helpers.paths import ROOT
 
 PACKAGES = ("app", "annotate", "learner", "db")
 HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "faiss")
+WORDS = ("db.domain", "db.errors", "db.progress")
 STREAMLIT = ("app", "annotate.shell", "annotate.pages", "annotate.ui")
 
 
@@ -34,21 +35,21 @@ RULES = {
         "ask for a job (annotate/jobs/requests.py), or put words that both sides need into db/domain.py",
     ),
     "learner": Rule(
-        ("learner", "db.domain", "db.corpus", "db.files"),
+        ("learner", *WORDS, "db.corpus", "db.files"),
         "hand arrays in; rows are read and written in learner/jobs/",
         heavy=True,
     ),
-    "learner.cli": Rule(("learner", "db.domain", "db.corpus"), "put database work into learner/jobs/", heavy=True),
+    "learner.cli": Rule(("learner", *WORDS, "db.corpus"), "put database work into learner/jobs/", heavy=True),
     "learner.jobs": Rule(("learner", "db"), "the learner knows nothing of the app", heavy=True),
     "learner.worker": Rule(("learner", "db"), "the learner knows nothing of the app", heavy=True),
     "learner.catalog": Rule(
         ("learner.catalog",), "the app reads the catalog: name a function as 'module:name'", ("pydantic",)
     ),
     "db": Rule(("db",), "move what computes to learner/ and what people do to annotate/", ("sqlalchemy", "alembic")),
-    "db.domain": Rule((), "the words of the product stand on nothing", ("pydantic",)),
-    "db.files": Rule(("db.domain", "db.files"), "files alone: rows are read elsewhere", ("fsspec", "obstore")),
+    **dict.fromkeys(WORDS, Rule((), "the words of the product stand on nothing", ("pydantic",))),
+    "db.files": Rule((*WORDS, "db.files"), "files alone: rows are read elsewhere", ("fsspec", "obstore")),
     "db.corpus": Rule(
-        ("db.domain", "db.corpus"), "read files without SQL; rows are made in db/", ("numpy", "pyarrow", "scipy")
+        (*WORDS, "db.corpus"), "read files without SQL; rows are made in db/", ("numpy", "pyarrow", "scipy")
     ),
 }  # fmt: skip
 ROWS = ("learner.jobs", "learner.worker")  # where rows meet tensors

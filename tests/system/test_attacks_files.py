@@ -17,7 +17,7 @@ from annotate.exchange.project_import import import_project
 from annotate.labels.import_labels import import_labels
 from annotate.projects.projects import list_projects
 from db.corpus.files import column_names, preview, read_rows
-from db.domain import InputError
+from db.errors import InputError
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 

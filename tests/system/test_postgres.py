@@ -24,7 +24,8 @@ from annotate.pipelines.mined_sample import bands_of, put_up
 from annotate.projects.list_view import read_overviews
 from annotate.review.hidden_checks import read_fast_answers, read_quality
 from annotate.stats.precision_by_rank import precision
-from db.domain import AnswerKind, InputError, Role
+from db.domain import AnswerKind, Role
+from db.errors import InputError
 from db.labels.answers import current_labels, label_counts
 from db.maintenance.backup import backup, restore
 from db.maintenance.integrity import problems

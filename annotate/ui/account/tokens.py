@@ -8,7 +8,7 @@ from annotate.access.tokens import LONGEST_PURPOSE
 from annotate.api import DESCRIPTION
 from annotate.text.formatting import ago, literal
 from annotate.ui.state import system_engine
-from db.domain import InputError
+from db.errors import InputError
 from db.schema.engine import as_person
 from db.schema.tables import ApiToken, now
 

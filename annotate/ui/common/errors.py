@@ -9,7 +9,7 @@ import streamlit as st
 from sqlalchemy.exc import DBAPIError
 
 from annotate.text.formatting import literal
-from db.domain import InputError
+from db.errors import InputError
 from db.maintenance.error_messages import in_words
 
 AGAIN = 5  # seconds until a page that could not be drawn is tried again

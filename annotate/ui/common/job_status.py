@@ -6,7 +6,7 @@ from annotate.access.roles import Right
 from annotate.jobs import requests as jobs
 from annotate.text.formatting import ago, duration, literal
 from annotate.ui.state import engine, may
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.jobs import NEXT_ROUND
 from db.schema.tables import Job
 

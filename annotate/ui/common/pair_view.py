@@ -10,7 +10,8 @@ from annotate.labelling.pick_pair import pick
 from annotate.text.diff import Segment, highlight
 from annotate.text.formatting import beginning, literal
 from annotate.ui.state import annotator, engine, may
-from db.domain import AnswerKind, InputError, Split
+from db.domain import AnswerKind, Split
+from db.errors import InputError
 
 TEXT = "white-space: pre-wrap; overflow-wrap: anywhere; line-height: 1.45"
 MARK = (

@@ -14,7 +14,7 @@ from annotate.text.formatting import literal
 from annotate.text.measures import counted
 from annotate.ui.common.upload import chosen_file, uploads
 from annotate.ui.state import engine, may
-from db.domain import InputError
+from db.errors import InputError
 from db.schema.tables import Project
 
 PROBLEMS = "problems.csv"

@@ -10,7 +10,7 @@ from annotate.monitor.rounds import round_name
 from annotate.text.formatting import literal
 from annotate.ui.common.job_status import EVERY, OPEN, failure, progress
 from annotate.ui.state import engine
-from db.domain import InputError
+from db.errors import InputError
 from db.results.matches import Matches
 
 ABOUT = (

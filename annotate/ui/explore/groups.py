@@ -11,7 +11,7 @@ from annotate.text.formatting import beginning, literal
 from annotate.text.measures import counted
 from annotate.ui.explore.matches import expectation, paged, threshold_slider
 from annotate.ui.state import annotator, engine, may
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.items import item_texts
 from db.schema.engine import reading
 

@@ -11,7 +11,7 @@ from annotate.text.formatting import duration, literal
 from annotate.text.measures import counted
 from annotate.ui.common.job_watch import watch
 from annotate.ui.state import engine
-from db.domain import InputError
+from db.errors import InputError
 
 
 def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key: str = "explore_round") -> Round:

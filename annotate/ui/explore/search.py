@@ -13,7 +13,8 @@ from annotate.ui.common.job_watch import watch
 from annotate.ui.common.pair_view import pair_row
 from annotate.ui.explore.round import cost
 from annotate.ui.state import engine
-from db.domain import InputError, Kind
+from db.domain import Kind
+from db.errors import InputError
 from db.results.explorations import Search
 
 SHOWN = 20  # of its hits

@@ -8,7 +8,7 @@ from annotate.monitor.rounds import BIASED, Report, why_unmeasured
 from annotate.text.formatting import literal
 from annotate.text.measures import counted
 from annotate.ui.state import engine, may
-from db.domain import InputError
+from db.errors import InputError
 
 DRAW = 60  # pairs: an audit batch of some minutes
 WHAT = (

@@ -20,7 +20,7 @@ from annotate.monitor.rounds import round_name
 from annotate.text.formatting import literal
 from annotate.ui.common.figure import plot, table_open
 from annotate.ui.state import engine, may
-from db.domain import InputError
+from db.errors import InputError
 
 WHAT = (
     "Pairs that are not known to be positives count as negatives here, but some of them are positives all the same, "

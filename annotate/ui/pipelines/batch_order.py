@@ -7,7 +7,8 @@ import streamlit as st
 from annotate.pipelines.adopt_reranker import orders_batches, plan_order, stop_order, use_order
 from annotate.text.formatting import literal
 from annotate.ui.state import engine
-from db.domain import BatchOrder, InputError
+from db.domain import BatchOrder
+from db.errors import InputError
 
 ABOUT = "The strategy chooses the pairs of a batch. This re-ranker can put them in the order in which people see them."
 

@@ -6,7 +6,8 @@ from annotate.pipelines import experiments
 from annotate.pipelines.experiments import Wish
 from annotate.text.formatting import literal
 from annotate.ui.state import engine
-from db.domain import InputError, Settings
+from db.domain import Settings
+from db.errors import InputError
 from db.schema.tables import Project
 from learner.catalog import STRATEGIES
 

@@ -10,7 +10,7 @@ from annotate.pipelines import runs as pipelines
 from annotate.text.formatting import literal
 from annotate.ui.common.model_form import model_form, problems
 from annotate.ui.state import engine, may
-from db.domain import InputError
+from db.errors import InputError
 from learner.catalog import PIPELINES, PipelineEntry
 from learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
 

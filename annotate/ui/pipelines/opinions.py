@@ -12,7 +12,7 @@ from annotate.pipelines.runs import Made
 from annotate.text.formatting import literal
 from annotate.ui.common.job_watch import watch
 from annotate.ui.state import engine
-from db.domain import InputError
+from db.errors import InputError
 from db.results.opinions import Opinion
 
 STYLE = Path(__file__).with_name("opinions.css")

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from annotate.pipelines import rating_studies as studies
 from annotate.pipelines.rating_studies import RATED_BY, Desk
 from annotate.text.formatting import literal
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.studies import CRITERIA, Scores
 from db.schema.tables import StudyUnit
 

@@ -16,7 +16,7 @@ from annotate.ui.pipelines.opinions import tell_opinions
 from annotate.ui.pipelines.study_start import study_start
 from annotate.ui.pipelines.suggestions import suggestions
 from annotate.ui.state import engine
-from db.domain import InputError
+from db.errors import InputError
 from db.results.pipelines import RERANKER
 
 

@@ -8,7 +8,7 @@ from annotate.text.formatting import ago, literal
 from annotate.ui.common.job_status import failure, progress
 from annotate.ui.common.result_files import draw_figure, draw_report, draw_table
 from annotate.ui.state import engine
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.jobs import OPEN
 
 

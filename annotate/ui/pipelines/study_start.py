@@ -7,7 +7,7 @@ from annotate.pipelines.rating_studies import BEGUN, DRAWN, MOST, SEED, Standing
 from annotate.pipelines.runs import Made
 from annotate.text.formatting import ago, literal
 from annotate.ui.state import engine
-from db.domain import InputError
+from db.errors import InputError
 
 ABOUT = (
     "Draws test passages at random, and puts up what each model asks about them. People rate question by question, and "

@@ -10,7 +10,7 @@ from annotate.pipelines.runs import Made
 from annotate.text.formatting import beginning, literal
 from annotate.ui.common.job_watch import watch
 from annotate.ui.state import engine
-from db.domain import InputError
+from db.errors import InputError
 from db.results.suggestions import Asked
 from db.schema.tables import Item
 

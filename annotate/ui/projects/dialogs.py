@@ -17,7 +17,7 @@ from annotate.projects.projects import delete_project
 from annotate.text.formatting import literal, megabytes
 from annotate.text.measures import counted
 from annotate.ui.state import engine
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.projects import MAX_NAME
 
 DUPLICATE, ARCHIVE, DELETE, REMOVE = "Duplicate", "Archive", "Delete", "Remove for good"

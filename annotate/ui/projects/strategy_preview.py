@@ -12,7 +12,7 @@ from annotate.text.formatting import beginning, literal
 from annotate.ui.common.job_watch import watch
 from annotate.ui.projects.settings import LABELS
 from annotate.ui.state import engine
-from db.domain import InputError
+from db.errors import InputError
 from db.results.previews import Preview
 from learner.catalog import STRATEGIES
 

@@ -9,7 +9,8 @@ from annotate.review.transitivity import Algebra, Step, algebra
 from annotate.text.formatting import literal
 from annotate.text.measures import counted
 from annotate.ui.common.answers import TITLES
-from db.domain import LABELS, AnswerKind, InputError
+from db.domain import LABELS, AnswerKind
+from db.errors import InputError
 from db.labels.pairs import Pair
 
 

@@ -8,7 +8,7 @@ from annotate.review.split_group import Group, across, groups, last_split, split
 from annotate.text.formatting import beginning, literal
 from annotate.text.measures import counted
 from annotate.ui.explore.matches import paged
-from db.domain import InputError
+from db.errors import InputError
 from db.labels.answers import Label
 from db.projects.items import item_texts
 from db.schema.engine import reading

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.data.dataset import Dataset
 from learner.evaluation.audit.label_files import AuditLabels
 from learner.evaluation.audit.measure import LEAST, View, labels_needed, measure, strata_table

@@ -10,7 +10,8 @@ from db.corpus.cells import bad, counted, shown
 from db.corpus.corpus import Corpus
 from db.corpus.files import column_names, read_rows
 from db.corpus.gold import LABELS
-from db.domain import InputError, Kind, Side
+from db.domain import Kind, Side
+from db.errors import InputError
 from learner.data.dataset import Dataset
 from learner.search.exact import count_pairs
 

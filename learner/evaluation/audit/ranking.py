@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.search.exact import ROWS, as_tensor, blocks
 
 BINS = 98_304

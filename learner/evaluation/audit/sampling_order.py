@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.evaluation.audit.strata import Bands
 from learner.search.exact import ROWS, Block, as_tensor, blocks, pairs_numbered
 

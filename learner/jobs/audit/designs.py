@@ -7,8 +7,9 @@ import numpy as np
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from db.domain import DesignKind, Progress
+from db.domain import DesignKind
 from db.labels.audits import newest_design
+from db.progress import Progress
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Design, Matcher
 from learner.evaluation.audit.sampling_order import SamplingOrder, make_sampling_order

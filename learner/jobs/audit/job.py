@@ -4,7 +4,8 @@ import numpy as np
 from dbos import DBOS
 from sqlalchemy.orm import Session
 
-from db.domain import DesignKind, InputError
+from db.domain import DesignKind
+from db.errors import InputError
 from db.labels.audits import add_audit_tasks, design_by_id
 from db.labels.tasks import open_audit_batch
 from db.projects.matchers import newest_matcher

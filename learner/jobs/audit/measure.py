@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Engine
 
-from db.domain import DesignKind, Progress, Settings
+from db.domain import DesignKind, Settings
 from db.labels.audits import newest_design
+from db.progress import Progress
 from db.projects.evaluations import matchers_with_evaluations
 from db.schema.engine import reading, writing
 from db.schema.tables import Design, Evaluation, Matcher

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import Progress
 from db.files.artifacts import held, is_there, publishing
 from db.files.atomic import atomic_write
 from db.files.checksums import DAMAGE, Damaged
+from db.progress import Progress
 from db.schema.engine import artifacts
 from db.schema.tables import Matcher
 from learner.evaluation.audit.ranking import Ranking, rank_all

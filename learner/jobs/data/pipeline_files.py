@@ -9,7 +9,8 @@ import numpy as np
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, InputError, Kind, Side, Split
+from db.domain import AnswerKind, Kind, Side, Split
+from db.errors import InputError
 from db.files.artifacts import is_there
 from db.labels.pipeline_seeds import known_pairs, labelled_pairs, labelled_positives, measuring_positives
 from db.projects.items import item_texts

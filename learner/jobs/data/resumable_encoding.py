@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import Progress, no_progress, part_of
 from db.files.atomic import atomic_write
+from db.progress import Progress, no_progress, part_of
 from learner.models.encoder import Encoder
 from learner.runtime.array_file import new_array_file
 from learner.runtime.engine import Engine

@@ -8,11 +8,13 @@ from typing import Literal
 
 import numpy as np
 
-from db.domain import InputError, Progress, Settings
+from db.domain import Settings
+from db.errors import InputError
 from db.files.artifacts import held, publishing
 from db.files.atomic import atomic_write
 from db.files.checksums import FILE as CHECKSUMS
 from db.files.checksums import Damaged, is_whole, seal
+from db.progress import Progress
 from db.schema.engine import artifacts
 from db.schema.tables import Matcher
 from learner.jobs.data.evaluation_snapshot import BASE, blend_of

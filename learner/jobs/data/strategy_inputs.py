@@ -2,7 +2,8 @@
 
 from sqlalchemy import Engine, func, select
 
-from db.domain import Progress, Settings
+from db.domain import Settings
+from db.progress import Progress
 from db.schema.engine import reading
 from db.schema.tables import Answer
 from learner.catalog import STRATEGIES

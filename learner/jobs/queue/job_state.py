@@ -11,7 +11,7 @@ from dbos import error as dbos_error
 from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
-from db.domain import Cancelled, InputError
+from db.errors import Cancelled, InputError
 from db.files.logs import about
 from db.maintenance.error_messages import in_words
 from db.schema.engine import make_engine, reading, writing

@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
 
-from db.domain import Cancelled, Progress
+from db.errors import Cancelled
+from db.progress import Progress
 from db.schema.engine import writing
 from db.schema.tables import Job, now
 from learner.runtime.progress_output import progress_bar

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Progress, part_of
+from db.progress import Progress, part_of
 from learner.catalog.backtraining import SUPERVISED
 from learner.models.bi_encoder_training import Lesson
 from learner.pipelines.backtraining.cell import DONE, Cell, best_of, better, keep_best, lists_of, most_iterations

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Progress, part_of
+from db.progress import Progress, part_of
 from learner.backbones.generator import generate
 from learner.pipelines.backtraining.cell import ADAPTED, DONE, Cell, figures_in
 from learner.pipelines.backtraining.files import Asked

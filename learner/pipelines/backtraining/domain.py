@@ -10,7 +10,8 @@ from sklearn.model_selection import cross_val_predict
 from db.corpus.cells import bad
 from db.corpus.files import read_rows
 from db.corpus.gold import LABELS
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.catalog.backtraining import BackTrainingConfig
 from learner.models.encoder import load_encoder
 from learner.pipelines.backtraining.files import Text

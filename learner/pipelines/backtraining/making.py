@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import Progress, part_of
+from db.progress import Progress, part_of
 from learner.backbones.generator import TextGenerator, generate
 from learner.catalog.backtraining import BackTrainingConfig
 from learner.models.bi_encoder_training import Retriever

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Progress, no_progress, part_of
+from db.progress import Progress, no_progress, part_of
 from learner.backbones.generator import TextGenerator, generate, nll
 from learner.catalog.backbones import GeneratorSettings
 from learner.catalog.backtraining import BackTrainingConfig

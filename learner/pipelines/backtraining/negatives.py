@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.metrics.text import squad_form
 from learner.search.bm25 import Bm25
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.experiment.results import mean_of
 from learner.experiment.writing import NONE, grid
 from learner.pipelines.backtraining import drawing, paper

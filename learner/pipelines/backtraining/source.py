@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import Progress, part_of
+from db.progress import Progress, part_of
 from learner.models.bi_encoder_training import Lesson
 from learner.pipelines.backtraining.files import Asked
 from learner.pipelines.backtraining.lists import PAPER_NLL, PAPER_SCORE, Judged, Thresholds, thresholds_of

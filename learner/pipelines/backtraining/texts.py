@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from db.corpus.corpus import identity
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.models.encoder import require_folder
 from learner.pipelines.backtraining.domain import in_domain
 from learner.pipelines.backtraining.files import Asked, Text, read_asked, read_texts, require_pairs, require_texts

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.backbones.generator import TextGenerator, load_generator, nll, train_generator
 from learner.catalog.backbones import GeneratorSettings
 from learner.catalog.backtraining import BackTrainingConfig

@@ -12,7 +12,7 @@ import torch
 from sentence_transformers import CrossEncoder
 from torch import Tensor, nn
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.catalog.mining import Crossencoder
 from learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
 from learner.models.optimizer import adamw, batches

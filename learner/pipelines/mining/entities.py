@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.models.likely_sentence import sentences
 from learner.pipelines.mining.patterns import FUNCTION_WORDS, NAME, PATTERNS, TAKEN, WORD
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from db.corpus.cells import bad, shown
 from db.corpus.corpus import identity
-from db.domain import InputError
+from db.errors import InputError
 from learner.catalog.mining import Filters
 from learner.models.likely_sentence import sentences
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from db.corpus.files import column_names, read_rows
 from db.corpus.gold import LABELS
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.catalog.mining import MiningConfig
 from learner.metrics.text import squad_form
 from learner.models.encoder import require_folder

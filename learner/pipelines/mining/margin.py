@@ -10,7 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 from learner.catalog.mining import Margin
 from learner.pipelines.mining.shards import neighbours
 from learner.search.exact import Neighbours

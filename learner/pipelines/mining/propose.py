@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.models.bi_encoder_training import Retriever, lesson_of, load_retriever, new_retriever, train_retriever
 from learner.pipelines.mining.classifier import FILE as CLASSIFIER
 from learner.pipelines.mining.classifier import TextClassifier, kept, probabilities

@@ -13,7 +13,8 @@ import pyarrow.parquet
 
 from db.corpus.cells import bad
 from db.corpus.files import read_rows
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.metrics.text import squad_form
 from learner.pipelines.mining.entities import EntityTagger
 from learner.pipelines.mining.negatives import Asked, wrong_answers, wrong_passages

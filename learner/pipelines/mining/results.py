@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.catalog.retrieval import RetrieverSettings
 from learner.experiment.writing import cell, grid
 from learner.pipelines.mining.downstream.added import BIENCODER

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.models.encoder import Encoder
 from learner.pipelines.mining.texts import TextList
 from learner.runtime.array_file import new_array_file

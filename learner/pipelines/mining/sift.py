@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from db.corpus.corpus import identity
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.models.bi_encoder_training import load_retriever
 from learner.pipelines.mining.crossencoder import train_crossencoder
 from learner.pipelines.mining.filters import read_date, reasons, reasons_of_answers

@@ -10,7 +10,7 @@ import pyarrow.parquet
 
 from db.corpus.cells import bad, shown
 from db.corpus.files import column_names, read_rows
-from db.domain import Progress
+from db.progress import Progress
 from learner.pipelines.mining.filters import read_date
 
 CHUNK = 50_000  # texts that are in memory at once

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import Progress, part_of
+from db.progress import Progress, part_of
 from learner.backbones.reranker import Reranker, load_reranker, scores_of, truth_logits
 from learner.evaluation.exact import evaluate_exact
 from learner.evaluation.importance_sampling import estimate

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import InputError, Progress, part_of
+from db.errors import InputError
+from db.progress import Progress, part_of
 from learner.catalog.multiview import FirstStage
 from learner.models.encoder import load_encoder
 from learner.pipelines.multiview.formats import read_run

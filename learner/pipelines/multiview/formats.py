@@ -13,7 +13,8 @@ from typing import NamedTuple
 from db.corpus.cells import bad, shown
 from db.corpus.files import column_names, read_rows, reading
 from db.corpus.gold import LABELS
-from db.domain import InputError, Progress, no_progress
+from db.errors import InputError
+from db.progress import Progress, no_progress
 
 BETWEEN = 100_000  # lines from one report of progress to the next
 TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")

@@ -10,7 +10,8 @@ import numpy as np
 
 from db.corpus.cells import counted
 from db.corpus.graph import components
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.models.encoder import require_folder
 from learner.pipelines.multiview.formats import Judged, read_qrels, read_texts, read_triples
 from learner.pipelines.multiview.lists import TextTable, write_texts

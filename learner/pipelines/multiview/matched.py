@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from db.corpus.corpus import identity
-from db.domain import Progress, Side, Split, no_progress
+from db.domain import Side, Split
+from db.progress import Progress, no_progress
 from learner.data.dataset import Dataset, make_dataset
 from learner.scoring.matcher import load_matcher
 from learner.scoring.score import blended

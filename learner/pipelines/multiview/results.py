@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.backbones.reranker import FILE as READS
 from learner.backbones.reranker import scores_of
 from learner.backbones.reranker_templates import VIEWS

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.backbones.generator import load_generator
 from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
 from learner.backbones.reranker_training import Row, train_reranker

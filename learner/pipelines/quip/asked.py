@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from db.corpus.files import column_names, read_rows, reading
-from db.domain import InputError
+from db.errors import InputError
 from learner.pipelines.mining.reading import ASKED
 from learner.pipelines.mining.texts import require_columns
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.backbones.loading import size_of
 from learner.backbones.span_biencoder import SPECIAL
 from learner.catalog.quip import QuipConfig

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from db.corpus.files import read_rows
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.backbones.loading import load_tokenizer, loading
 from learner.backbones.passage_cutting import passages_of, split_at
 from learner.backbones.span_reader import Example

@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.backbones.token_encoder import TokenEncoder, load_token_encoder
 from learner.catalog.quip import Paraphrases
 from learner.metrics.bertscore import bertscore

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.backbones.generator import generate, load_generator, train_generator
 from learner.pipelines.pipeline import Run
 from learner.pipelines.quip.inputs import Texts

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.experiment.writing import cell, grid
 from learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from learner.pipelines.quip.inputs import Texts

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.pipelines.pipeline import finish
 
 SPEED = "speed.json"

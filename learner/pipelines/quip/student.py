@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from db.domain import Progress, part_of
+from db.progress import Progress, part_of
 from learner.backbones.biencoder_training import AskedPassages, Sparse, train_biencoder
 from learner.backbones.span_biencoder import load_biencoder
 from learner.backbones.span_reader import Example, load_reader, train_reader

@@ -9,7 +9,7 @@ from seqeval.metrics import f1_score
 from seqeval.metrics.sequence_labeling import get_entities
 from torch import Tensor, nn
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.backbones.loading import MANY, longest
 from learner.backbones.span_biencoder import SpanBiencoder
 from learner.backbones.token_encoder import TokenEncoder

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.backbones.biencoder_training import Sparse, sparsify
 from learner.backbones.span_biencoder import SPECIAL
 from learner.backbones.span_reader import SpanReader, load_reader, span_logits, train_reader

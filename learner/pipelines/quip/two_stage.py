@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from db.domain import InputError, Progress, part_of
+from db.errors import InputError
+from db.progress import Progress, part_of
 from learner.backbones.beams import beginnings, continued
 from learner.backbones.generator import load_generator
 from learner.metrics.text import token_f1

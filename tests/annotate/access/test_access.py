@@ -17,7 +17,8 @@ from annotate.labelling import queue as labelling
 from annotate.pipelines import experiments
 from annotate.projects import lifecycle, projects
 from annotate.projects.list_view import read_overviews
-from db.domain import AnswerKind, InputError, Role, Settings
+from db.domain import AnswerKind, Role, Settings
+from db.errors import InputError
 from db.people.people import checked_person_name, folded
 from db.projects.jobs import EXPLORE
 from db.projects.projects import all_projects, live_project, project_named, project_of

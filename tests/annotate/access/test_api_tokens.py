@@ -19,7 +19,8 @@ from annotate.api import DESCRIPTION, ROOT
 from annotate.api.routes import api
 from annotate.projects.history import changes, events
 from annotate.web.middleware import AuthMiddleware
-from db.domain import InputError, Role
+from db.domain import Role
+from db.errors import InputError
 from db.schema.engine import reading
 from db.schema.tables import ApiToken, LoginAttempt
 from tests.helpers.api import browser, site

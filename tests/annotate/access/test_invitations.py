@@ -7,7 +7,8 @@ from annotate.access import invitations, logins, people
 from annotate.access.roles import Right
 from annotate.access.transactions import allowed
 from annotate.projects import lifecycle
-from db.domain import InputError, Role
+from db.domain import Role
+from db.errors import InputError
 from db.schema.engine import as_person
 from tests.helpers.factories import make_project
 from tests.helpers.people import PASSWORD, at, make_member, make_person, token_of

@@ -7,7 +7,8 @@ from argon2 import PasswordHasher
 from sqlalchemy import Engine, select
 
 from annotate.access import logins, passwords, people
-from db.domain import InputError, Role
+from db.domain import Role
+from db.errors import InputError
 from db.people.logins import GRACE, LASTS, ROTATED, hashed
 from db.schema.engine import reading
 from db.schema.tables import Login, Person

@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 
 from annotate.exchange.model_export import address, matcher_archive, route, usage
 from annotate.monitor.rounds import read_report
-from db.domain import InputError
+from db.errors import InputError
 from db.schema.engine import reading
 from db.schema.tables import Matcher
 from tests.helpers.projects.measured import make_measured_project, write_model_folder

@@ -16,7 +16,8 @@ from annotate.exchange.project_export import export_project
 from annotate.exchange.project_import import import_project
 from annotate.explore.pair_reason import read_score
 from annotate.projects.projects import delete_project, list_projects, update_settings
-from db.domain import InputError, Settings, version_of
+from db.domain import Settings, version_of
+from db.errors import InputError
 from db.maintenance.transfer import LATER, LEFT_BEHIND, TABLES
 from db.projects.matchers import SCORES, matchers_of
 from db.projects.projects import MAX_NAME

@@ -23,7 +23,8 @@ from annotate.labelling.pick_pair import PICKED, pick, why_not
 from annotate.labelling.queue import record, serve
 from db.corpus.graph import components
 from db.corpus.graph import groups as parts_of
-from db.domain import AnswerKind, InputError, Kind, Split
+from db.domain import AnswerKind, Kind, Split
+from db.errors import InputError
 from db.labels.answers import current_labels
 from db.labels.pairs import labels_of
 from db.projects.jobs import EXPLORE, SEARCH, open_job

@@ -8,7 +8,8 @@ from sqlalchemy import Engine, select, update
 
 from annotate.explore.pair_reason import Alike, last_answered, read_score, reasons
 from annotate.labelling.queue import record
-from db.domain import AnswerKind, InputError, Purpose
+from db.domain import AnswerKind, Purpose
+from db.errors import InputError
 from db.projects.matchers import SCORES
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Matcher, Round, Task

@@ -12,7 +12,8 @@ from sqlalchemy import Engine, select
 
 from annotate.explore.pair_reason import read_score
 from annotate.jobs.requests import request_round
-from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Cancelled, InputError, Purpose, Split
+from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, AnswerKind, Purpose, Split
+from db.errors import Cancelled, InputError
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Project, Round, Task
 from learner.jobs import next_round as steps

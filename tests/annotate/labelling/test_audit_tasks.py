@@ -13,7 +13,8 @@ from annotate.jobs import requests as jobs
 from annotate.jobs.requests import request_audit, request_correction, request_round
 from annotate.labelling.end_audit import drop_audit_batch
 from annotate.projects.projects import delete_project, list_projects
-from db.domain import AnswerKind, DesignKind, InputError, Purpose
+from db.domain import AnswerKind, DesignKind, Purpose
+from db.errors import InputError
 from db.labels.answers import answered_since, current_labels, purpose_counts, store_answers
 from db.labels.audits import (
     AuditLabel,

@@ -7,7 +7,8 @@ from sqlalchemy import Engine
 
 from annotate.labelling.own_answers import correct, history
 from annotate.labelling.queue import recent, record, serve
-from db.domain import AnswerKind, InputError
+from db.domain import AnswerKind
+from db.errors import InputError
 from db.labels.answers import current_labels
 from db.schema.engine import reading
 from tests.helpers.factories import make_project, make_round

@@ -13,7 +13,7 @@ from annotate.labels.checksum_chain import CHAIN, Verified, chained, verify
 from annotate.labels.export import export_labels
 from annotate.labels.formats import Form
 from annotate.text.table_files import write_table
-from db.domain import InputError
+from db.errors import InputError
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.labelled import TEXTS, N, P, R, S, U, answer
 

@@ -21,7 +21,8 @@ from annotate.projects.projects import list_projects, update_settings
 from annotate.text.table_files import write_table
 from db.corpus.files import read_rows
 from db.corpus.formula import guarded, unguarded
-from db.domain import InputError, Kind, Purpose, Settings, version_of
+from db.domain import Kind, Purpose, Settings, version_of
+from db.errors import InputError
 from db.labels.audits import AuditLabel
 from db.labels.labels import LabelRow
 from db.schema.engine import writing

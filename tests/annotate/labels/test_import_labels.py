@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 from annotate.labels.export import export_labels
 from annotate.labels.import_labels import Choices, import_labels
 from annotate.labels.import_report import FIRST, Report, Trouble
-from db.domain import InputError
+from db.errors import InputError
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer
 from tests.helpers.factories import make_project, make_round

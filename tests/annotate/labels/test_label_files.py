@@ -12,7 +12,8 @@ from annotate.labels.import_labels import import_labels
 from annotate.labels.import_report import Trouble
 from annotate.projects.projects import create_project, list_projects
 from db.corpus.corpus import Corpus, Item
-from db.domain import DesignKind, InputError, Kind, Settings, Side, Split
+from db.domain import DesignKind, Kind, Settings, Side, Split
+from db.errors import InputError
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.projects.labelled import N, P, R, S, U, answer, labelled, place, read, stored
 

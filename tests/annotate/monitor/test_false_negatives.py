@@ -17,7 +17,7 @@ from annotate.monitor.false_negatives import (
     read_corrections,
     strata_table,
 )
-from db.domain import InputError
+from db.errors import InputError
 from db.schema.engine import writing
 from db.schema.tables import Evaluation, Matcher, Round
 from tests.helpers.factories import make_project

@@ -15,7 +15,7 @@ from annotate.exchange.download_routes import routes
 from annotate.exchange.project_export import export_project
 from annotate.jobs import requests as jobs
 from annotate.projects.projects import list_projects
-from db.domain import InputError
+from db.errors import InputError
 from db.results.matches import Matches, write_about, writing_matches
 from db.results.pipelines import pipeline_folder, results_folder
 from db.schema.engine import artifacts

@@ -14,7 +14,8 @@ from annotate.jobs import requests as jobs
 from annotate.pipelines import experiments
 from annotate.pipelines.experiments import Wish, definition_of, list_experiments
 from annotate.projects.projects import delete_project
-from db.domain import InputError, Settings, Split
+from db.domain import Settings, Split
+from db.errors import InputError
 from db.results.experiments import STATE, experiment_folder
 from db.schema.engine import reading
 from db.schema.tables import Job

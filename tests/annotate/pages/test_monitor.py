@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from annotate.jobs import requests as jobs
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.evaluations import matchers_with_evaluations
 from db.schema.engine import writing
 from db.schema.tables import Job

@@ -15,7 +15,8 @@ from annotate.pipelines import runs as pipelines
 from annotate.pipelines.mined_pairs import used
 from annotate.projects.projects import delete_project
 from annotate.text.formatting import literal
-from db.domain import AnswerKind, InputError, Kind, Split
+from db.domain import AnswerKind, Kind, Split
+from db.errors import InputError
 from db.results.pipelines import pipeline_folder
 from db.schema.engine import reading, writing
 from db.schema.tables import Item, Job, Project, Task

@@ -9,7 +9,8 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from annotate.projects import batch_preview as previews
-from db.domain import SEED_STRATEGY, InputError, Settings
+from db.domain import SEED_STRATEGY, Settings
+from db.errors import InputError
 from db.projects.jobs import PREVIEW
 from db.results.previews import Preview, write_preview
 from tests.helpers.factories import make_project

@@ -11,7 +11,8 @@ from annotate.projects import import_files as importing
 from annotate.projects.import_files import Findings, Source, check, guess_columns, guess_gold_columns, load
 from annotate.projects.projects import project_by_name, project_summary
 from db.corpus.corpus import Columns
-from db.domain import PAPER_SETTINGS, InputError
+from db.domain import PAPER_SETTINGS
+from db.errors import InputError
 from db.schema.engine import reading
 from db.schema.tables import Job
 from tests.helpers.factories import make_project, make_round

@@ -18,7 +18,8 @@ from annotate.pipelines import runs as pipelines
 from annotate.pipelines.adopt_reranker import orders_batches, plan_order, stop_order, use_order
 from annotate.projects.projects import list_projects, update_settings
 from annotate.ui.label.why import _sentence
-from db.domain import InputError, Purpose, Settings
+from db.domain import Purpose, Settings
+from db.errors import InputError
 from db.projects.jobs import PIPELINE
 from db.results.pipelines import RERANKER_FILE, pipeline_folder, require_reranker, results_folder
 from db.schema.tables import Round, Task

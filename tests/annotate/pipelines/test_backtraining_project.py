@@ -12,7 +12,8 @@ from sqlalchemy import Engine, select
 from annotate.pipelines import rating_studies as studies
 from annotate.pipelines import runs as pipelines
 from annotate.pipelines.mined_pairs import plan_use
-from db.domain import AnswerKind, InputError, Side
+from db.domain import AnswerKind, Side
+from db.errors import InputError
 from db.projects.jobs import PIPELINE, add_job
 from db.results.pipelines import read_artifacts
 from db.schema.engine import reading, writing

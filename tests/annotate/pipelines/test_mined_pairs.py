@@ -23,7 +23,8 @@ from annotate.pipelines.mined_sample import bands_of, put_up
 from annotate.pipelines.runs import delete, made, made_by
 from annotate.projects.projects import delete_project
 from annotate.stats.precision_by_rank import precision
-from db.domain import AnswerKind, DesignKind, InputError, Purpose, Settings
+from db.domain import AnswerKind, DesignKind, Purpose, Settings
+from db.errors import InputError
 from db.labels.answers import current_labels, own_answers
 from db.labels.pairs import Pair
 from db.labels.tasks import newest_audit_batch

@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 
 from annotate.pipelines import opinion_queries as opinions
 from annotate.pipelines.runs import made_by
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.jobs import OPINIONS, add_job
 from db.results.opinions import MOST, Opinion, Opinions, read_opinions, write_opinions
 from db.results.pipelines import pipeline_folder

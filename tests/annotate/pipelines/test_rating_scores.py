@@ -14,7 +14,7 @@ from annotate.exchange.download_routes import routes, study_address
 from annotate.pipelines.rating_scores import difference, results, share
 from annotate.pipelines.rating_studies import BEGUN, rate
 from annotate.stats.reliability import wilson
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.studies import CRITERIA, units_of
 from db.schema.engine import reading, writing
 from db.schema.tables import StudyUnit

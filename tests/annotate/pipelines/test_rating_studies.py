@@ -13,7 +13,7 @@ from sqlalchemy import Engine, func, select
 from annotate.pipelines import rating_studies as studies
 from annotate.pipelines.rating_studies import BEGUN, REFERENCE
 from annotate.projects.projects import delete_project
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.studies import CRITERIA, ratings_of, units_of
 from db.results.pipelines import results_folder
 from db.schema.engine import reading

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 from annotate.jobs.requests import cancel, newest_job, request_round
 from annotate.projects import batch_preview as previews
 from annotate.projects.projects import delete_project
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.jobs import PREVIEW
 from db.results.previews import read_preview
 from db.schema.engine import artifacts, reading, writing

@@ -13,7 +13,8 @@ from annotate.projects.history import changes, events, guidelines_of
 from annotate.projects.lifecycle import archive_project, bin_project, duplicate_project, restore_project
 from annotate.projects.projects import create_project, delete_project, update_settings
 from db.corpus.corpus import Corpus, Item
-from db.domain import EventKind, InputError, Kind, Role, Settings, Side, version_of
+from db.domain import EventKind, Kind, Role, Settings, Side, version_of
+from db.errors import InputError
 from db.projects.events import add_event
 from db.schema.engine import as_person, reading, writing
 from db.schema.tables import Event, Project

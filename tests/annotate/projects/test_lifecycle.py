@@ -25,7 +25,8 @@ from annotate.projects.lifecycle import (
     restore_project,
 )
 from annotate.projects.projects import list_projects, project_summary
-from db.domain import AnswerKind, Cancelled, InputError, Settings
+from db.domain import AnswerKind, Settings
+from db.errors import Cancelled, InputError
 from db.labels.answers import current_labels
 from db.projects.items import first_identifiers, item_texts
 from db.schema.engine import artifacts, reading, writing

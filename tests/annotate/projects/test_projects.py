@@ -13,7 +13,8 @@ from annotate.projects.projects import (
     update_settings,
 )
 from db.corpus.corpus import Corpus, GoldPair, Item
-from db.domain import AnswerKind, InputError, Kind, Settings, Side, Split
+from db.domain import AnswerKind, Kind, Settings, Side, Split
+from db.errors import InputError
 from db.projects.items import first_identifiers, item_texts, items_by_identifier
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Base, Gold, Matcher, Task

@@ -6,7 +6,8 @@ from sqlalchemy import Engine
 from annotate.labelling.queue import record, serve
 from annotate.review.disagreements import Case, opinions, queue, settle
 from annotate.review.transitivity import algebra
-from db.domain import AnswerKind, InputError
+from db.domain import AnswerKind
+from db.errors import InputError
 from db.labels.answers import current_labels
 from db.labels.reviews import shared_votes
 from db.schema.engine import reading

@@ -6,7 +6,8 @@ from sqlalchemy import Engine
 from annotate.access.transactions import Refused
 from annotate.review.disagreements import queue
 from annotate.review.split_group import across, groups, last_split, split, undo
-from db.domain import AnswerKind, InputError, Role
+from db.domain import AnswerKind, Role
+from db.errors import InputError
 from db.labels.answers import answer_at_once, current_labels
 from db.schema.engine import reading, writing
 from tests.helpers.factories import make_project

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from db.corpus import cells
 from db.corpus.files import Row, column_names, preview, read_rows
-from db.domain import InputError
+from db.errors import InputError
 
 TEXTS = ["How are you?", 'She said "hi", then left', "שלום עולם", "emoji 🎈👩‍👩‍👧", "two\nlines", "tab in CSV:\there"]
 

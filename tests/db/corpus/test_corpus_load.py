@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from db.corpus import gold, graph
 from db.corpus.corpus import Columns, Corpus, GoldPair, Item, identity, load_corpus
-from db.domain import InputError, Kind, Side
+from db.domain import Kind, Side
+from db.errors import InputError
 
 
 def table(path: Path, *rows: str) -> Path:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from db.corpus.corpus import Corpus, GoldPair, Item
 from db.corpus.split import read_split, split_corpus, write_split
-from db.domain import InputError, Kind, Side, Split
+from db.domain import Kind, Side, Split
+from db.errors import InputError
 
 
 def corpus_of(left: int, right: int = 0, gold: list[GoldPair] | None = None) -> Corpus:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from db.corpus import implied as module
 from db.corpus.implied import Implied, Links, implied, links_of
-from db.domain import InputError
+from db.errors import InputError
 
 Labels = dict[tuple[int, int], bool]
 

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from annotate.__main__ import app
 from annotate.cli.output import run
-from db.domain import InputError
+from db.errors import InputError
 from db.files.artifacts import children, discard, held, is_there, publish, publishing, size_of, store
 from db.files.home import name_of
 from db.files.object_store import Store

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine
 
 from annotate.explore.prepared import _arrays
-from db.domain import InputError
+from db.errors import InputError
 from db.files.checksums import FILE, damaged, is_whole, require_whole, seal, seal_models
 from db.maintenance.integrity import problems
 from db.schema.engine import artifacts, writing

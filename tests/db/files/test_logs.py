@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from sqlalchemy import Engine
 
-from db.domain import InputError, Role
+from db.domain import Role
+from db.errors import InputError
 from db.files.logs import JsonLines, about, configure
 from db.projects.jobs import add_job
 from db.schema.engine import writing

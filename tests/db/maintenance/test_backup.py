@@ -12,7 +12,8 @@ from sqlalchemy import Engine, select
 from annotate.__main__ import app
 from annotate.access import people, tokens
 from annotate.cli.output import run
-from db.domain import DesignKind, InputError
+from db.domain import DesignKind
+from db.errors import InputError
 from db.labels.answers import current_labels
 from db.maintenance.backup import backup, restore
 from db.maintenance.integrity import problems

@@ -15,7 +15,8 @@ import pytest
 from pydantic import Field
 from sqlalchemy import Engine
 
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from db.projects.jobs import PIPELINE
 from db.results.pipelines import BEGAN, Began, pipeline_folder, results_folder
 from learner.catalog import PIPELINES

@@ -8,7 +8,7 @@ import pytest
 import torch
 from transformers import AutoModelForSeq2SeqLM
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.backbones.beams import beginnings, continued
 from learner.backbones.generator import (
     TextGenerator,

@@ -10,7 +10,7 @@ from sklearn.metrics import average_precision_score
 from typer.testing import CliRunner
 
 from db.corpus.corpus import Corpus, load_corpus
-from db.domain import InputError
+from db.errors import InputError
 from learner.backbones.generator import load_generator
 from learner.backbones.reranker import Reading, Reranker, scores_of, truth_logits
 from learner.cli import app

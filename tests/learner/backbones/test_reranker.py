@@ -11,7 +11,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.backbones import reranker as module
 from learner.backbones.generator import TextGenerator, generate, load_generator, losses_of, token_losses
 from learner.backbones.reranker import (

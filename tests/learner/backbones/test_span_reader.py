@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.backbones.span_reader import Answer, Example, SpanReader, answer, best_spans, load_reader, train_reader
 from learner.backbones.windows import cut
 from learner.catalog.backbones import ReaderSettings

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select
 
 from annotate.jobs import requests as jobs
 from annotate.pipelines import suggested_questions as suggesting
-from db.domain import InputError
+from db.errors import InputError
 from db.projects.jobs import SUGGEST, add_job
 from db.results.pipelines import ARTIFACTS, pipeline_folder, read_artifacts, results_folder
 from db.results.suggestions import Asked, Suggestion, read_suggestions, write_suggestions

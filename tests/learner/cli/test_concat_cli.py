@@ -9,7 +9,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 
 from db.corpus.corpus import load_corpus
-from db.domain import InputError
+from db.errors import InputError
 from learner.files.labels import read_labels
 from learner.scorers.scorer import load_cross_encoder
 from tests.helpers.files.released_files import write_quora, write_wikiqa

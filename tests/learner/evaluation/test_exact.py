@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score, f1_score
 
-from db.domain import Cancelled
+from db.errors import Cancelled
 from learner.evaluation.calibration import reliability
 from learner.evaluation.exact import TIE, AllPairs, evaluate_exact
 from learner.metrics.average_precision import curve_from_scores, precision_at_recall

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.evaluation import false_negatives as correction
 from learner.evaluation.exact import evaluate_exact
 from learner.evaluation.false_negatives import Checked, compare, correct, find_putative, lowest, near

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from db.domain import Progress, no_progress
+from db.progress import Progress, no_progress
 from learner.data.dataset import Dataset, make_dataset
 from learner.evaluation.stated_pairs import pair_f1, question_f1, question_map, stated_figures
 from learner.models.output_layer import OutputLayer

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from db.domain import Cancelled, InputError
+from db.errors import Cancelled, InputError
 from learner.experiment import grid as grids
 from learner.experiment.cell import DONE, is_done, read_corpus
 from learner.experiment.display import grid_bar

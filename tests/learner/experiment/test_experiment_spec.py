@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.experiment.spec import cells_of, digest, make_experiment, read_experiment
 from tests.helpers.paths import ROOT
 

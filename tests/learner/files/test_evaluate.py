@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from db.corpus.corpus import load_corpus
-from db.domain import InputError
+from db.errors import InputError
 from learner.files.evaluate import METHODS, Method, checked_method, evaluate_corpus
 from tests.helpers.paths import ROOT
 

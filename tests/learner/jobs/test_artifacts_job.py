@@ -15,9 +15,9 @@ from annotate.explore.pair_reason import read_score
 from annotate.explore.prepared import best_pairs, rounds_of
 from annotate.projects.lifecycle import holdings
 from annotate.projects.projects import delete_project
-from db.domain import no_progress
 from db.files.artifacts import publish, store
 from db.maintenance.integrity import problems
+from db.progress import no_progress
 from db.schema.engine import artifacts, database_url, writing
 from db.schema.tables import Matcher
 from learner.jobs import next_round as steps

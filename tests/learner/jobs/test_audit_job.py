@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, select
 
-from db.domain import AnswerKind, Cancelled, DesignKind, InputError, Purpose, Split
+from db.domain import AnswerKind, DesignKind, Purpose, Split
+from db.errors import Cancelled, InputError
 from db.labels.audits import audit_labels
 from db.projects.jobs import add_job
 from db.schema.engine import artifacts, reading, writing

@@ -11,7 +11,8 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from annotate.jobs import requests as jobs
-from db.domain import AnswerKind, Cancelled, DesignKind, InputError, Purpose, Split
+from db.domain import AnswerKind, DesignKind, Purpose, Split
+from db.errors import Cancelled, InputError
 from db.projects.jobs import add_job
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Design, Gold, Item, Job, Matcher, Round, Task

@@ -9,7 +9,8 @@ from sqlalchemy import Engine, select
 
 from db.corpus.corpus import load_corpus
 from db.corpus.split import read_split
-from db.domain import InputError, Kind, Side, Split
+from db.domain import Kind, Side, Split
+from db.errors import InputError
 from db.projects.jobs import EXPERIMENT, add_job
 from db.results.experiments import experiment_folder, read_stored
 from db.schema.engine import reading, writing

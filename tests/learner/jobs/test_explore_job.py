@@ -11,7 +11,8 @@ from sqlalchemy import Engine, select
 
 from annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, probability, rounds_of
 from annotate.jobs.requests import cancel
-from db.domain import AnswerKind, Cancelled, InputError
+from db.domain import AnswerKind
+from db.errors import Cancelled, InputError
 from db.projects.jobs import EXPLORE, SEARCH, add_job
 from db.results.explorations import Search, exploration_folder, read_search
 from db.schema.engine import artifacts, reading, writing

@@ -6,7 +6,7 @@ from sqlalchemy import Engine, select
 
 from annotate.jobs.requests import cancel as cancel_job
 from annotate.jobs.requests import list_jobs, request_round
-from db.domain import Cancelled, InputError
+from db.errors import Cancelled, InputError
 from db.projects.jobs import add_job
 from db.schema.engine import reading, writing
 from db.schema.tables import Job

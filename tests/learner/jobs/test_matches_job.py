@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from sqlalchemy import Engine, select
 
-from db.domain import AnswerKind, InputError
+from db.domain import AnswerKind
+from db.errors import InputError
 from db.projects.items import first_identifiers
 from db.projects.jobs import MATCHES, add_job
 from db.results.matches import GROUPS, PAIRS, Matches, folder_of_matches, read_matches, writing_matches

@@ -15,7 +15,8 @@ import pytest
 from sqlalchemy import Engine, select
 
 from annotate.jobs.requests import cancel, request_pipeline
-from db.domain import AnswerKind, Cancelled, InputError
+from db.domain import AnswerKind
+from db.errors import Cancelled, InputError
 from db.projects.jobs import PIPELINE, add_job
 from db.results import pipelines as files
 from db.results.pipelines import pipeline_folder, read_artifacts, read_began

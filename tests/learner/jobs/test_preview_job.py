@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import Engine, select
 
 from annotate.jobs.requests import cancel
-from db.domain import SEED_STRATEGY, Cancelled, InputError, Settings
+from db.domain import SEED_STRATEGY, Settings
+from db.errors import Cancelled, InputError
 from db.projects.jobs import PREVIEW, add_job
 from db.results.previews import Preview, read_preview
 from db.schema.engine import artifacts, reading, writing

@@ -10,7 +10,8 @@ from sqlalchemy import Engine
 
 from annotate.jobs import requests as jobs
 from annotate.pipelines import runs as pipelines
-from db.domain import InputError, Role
+from db.domain import Role
+from db.errors import InputError
 from db.schema.engine import reading
 from learner.catalog.quip import QuipConfig
 from learner.jobs.data.pipeline_files import Begun, write_data

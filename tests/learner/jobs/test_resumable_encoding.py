@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.jobs.data.resumable_encoding import DONE, FILE, encoded
 from learner.models import encoder as encoders
 from learner.models.encoder import Encoder, load_encoder

@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import DPRConfig, DPRContextEncoder
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.catalog.retrieval import RetrieverSettings
 from learner.metrics.retrieval import mean_reciprocal_rank, ranks_of_gold, recall_at
 from learner.models.bi_encoder_training import (

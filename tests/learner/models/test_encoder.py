@@ -9,7 +9,8 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.models import Pooling, StaticEmbedding
 
-from db.domain import Distance, InputError
+from db.domain import Distance
+from db.errors import InputError
 from learner.backbones.token_encoder import load_token_encoder
 from learner.models import encoder as module
 from learner.models.encoder import Encoder, bundled_minilm, load_encoder

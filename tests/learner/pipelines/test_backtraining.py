@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from db.domain import Cancelled, InputError
+from db.errors import Cancelled, InputError
 from learner.pipelines.backtraining.best import BEST, titled
 from learner.pipelines.backtraining.cell import ADAPTED
 from learner.pipelines.backtraining.lists import BACK, SELF, learned

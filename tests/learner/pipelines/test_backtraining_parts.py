@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from db.domain import InputError, no_progress
+from db.errors import InputError
+from db.progress import no_progress
 from learner.catalog.backtraining import BackTrainingConfig
 from learner.metrics.retrieval import ranks_of_gold, recall_at
 from learner.pipelines.backtraining import paper

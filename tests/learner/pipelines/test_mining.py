@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from db.domain import Cancelled, InputError
+from db.errors import Cancelled, InputError
 from learner.catalog.mining import MiningConfig
 from learner.cli import app
 from learner.pipelines.mining.inputs import texts_of

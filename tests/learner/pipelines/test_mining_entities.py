@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.metrics.text import squad_form
 from learner.pipelines.mining.entities import EntityTagger, PatternTagger, spacy_tagger
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.corpus.files import read_rows
-from db.domain import InputError
+from db.errors import InputError
 from learner.catalog.mining import Filters
 from learner.pipelines.mining.filters import Reason, SeedPairs, read_date, reasons, reasons_of_answers, within
 

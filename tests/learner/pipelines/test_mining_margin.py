@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.catalog.mining import Margin
 from learner.pipelines.mining.margin import Candidates, Kind, candidates, margins, mine, retrieve
 from learner.search.exact import Neighbours

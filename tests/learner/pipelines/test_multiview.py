@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.backbones.reranker_training import Row
 from learner.experiment.results import mean_of
 from learner.pipelines.multiview import lists

@@ -9,7 +9,8 @@ import torch
 from sqlalchemy import Engine
 
 from db.corpus.corpus import load_corpus
-from db.domain import InputError, no_progress
+from db.errors import InputError
+from db.progress import no_progress
 from db.schema.engine import reading
 from learner.backbones import reranker as module
 from learner.backbones.reranker import Reading, compiled_on_gpu

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from db.domain import Cancelled, InputError
+from db.errors import Cancelled, InputError
 from learner.backbones.generator import generate, load_generator
 from learner.backbones.reranker import load_reranker, scores_of, truth_logits
 from learner.catalog.backbones import GeneratorSettings

@@ -8,7 +8,8 @@ import pytest
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from db.domain import Cancelled, InputError, Progress
+from db.errors import Cancelled, InputError
+from db.progress import Progress
 from learner.catalog import PIPELINES, PipelineEntry
 from learner.catalog.section import Section
 from learner.pipelines import pipeline as module

@@ -10,7 +10,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from db.domain import InputError, no_progress
+from db.errors import InputError
+from db.progress import no_progress
 from learner.catalog.quip import QuipConfig
 from learner.pipelines.pipeline import Run, pipeline_named, run_stage
 from learner.pipelines.quip.asked import read_questions

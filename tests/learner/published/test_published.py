@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from db.corpus import graph
 from db.corpus.corpus import Corpus, load_corpus
 from db.corpus.split import read_split
-from db.domain import InputError, Side, Split
+from db.domain import Side, Split
+from db.errors import InputError
 from learner.published import ADAPTERS, Options, Titles
 from learner.published.quora import read_quora
 from learner.published.released import (

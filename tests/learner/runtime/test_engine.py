@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from db.domain import Cancelled, InputError, Progress, no_progress
+from db.errors import Cancelled, InputError
+from db.progress import Progress, no_progress
 from learner.backbones import generator as generator_module
 from learner.backbones import reranker as reranker_module
 from learner.backbones.generator import generate, load_generator

@@ -12,7 +12,9 @@ import pytest
 import torch
 from torch import nn
 
-from db.domain import Cancelled, InputError, Settings, no_progress
+from db.domain import Settings
+from db.errors import Cancelled, InputError
+from db.progress import no_progress
 from learner.catalog.mining import Classifier
 from learner.catalog.retrieval import RetrieverSettings
 from learner.models import bi_encoder_training as retriever_module

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from db.corpus.corpus import load_corpus
-from db.domain import InputError
+from db.errors import InputError
 from learner.files.evaluate import Method, evaluate_audit, evaluate_corpus
 from learner.scorers.bertscore_scorer import load_token_scorer
 from tests.helpers.tiny_backbones import tiny_backbone

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.backbones.training_loop import batches_by_length
 from learner.models.cosine_bert import Labelled
 from learner.models.cross_encoder_input import PairTokens, read_pairs

@@ -11,7 +11,7 @@ from sklearn.metrics import average_precision_score
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, BertConfig, BertForSequenceClassification
 
 from db.corpus.corpus import Corpus, load_corpus
-from db.domain import InputError
+from db.errors import InputError
 from learner.files import evaluate
 from learner.files.evaluate import Method, evaluate_corpus
 from learner.scorers import scorer

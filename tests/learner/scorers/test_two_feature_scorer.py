@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from db.corpus.corpus import load_corpus
-from db.domain import InputError
+from db.errors import InputError
 from learner.files.evaluate import evaluate_audit
 from learner.models.cosine_bert import Labelled
 from learner.models.encoder import load_encoder

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.search import exact as search
 from learner.search.exact import Pairs, count_pairs, nearest, neighbours
 from learner.search.top_pairs import best_pairs, most_uncertain

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, InputError, Settings
+from db.domain import SEED_STRATEGY, SPREAD_STRATEGY, Settings
+from db.errors import InputError
 from learner.catalog import STRATEGIES
 from learner.data.dataset import Dataset, make_dataset
 from learner.loop.round import choose

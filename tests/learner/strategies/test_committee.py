@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from db.domain import InputError
+from db.errors import InputError
 from learner.models.cosine_bert import Labelled
 from learner.models.output_layer import OutputLayer, sigmoid
 from learner.search.exact import Pairs

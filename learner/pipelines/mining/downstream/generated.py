@@ -5,7 +5,7 @@ Source: paper 000, section 6 (Gen): summaries of the documents, questions to the
 
 import numpy as np
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.backbones.generator import generate, load_generator, train_generator
 from learner.catalog.mining import MiningConfig
 from learner.pipelines.mining.downstream.added import GENERATED, Added

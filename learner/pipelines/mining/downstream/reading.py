@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.backbones.span_reader import Example, answer, load_reader, train_reader
 from learner.catalog.mining import MiningConfig
 from learner.metrics.text import exact_match, token_f1

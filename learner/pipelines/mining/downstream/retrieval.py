@@ -3,7 +3,7 @@
 import numpy as np
 
 from db.corpus.corpus import identity
-from db.domain import Progress
+from db.progress import Progress
 from learner.catalog.mining import MiningConfig
 from learner.metrics.retrieval import mean_reciprocal_rank, ranks_of_gold, recall_at
 from learner.models.bi_encoder_training import Retriever, lesson_of, new_retriever, train_retriever

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.catalog.mining import MiningConfig
 from learner.pipelines.mining.downstream.added import BIENCODER, FULL, GENERATED, GOLD, SEED_ONLY, Added
 from learner.pipelines.mining.downstream.generated import write_texts

@@ -5,7 +5,7 @@ Source: paper 000, section 4: mined documents carry a token of their own, as the
 
 import numpy as np
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.backbones.generator import generate, load_generator, train_generator, with_token
 from learner.catalog.mining import MiningConfig
 from learner.metrics.text import ROUGES, rouge

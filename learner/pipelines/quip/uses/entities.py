@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.backbones.span_biencoder import load_biencoder
 from learner.backbones.token_encoder import load_token_encoder
 from learner.catalog.quip import Entities

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import InputError, Progress
+from db.errors import InputError
+from db.progress import Progress
 from learner.backbones.token_encoder import TokenEncoder, load_token_encoder
 from learner.catalog.quip import Paraphrases
 from learner.pipelines.pipeline import Run

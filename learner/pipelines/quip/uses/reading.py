@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.backbones.span_biencoder import answer_apart, load_biencoder
 from learner.backbones.span_reader import answer, load_reader
 from learner.metrics.text import exact_match, token_f1

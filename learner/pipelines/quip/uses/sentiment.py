@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.backbones.opinions import Opinions, product_scores, questions_of
 from learner.backbones.span_biencoder import load_biencoder
 from learner.backbones.span_reader import load_reader

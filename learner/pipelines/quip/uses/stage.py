@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from db.domain import Progress
+from db.progress import Progress
 from learner.pipelines.pipeline import Run, finish
 from learner.pipelines.quip.student import Model, models_of, slug
 from learner.pipelines.quip.uses.entities import measure_entities

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from db.corpus.corpus import Corpus, load_corpus
-from db.domain import InputError, Split
+from db.domain import Split
+from db.errors import InputError
 from learner.data.dataset import Dataset, make_dataset
 from learner.evaluation.audit.files_estimate import measure_labels
 from learner.evaluation.audit.label_files import AuditLabels, read_audit

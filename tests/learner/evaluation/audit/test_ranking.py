@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from db.domain import Cancelled
+from db.errors import Cancelled
 from learner.evaluation.audit.ranking import BINS, Ranking, rank_all
 from tests.helpers.projects.audited import WIDTH, all_pairs, make_sides, ranking_of, unit_vectors
 

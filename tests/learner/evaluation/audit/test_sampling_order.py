@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kstest
 
-from db.domain import Cancelled
+from db.errors import Cancelled
 from learner.evaluation.audit import sampling_order as orders
 from learner.evaluation.audit import strata as bands
 from learner.evaluation.audit.ranking import rank_all

@@ -1,0 +1,15 @@
+"""How long work tells how far it is, and is stopped."""
+
+from collections.abc import Callable
+
+# (stage, share of the stage that is done, 0 to 1); may raise Cancelled to stop the work.
+Progress = Callable[[str, float], None]
+
+
+def no_progress(stage: str, done: float) -> None:
+    """Ignore the progress: for callers who do not want to know."""
+
+
+def part_of(progress: Progress, start: float, end: float) -> Progress:
+    """Return the progress function of a part of the work that reaches from start to end."""
+    return lambda words, done: progress(words, start + (end - start) * done)
