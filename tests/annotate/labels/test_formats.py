@@ -23,10 +23,11 @@ from db.corpus.files import read_rows
 from db.corpus.formula import guarded, unguarded
 from db.domain import Kind, Purpose, Settings, version_of
 from db.errors import InputError
+from db.labels.answers import answer_at_once
 from db.labels.audits import AuditLabel
 from db.labels.labels import LabelRow
 from db.schema.engine import writing
-from db.schema.tables import Design, Matcher, Round
+from db.schema.tables import Design, Item, Matcher, Round
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.projects.labelled import STARTS, TEXTS, N, P, R, S, U, answer, place, read
 from tests.helpers.projects.measured import make_measured_project
@@ -140,6 +141,17 @@ def test_implied_pairs_are_what_training_draws_and_no_import_takes_them(engine: 
     with pytest.raises(InputError, match="no such column"):
         import_labels(engine, "Questions", path)
     assert export_labels(engine, "Questions", tmp_path / "labels.csv") == 5
+
+
+def test_implied_pairs_follow_from_labels_between_train_texts_alone(engine: Engine, tmp_path: Path) -> None:
+    project_id = make_project(engine, [f"text {i}" for i in range(6)], evaluation=3)  # 0 to 2 train
+    with writing(engine) as session:
+        items = session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)).all()
+        chain = [(items[at], items[at + 1]) for at in range(5)]  # matches within each split, and one across them
+        answer_at_once(session, project_id, "ann", chain, P, "all the same text")
+    path = tmp_path / "implied.csv"
+    assert export_labels(engine, "Questions", path, Form.IMPLIED) == 1
+    assert [(row["text1"], row["text2"], row["implied"]) for row in read(path)] == [("text 0", "text 2", "1")]
 
 
 def test_two_lists_imply_nothing(engine: Engine, tmp_path: Path) -> None:

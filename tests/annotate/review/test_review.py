@@ -190,6 +190,15 @@ def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:
     assert any("No label contradicts another" in box.value for box in page.success)
 
 
+def test_an_unsure_answer_contradicts_nothing_and_implies_nothing(engine: Engine) -> None:
+    project = make_project(engine, [f"text {i}" for i in range(4)], auto_train=False)
+    label_pairs(engine, project, {(0, 1): YES, (1, 2): YES, (0, 2): UNSURE, (2, 3): UNSURE})
+    found = algebra(engine, project)
+    assert found is not None
+    assert (found.contradictions, found.shown) == (0, [])
+    assert (found.groups, found.matches, found.others) == (1, 1, 0)  # that the two ends match follows
+
+
 def test_a_contradiction_is_put_off(engine: Engine) -> None:
     project = make_project(engine, [f"text {i}" for i in range(6)], auto_train=False)
     label_pairs(engine, project, {(0, 1): YES, (1, 2): YES, (0, 2): NO, (3, 4): YES, (4, 5): YES, (3, 5): NO})

@@ -66,6 +66,11 @@ def test_identical_texts_are_one_item_with_several_ids(tmp_path: Path) -> None:
     assert "'1' and '2'" in corpus.notes[0]
 
 
+def test_texts_that_differ_in_the_width_or_form_of_characters_alone_are_one_item(tmp_path: Path) -> None:
+    corpus = load_corpus(table(tmp_path / "a.csv", "id,text", "1,ﬁve ｍ²", "2,five m2", "3,five m3"))
+    assert [item.ids for item in corpus.items] == [("1", "2"), ("3",)]
+
+
 def test_text_columns_are_joined_and_empty_ones_skipped(tmp_path: Path) -> None:
     path = table(tmp_path / "a.csv", "id,title,text", "1,Glacier cave, A cave ", "2,,no title", "3, ,x")
     corpus = load_corpus(path, text_columns=["title", "text"])
@@ -110,6 +115,17 @@ def test_conflicts_are_noted_and_the_positive_wins(tmp_path: Path) -> None:
     assert "1 pair stated both positive and negative: a conflict, taken as positive (row 7: '2', '1')" in notes
     assert "1 negative pair that other positives imply to be positive: a conflict" in notes
     assert "(row 4: '1', '3')" in notes
+
+
+@pytest.mark.parametrize("labels", [(1, 0), (0, 1), (0, 1, 0)])
+@pytest.mark.parametrize("lists", [1, 2])
+def test_a_pair_stated_as_both_is_positive_in_whatever_order(
+    tmp_path: Path, labels: tuple[int, ...], lists: int
+) -> None:
+    stated = table(tmp_path / "gold.csv", "id1,id2,label", *(f"1,2,{label}" for label in labels))
+    corpus = load_corpus(items(tmp_path), items(tmp_path, name="right.csv") if lists == 2 else None, stated)
+    assert pairs(corpus) == {("1", "2", True, False)}
+    assert "stated both positive and negative: a conflict, taken as positive" in corpus.notes[-1]
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,14 @@ def test_a_cancelled_job_is_cancelled_and_not_failed(engine: Engine, job: str) -
     assert (row_of(engine, job).state, row_of(engine, job).error) == ("cancelled", None)
 
 
+@pytest.mark.parametrize("state", ["done", "failed", "cancelled"])
+def test_cancelling_a_job_that_has_ended_changes_nothing(engine: Engine, job: str, state: str) -> None:
+    with writing(engine) as session:
+        session.get_one(Job, job).state = state
+    cancel_job(engine, job)
+    assert (row_of(engine, job).state, row_of(engine, job).cancel) == (state, False)
+
+
 def test_a_job_that_another_worker_took_over_is_left_to_it(engine: Engine, job: str) -> None:
     with pytest.raises(dbos_error.DBOSWorkflowConflictIDError), job_state(job):
         raise dbos_error.DBOSWorkflowConflictIDError(job)

@@ -97,3 +97,27 @@ def test_spelling_against_which_labels_speak_is_left_out() -> None:
     cosines, hubness, values, labels = labelled(500, matters=None)
     values[:, 0] = 1 - labels
     assert "ngrams" not in fit_weights(cosines, hubness, values, labels)
+
+
+def test_hubness_never_counts_for_a_pair() -> None:
+    cosines, hubness, values, labels = labelled(500, matters=1)
+    hubness = hubness + 0.2 * labels  # as if hubs matched
+    assert fit_weights(cosines, hubness, values, labels) == pytest.approx(
+        fit_weights(cosines, 0 * hubness, values, labels), rel=0.02
+    )
+
+
+def test_what_texts_have_in_common_never_counts_against_them_and_credits_nothing_else() -> None:
+    cosines, hubness, values, labels = labelled(500, matters=1)
+    without, against = values.copy(), values.copy()
+    without[:, 0], against[:, 0] = 0, 1 - labels
+    assert fit_weights(cosines, hubness, against, labels) == pytest.approx(
+        fit_weights(cosines, hubness, without, labels), rel=0.02
+    )
+
+
+def test_the_cosine_counts_even_where_labels_speak_against_it() -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 500)
+    values = np.column_stack([labels, *np.zeros((3, 500))]) + 0.0
+    assert fit_weights(1.0 - labels, np.zeros(500), values, labels)["ngrams"] > 1

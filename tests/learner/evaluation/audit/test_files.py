@@ -140,3 +140,16 @@ def test_too_few_labels_are_refused() -> None:
     dataset, scorer, labels, _ = audited(3)
     with pytest.raises(InputError, match="16 more are needed"):
         measure_labels(dataset, scorer, labels, np.random.default_rng(0))
+
+
+def test_pairs_drawn_with_different_probabilities_count_by_their_weights() -> None:
+    dataset, scorer, _, positives = audited(5)
+    left, right = np.triu_indices(300, 1)
+    positive = left // 3 == right // 3
+    inclusion = np.where(positive, 0.2, 0.004)  # a quarter of the labels are positives, and 1 in 150 pairs is one
+    drawn = np.random.default_rng(0).random(len(left)) < inclusion
+    of_one_stratum = np.zeros(drawn.sum(), dtype=np.int64), np.array([len(left)])
+    labels = AuditLabels(left[drawn], right[drawn], positive[drawn], inclusion[drawn], *of_one_stratum)
+    found = measure_labels(dataset, scorer, labels, np.random.default_rng(0)).estimates["positives"]
+    assert found.low <= len(positives) <= found.high
+    assert found.value == pytest.approx(len(positives), rel=0.5)

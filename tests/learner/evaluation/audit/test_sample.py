@@ -97,6 +97,16 @@ def test_where_no_positive_was_found_unseen_ones_lie_anywhere() -> None:
     assert ((deep > 0.01).sum(1) < 15).mean() > 0.9  # in each draw with few of the pairs
 
 
+@pytest.mark.parametrize("positives", [2, 4, 8])
+def test_the_places_of_unseen_positives_vary_as_widely_as_few_found_ones_leave_open(positives: int) -> None:
+    """The mean place of the unseen ones varies about as the unbiased variance of the mean of the found ones says."""
+    posterior = draw_posterior(make_sample([positives], [positives], [40_000]), np.random.default_rng(0), 4_000)
+    unseen, places = posterior.mass - 1, np.arange(positives)
+    spread = (unseen @ places / unseen.sum(1)).var() / (places.var(ddof=1) / positives)
+    assert 0.55 < spread < 1.05
+    assert positives == 2 or spread > 0.75
+
+
 def test_the_same_seed_gives_the_same_draws() -> None:
     sample = make_sample([10, 10], [6, 1], [128, 256])
     once, again = (draw_posterior(sample, np.random.default_rng(3), 50) for _ in range(2))
