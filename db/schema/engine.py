@@ -99,7 +99,7 @@ def writing(engine: Engine) -> Iterator[Session]:
     Raises RuntimeError for an engine that is a person's: their acts say which right they need (`acting`).
     """
     if person_of(engine) is not None:
-        raise RuntimeError("an act of a person must say which right it needs: use annotate.access.acts.acting")
+        raise RuntimeError("an act of a person must say which right it needs: use annotate.access.transactions.acting")
     with (
         engine.connect().execution_options(write=True) as connection,
         connection.begin(),
