@@ -1,7 +1,6 @@
 """The words of the product: enums, settings, estimates. Imports nothing of the project."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Literal
@@ -253,18 +252,3 @@ def batch_size_of(round_number: int, first: int, growth: float, kind: GrowthKind
     """
     times = {"exponential": growth**round_number, "linear": 1 + (growth - 1) * round_number, "constant": 1.0}
     return round(first * times[kind])
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A value over all pairs with its 95 % interval, its method and the labels it rests on."""
-
-    value: float
-    low: float
-    high: float
-    method: str
-    labels: int = 0
-
-    def as_dict(self) -> dict[str, float | str]:
-        """`{value, low, high, method, labels}`: the form of the files."""
-        return asdict(self)

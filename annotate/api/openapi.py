@@ -9,9 +9,9 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from annotate.api import ROOT, VERSION
 from annotate.api.models import IN_PATH
 from annotate.api.operations import Operation
+from annotate.web.api_paths import ROOT, VERSION
 from annotate.web.problems import MEDIA_TYPE, Problem
 
 ABOUT = (

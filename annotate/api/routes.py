@@ -20,10 +20,10 @@ from starlette.routing import Mount, Route
 
 from annotate.access.roles import Right
 from annotate.access.transactions import Refused, require
-from annotate.api import DESCRIPTION, ROOT, VERSION
 from annotate.api.models import IN_PATH, NAME
 from annotate.api.openapi import description
 from annotate.api.operations import OPERATIONS, Call, Operation
+from annotate.web.api_paths import DESCRIPTION, ROOT, VERSION
 from annotate.web.problems import Wrong, problem, wrong_input
 from db.errors import InputError
 from db.files.logs import about

@@ -7,7 +7,7 @@ import pandas as pd
 
 from annotate.monitor.charts import Plot, tooltips
 from annotate.text.palette import MATCHER
-from db.domain import Estimate
+from db.estimate import Estimate
 
 ROW = 34  # pixels
 COLUMNS = ("coefficient", "value", "low", "high", "answers")

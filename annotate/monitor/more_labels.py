@@ -7,7 +7,7 @@ import pandas as pd
 
 from annotate.monitor.rounds import Report, batches_table
 from annotate.text.measures import counted, estimate
-from db.domain import Estimate
+from db.estimate import Estimate
 from db.schema.tables import Evaluation
 
 ROUNDS = 3  # over which the gain is reckoned

@@ -18,8 +18,7 @@ from annotate.stats.agreement import (
 )
 from annotate.stats.agreement_in_words import why_kappa_is_low
 from annotate.stats.agreement_intervals import cohen_estimate, estimate
-from annotate.stats.reliability import Z, wilson
-from db.domain import Estimate
+from db.estimate import Estimate, Z, wilson
 from db.projects.studies import CRITERIA, Rated, ratings_of, study_of, units_of
 from db.schema.engine import reading
 from db.schema.tables import Study, StudyUnit

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Engine
 
 from annotate.text.measures import stored_estimate
-from db.domain import Estimate, Kind
+from db.domain import Kind
+from db.estimate import Estimate
 from db.projects.project_list import (
     BatchStanding,
     NewestMatcher,

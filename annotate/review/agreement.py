@@ -18,7 +18,8 @@ from annotate.stats.agreement import (
 )
 from annotate.stats.agreement_in_words import why_kappa_is_low
 from annotate.stats.agreement_intervals import cohen_estimate, estimate
-from db.domain import AnswerKind, Estimate
+from db.domain import AnswerKind
+from db.estimate import Estimate
 from db.labels.reviews import shared_votes
 from db.schema.engine import reading
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from annotate.review.agreement import ANSWERS, Votes, opinions_by_pair
 from annotate.stats.dawid_skene import answers_of, dawid_skene, posterior
-from annotate.stats.reliability import wilson
-from db.domain import Estimate
+from db.estimate import Estimate, wilson
 
 SAMPLED = "Gibbs sampling"
 COUNTED = "Wilson"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
-from annotate.stats.reliability import wilson
-from db.domain import AnswerKind, CheckKind, Estimate
+from db.domain import AnswerKind, CheckKind
+from db.estimate import Estimate, wilson
 from db.labels.fast_answers import Told, fast_answers_of
 from db.labels.hidden_checks import Checked, check_results
 from db.schema.engine import reading

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from annotate.stats.agreement import Coefficient, Disagreement, cohen_disagreement, sums_of
-from db.domain import Estimate
+from db.estimate import Estimate
 
 METHOD = "Bayesian bootstrap over units"
 DRAWS = 2_000

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from annotate.stats.reliability import wilson
-from db.domain import Estimate
+from db.estimate import Estimate, wilson
 
 ENDS = (100, 250)  # last ranks of the first bands; from then on 500, and each band ends at twice the rank before
 METHOD = "labels of a sample"

@@ -1,16 +1,14 @@
 """How far a matcher's probabilities can be believed: the share of positives among pairs of like probability."""
 
-from math import sqrt
-
 import numpy as np
 import pandas as pd
 
 from annotate.stats.forecast import expit
+from db.estimate import wilson
 from db.schema.tables import Evaluation, Matcher
 
 BINS = 10  # of p, of equal width
 COLUMNS = ["p_from", "p_to", "p", "share", "low", "high", "pairs"]
-Z = 1.96
 
 
 def reliability_table(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
@@ -38,10 +36,3 @@ def _row(place: int, pairs: float, positives: float, summed: float) -> dict[str,
     low, high = wilson(positives, pairs)
     return {"p_from": place / BINS, "p_to": (place + 1) / BINS, "p": summed / pairs, "share": positives / pairs,
             "low": low, "high": high, "pairs": round(pairs)}  # fmt: skip
-
-
-def wilson(hits: float, n: float) -> tuple[float, float]:
-    """The 95 % interval of a binomial share (Wilson 1927); never of width 0."""
-    centre = (hits + Z**2 / 2) / (n + Z**2)
-    half = Z / (n + Z**2) * sqrt(hits * (n - hits) / n + Z**2 / 4)
-    return max(0.0, centre - half), min(1.0, centre + half)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from db.domain import Estimate
+from db.estimate import Estimate
 from db.schema.tables import Evaluation, Matcher
 
 MEASURES = {"average_precision": "Average precision", "precision_at_recall_20": "Precision at 20% recall"}

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from annotate.access import cookies, logins, mode, tokens
 from annotate.access.logins import Guest, TooMany
-from annotate.api import DESCRIPTION, ROOT
+from annotate.web.api_paths import DESCRIPTION, ROOT
 from annotate.web.health import LIVES, READY
 from annotate.web.problems import problem
 from annotate.web.prometheus import PATH as METRICS

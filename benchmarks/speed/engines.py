@@ -23,7 +23,7 @@ from benchmarks.table import Row
 from db.domain import DEFAULT_ENCODER
 from learner.evaluation.exact import evaluate_exact
 from learner.models.encoder import load_encoder
-from learner.runtime.engine import ENGINE, LOCAL, Engine
+from learner.runtime.protocol import ENGINE, LOCAL, Engine
 from learner.search.exact import nearest
 
 OVERHEAD, FASTER = 1.15, 1.6  # goals: at most so many times the time with one process, so many times as fast with two

@@ -16,7 +16,8 @@ from sqlalchemy.orm import Session
 from streamlit.testing.v1 import AppTest
 
 from annotate.projects.list_view import read_overviews
-from db.domain import Estimate, Settings
+from db.domain import Settings
+from db.estimate import Estimate
 from db.schema.engine import make_engine, migrate, reading, writing
 from db.schema.tables import Evaluation, Matcher, Project
 

@@ -24,7 +24,8 @@ from learner.catalog.backbones import GeneratorSettings
 from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from learner.models.encoder import NO_CODE
 from learner.runtime.device import Portable, default_device, fast_training, seeded
-from learner.runtime.engine import Engine, Work, default_engine, slices
+from learner.runtime.engine import default_engine
+from learner.runtime.protocol import Engine, Work, slices
 
 IGNORED = -100  # the label of padding: no loss
 WRITERS = {"cuda": 512}  # texts that are written at once, beams counted; few on a CPU

@@ -22,7 +22,8 @@ from learner.backbones.generator import TextGenerator, load_generator
 from learner.backbones.reranker_templates import FALSE, TRUE, VIEWS, Template, Tokens, around, distinct_pieces
 from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from learner.runtime.device import multiplies_bfloat16
-from learner.runtime.engine import Engine, Work, default_engine
+from learner.runtime.engine import default_engine
+from learner.runtime.protocol import Engine, Work
 
 FILE = "reranker.json"
 LEAST = 256  # pairs for which it pays to move a model

@@ -9,12 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from db.domain import Estimate
+from db.estimate import Estimate
 from db.progress import Progress, no_progress
 from learner.evaluation.calibration import BINS, Reliability, cuts, reliability
 from learner.metrics.average_precision import Confusion, Curve, curve_from_counts, figures
 from learner.models.output_layer import OutputLayer
-from learner.runtime.engine import Engine, Work, default_engine
+from learner.runtime.engine import default_engine
+from learner.runtime.protocol import Engine, Work
 from learner.search.exact import as_tensor, blocks, count_pairs, parts_of, without
 
 BARS = 60  # of the histogram

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import mannwhitneyu
 
-from db.domain import Estimate
 from db.errors import InputError
+from db.estimate import Estimate
 from db.progress import Progress, no_progress
 from learner.evaluation.exact import TIE
 from learner.evaluation.sampling_designs import NEAR

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from db.domain import Estimate
+from db.estimate import Estimate
 from learner.evaluation.calibration import BINS, Reliability, bin_of, cuts, reliability
 from learner.evaluation.exact import AllPairs, bar_edges, histogram
 from learner.metrics.average_precision import Confusion, Curve, curve_from_counts, figures

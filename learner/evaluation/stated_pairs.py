@@ -6,7 +6,7 @@ pairs: stated negatives were chosen for being hard, and are few.
 
 import numpy as np
 
-from db.domain import Estimate
+from db.estimate import Estimate
 from learner.data.dataset import Dataset
 from learner.metrics.average_precision import Confusion, average_precision, curve_from_scores
 from learner.scorers.scorer import Scorer

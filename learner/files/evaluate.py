@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from db.corpus.corpus import Corpus
-from db.domain import DEFAULT_ENCODER, Estimate, Side, Split
+from db.domain import DEFAULT_ENCODER, Side, Split
 from db.errors import InputError
+from db.estimate import Estimate
 from db.progress import Progress, no_progress
 from learner.backbones.reranker import is_reranker
 from learner.data.dataset import Dataset

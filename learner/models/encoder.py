@@ -20,7 +20,8 @@ from db.files.artifacts import held
 from db.files.checksums import require_whole
 from db.progress import Progress, no_progress
 from learner.runtime.device import Portable, default_device
-from learner.runtime.engine import Engine, Work, default_engine
+from learner.runtime.engine import default_engine
+from learner.runtime.protocol import Engine, Work
 
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 

@@ -20,7 +20,7 @@ from ray.remote_function import RemoteFunction
 
 from db.errors import InputError
 from db.progress import Progress, no_progress
-from learner.runtime.engine import ADDRESS, ENGINE, LOCAL, Part, Result, Work, slices
+from learner.runtime.protocol import ADDRESS, ENGINE, LOCAL, Part, Result, Work, slices
 
 AHEAD = 2  # parts for each process that are under way or wait to be fetched: the store never holds more results
 ROUNDS = 3  # parts for each process where their size is free: the last ones keep nobody waiting for long

@@ -11,6 +11,8 @@ from torch import Tensor, nn
 from db.errors import InputError
 
 PROCESSES = "ALLPAIRS_PROCESSES"  # of the environment
+# What lies in the folder that the processes of a training share.
+GIVEN, WEIGHTS, FAILED = "given.pt", "weights.pt", "failed"
 
 Row = TypeVar("Row")
 

@@ -15,10 +15,8 @@ from torch.multiprocessing.spawn import ProcessContext, ProcessException, start_
 
 from db.errors import InputError
 from db.progress import Progress
-from learner.runtime.training_group import ALONE, PROCESSES, process_count
+from learner.runtime.training_group import ALONE, FAILED, GIVEN, PROCESSES, WEIGHTS, process_count
 
-# What lies in the folder that the processes of a training share.
-GIVEN, WEIGHTS, FAILED = "given.pt", "weights.pt", "failed"
 METHOD = "spawn"  # a fork would share this process's threads and its GPU
 LOOK = 0.2  # seconds between two looks at what the processes say, and at whether the training was cancelled
 

@@ -18,8 +18,7 @@ from db.files.logs import configure
 from db.progress import Progress, no_progress
 from learner.runtime.device import default_device
 from learner.runtime.lifetime import end_with_parent
-from learner.runtime.training_group import Row
-from learner.runtime.training_launcher import FAILED, GIVEN, WEIGHTS
+from learner.runtime.training_group import FAILED, GIVEN, WEIGHTS, Row
 
 EVERY = 0.2  # seconds between two messages
 

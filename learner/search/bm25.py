@@ -9,7 +9,8 @@ import bm25s
 import numpy as np
 
 from db.progress import Progress, no_progress
-from learner.runtime.engine import Engine, Work, default_engine, slices
+from learner.runtime.engine import default_engine
+from learner.runtime.protocol import Engine, Work, slices
 from learner.search.exact import Neighbours
 
 K1, B = 0.82, 0.68  # tuned on MS MARCO passages (paper 002, section 3)

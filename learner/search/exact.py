@@ -10,7 +10,8 @@ from torch import Tensor
 
 from db.progress import Progress, no_progress
 from learner.runtime.device import default_device
-from learner.runtime.engine import Engine, Work, default_engine, slices
+from learner.runtime.engine import default_engine
+from learner.runtime.protocol import Engine, Work, slices
 
 ROWS, COLUMNS = 1024, 8192
 WIDE = 32_768  # columns of a block in which the best of each row are looked for: fewer blocks, fewer merges

@@ -4,7 +4,7 @@ import faiss
 import numpy as np
 
 from db.progress import Progress, no_progress
-from learner.runtime.engine import slices
+from learner.runtime.protocol import slices
 from learner.search.exact import ROWS, Pairs, as_pairs, best_of_each
 
 SHARD = 1_000_000  # vectors in one index

@@ -15,7 +15,8 @@ from torch import Tensor
 
 from db.progress import Progress, no_progress, part_of
 from learner.runtime.device import default_device
-from learner.runtime.engine import Engine, Work, default_engine, slices
+from learner.runtime.engine import default_engine
+from learner.runtime.protocol import Engine, Work, slices
 from learner.search.exact import ROWS, Neighbours, Pairs, as_pairs
 from learner.search.inner_product import Readable, View, put_together, taken_apart
 

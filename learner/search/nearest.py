@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 
-from db.domain import Estimate, Search
+from db.domain import Search
+from db.estimate import Estimate, wilson
 from db.progress import Progress, no_progress, part_of
 from learner.runtime.device import default_device
-from learner.runtime.engine import LOCAL, slices
+from learner.runtime.protocol import LOCAL, slices
 from learner.search.exact import Pairs, best_of_each, count_pairs, nearest, nearest_scores, neighbours, no_pairs
 from learner.search.faiss import nearest_by_faiss
 from learner.search.inner_product import Readable
@@ -133,9 +133,8 @@ def _recall(
     touched = np.isin(found.left, sample) | (symmetric & np.isin(found.right, sample))
     size = max(len(left), len(right))
     share = np.isin(true.keys(size), found.take(touched).keys(size)).mean(1)
-    least, most = (binomtest(int(n), len(share)) for n in (np.floor(share.sum()), np.ceil(share.sum())))
-    low, high = least.proportion_ci(method="wilson").low, most.proportion_ci(method="wilson").high
-    return Estimate(float(share.mean()), float(low), float(high), "sample of texts, exact search", len(share))
+    low, high = wilson(float(share.sum()), len(share))
+    return Estimate(float(share.mean()), low, high, "sample of texts, exact search", len(share))
 
 
 def _exactly(queries: np.ndarray, right: Readable, k: int, progress: Progress) -> np.ndarray:

@@ -9,7 +9,8 @@ from torch import Tensor
 
 from db.errors import InputError
 from db.progress import Progress, no_progress
-from learner.runtime.engine import Engine, Work, default_engine
+from learner.runtime.engine import default_engine
+from learner.runtime.protocol import Engine, Work
 from learner.search.exact import Block, Pairs, as_arrays, as_tensor, blocks, parts_of, without
 
 MOST_PAIRS = 20_000_000

@@ -12,7 +12,7 @@ import numpy as np
 
 from db.errors import InputError
 from db.progress import Progress, no_progress
-from learner.runtime.engine import Engine, Work
+from learner.runtime.protocol import Engine, Work
 
 
 def doubling() -> Work[int, int]:

@@ -5,9 +5,9 @@ import streamlit as st
 from annotate.access import tokens
 from annotate.access.logins import Guest
 from annotate.access.tokens import LONGEST_PURPOSE
-from annotate.api import DESCRIPTION
 from annotate.text.formatting import ago, literal
 from annotate.ui.state import system_engine
+from annotate.web.api_paths import DESCRIPTION
 from db.errors import InputError
 from db.schema.engine import as_person
 from db.schema.tables import ApiToken, now

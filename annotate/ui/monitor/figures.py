@@ -19,7 +19,7 @@ from annotate.text.measures import (
     interval,
     method_in_words,
 )
-from db.domain import Estimate
+from db.estimate import Estimate
 from db.schema.tables import Evaluation
 
 HEURISTIC = (

@@ -10,8 +10,8 @@ from annotate.pipelines.runs import Made
 from annotate.stats.precision_by_rank import Band, precision
 from annotate.text.formatting import literal
 from annotate.ui.state import engine
-from db.domain import Estimate
 from db.errors import InputError
+from db.estimate import Estimate
 
 SHOWN = 50  # of the best pairs
 COLUMNS = {"rank": "Rank", "x": "First text", "y": "Second text", "cos": "Cosine", "margin": "Margin",

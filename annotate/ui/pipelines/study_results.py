@@ -9,7 +9,7 @@ from annotate.pipelines.rating_scores import AGREEMENT, PAPER, Results, results
 from annotate.pipelines.rating_studies import TITLES, Standing
 from annotate.text.formatting import literal
 from annotate.ui.state import engine
-from db.domain import Estimate
+from db.estimate import Estimate
 from db.projects.studies import CRITERIA
 
 ABOUT = (

@@ -11,7 +11,7 @@ from annotate.review.consensus import Person, people
 from annotate.text.measures import counted
 from annotate.ui.common.figure import plot, table_open
 from annotate.ui.state import engine
-from db.domain import Estimate
+from db.estimate import Estimate
 
 DRAWN, ALL = "Drawn at random for several", "All that several labelled"
 NOBODY = "No pair has been labelled by several annotators yet."

@@ -12,7 +12,7 @@ from annotate.text.measures import counted
 from annotate.ui.common.answers import TITLES
 from annotate.ui.common.figure import table_open
 from annotate.ui.state import engine, may
-from db.domain import Estimate
+from db.estimate import Estimate
 from db.labels.fast_answers import Told
 from db.schema.tables import now
 

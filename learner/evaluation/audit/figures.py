@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from db.domain import Estimate
+from db.estimate import Estimate
 from learner.evaluation.audit.ranking import Ranking
 from learner.evaluation.audit.sample import Posterior
 from learner.metrics.average_precision import Curve

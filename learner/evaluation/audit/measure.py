@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
-from db.domain import Estimate
+from db.estimate import Estimate
 from learner.evaluation.audit.allocation import importance, labels_to_halve
 from learner.evaluation.audit.figures import as_estimate, curve, figures, found_by
 from learner.evaluation.audit.ranking import Ranking

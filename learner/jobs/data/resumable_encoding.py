@@ -11,7 +11,7 @@ from db.files.atomic import atomic_write
 from db.progress import Progress, no_progress, part_of
 from learner.models.encoder import Encoder
 from learner.runtime.array_file import new_array_file
-from learner.runtime.engine import Engine
+from learner.runtime.protocol import Engine
 
 FILE, DONE = "vectors.npy", "done.json"
 SAME = 1e-3  # how far the first text's vector may be from the stored one; batches of other sizes round otherwise

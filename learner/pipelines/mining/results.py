@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 
+from db.estimate import wilson
 from db.progress import Progress
 from learner.catalog.retrieval import RetrieverSettings
 from learner.experiment.writing import cell, grid
@@ -94,7 +94,7 @@ def _precision(report: Report, texts: Texts, kept: Candidates, orders: dict[str,
 
 
 def _precision_row(model: str, depth: int, right: np.ndarray) -> dict[str, Any]:
-    low, high = binomtest(int(right.sum()), len(right)).proportion_ci(method="wilson")
+    low, high = wilson(int(right.sum()), len(right))
     return {"model": model, "pairs": depth, "precision": float(right.mean()), "low": low, "high": high}
 
 

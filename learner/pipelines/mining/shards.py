@@ -8,7 +8,8 @@ from db.progress import Progress, no_progress
 from learner.models.encoder import Encoder
 from learner.pipelines.mining.texts import TextList
 from learner.runtime.array_file import new_array_file
-from learner.runtime.engine import LOCAL, Engine, Work, default_engine, slices
+from learner.runtime.engine import default_engine
+from learner.runtime.protocol import LOCAL, Engine, Work, slices
 from learner.search import exact as search
 from learner.search.exact import Neighbours
 

@@ -15,9 +15,9 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from annotate.access import logins, people, tokens
-from annotate.api import DESCRIPTION, ROOT
 from annotate.api.routes import api
 from annotate.projects.history import changes, events
+from annotate.web.api_paths import DESCRIPTION, ROOT
 from annotate.web.middleware import AuthMiddleware
 from db.domain import Role
 from db.errors import InputError

@@ -12,8 +12,8 @@ from schemathesis import GenerationMode
 from schemathesis.core.parameters import ParameterLocation
 
 from annotate.access import tokens
-from annotate.api import DESCRIPTION
 from annotate.api.operations import OPERATIONS
+from annotate.web.api_paths import DESCRIPTION
 from db.domain import Role
 from db.schema.engine import make_engine
 from tests.helpers.api import site

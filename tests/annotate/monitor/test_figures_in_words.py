@@ -22,7 +22,7 @@ from annotate.text.measures import (
     interval,
     method_in_words,
 )
-from db.domain import Estimate
+from db.estimate import Estimate
 from db.schema.engine import writing
 from db.schema.tables import Evaluation
 from tests.helpers.factories import make_project

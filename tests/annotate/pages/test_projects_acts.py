@@ -12,7 +12,8 @@ from annotate.labelling.tour import Step, stage_of
 from annotate.projects.lifecycle import archive_project, list_archive, list_bin
 from annotate.projects.list_view import DAYS, Overview, Precision, arranged, read_overviews
 from annotate.projects.projects import list_projects, project_summary
-from db.domain import AnswerKind, Estimate, Kind
+from db.domain import AnswerKind, Kind
+from db.estimate import Estimate
 from db.schema.engine import writing
 from db.schema.tables import Answer, Matcher, Round, Task, now
 from tests.helpers.factories import make_project, make_round

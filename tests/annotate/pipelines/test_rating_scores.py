@@ -13,8 +13,8 @@ from starlette.testclient import TestClient
 from annotate.exchange.download_routes import routes, study_address
 from annotate.pipelines.rating_scores import difference, results, share
 from annotate.pipelines.rating_studies import BEGUN, rate
-from annotate.stats.reliability import wilson
 from db.errors import InputError
+from db.estimate import wilson
 from db.projects.studies import CRITERIA, units_of
 from db.schema.engine import reading, writing
 from db.schema.tables import StudyUnit

@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 
 from annotate.labelling.queue import record, serve
 from annotate.review.hidden_checks import quality, read_fast_answers, read_quality
-from annotate.stats.reliability import wilson
 from db.domain import LABELS, AnswerKind, CheckKind
+from db.estimate import wilson
 from db.labels.hidden_checks import Checked
 from tests.helpers.pages import open_page as opened
 from tests.helpers.paths import ROOT

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.stats.precision_by_rank import Band, allocate, precision, ranks
-from annotate.stats.reliability import wilson
+from db.estimate import wilson
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.monitor.calibration_chart import describe_reliability, in_words, reliability_chart
-from annotate.stats.reliability import reliability_table, wilson
+from annotate.stats.reliability import reliability_table
+from db.estimate import wilson
 from db.schema.tables import Evaluation, Matcher
 from learner.evaluation.audit.figures import found_by
 from learner.evaluation.audit.reliability import by_tenth, shares

@@ -8,7 +8,8 @@ import numpy as np
 from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
-from db.domain import AnswerKind, Estimate, Queue, Side, Split
+from db.domain import AnswerKind, Queue, Side, Split
+from db.estimate import Estimate
 from db.schema.engine import writing
 from db.schema.tables import Answer, Evaluation, Gold, Item, Job, Matcher, Round, Task, Worker
 from tests.helpers.factories import make_project, make_round

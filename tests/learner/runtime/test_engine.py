@@ -24,7 +24,8 @@ from learner.models.encoder import load_encoder
 from learner.models.output_layer import OutputLayer
 from learner.pipelines.mining import shards
 from learner.pipelines.quip.shards import each_shard, read_shards
-from learner.runtime.engine import ADDRESS, ENGINE, LOCAL, Engine, Local, default_engine, slices
+from learner.runtime.engine import default_engine
+from learner.runtime.protocol import ADDRESS, ENGINE, LOCAL, Engine, Local, slices
 from learner.search import exact as search
 from learner.search import inverted_file as ivf_search
 from learner.search.bm25 import QUERIES, Bm25

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from db.domain import Search
-from learner.runtime.engine import LOCAL
+from learner.runtime.protocol import LOCAL
 from learner.search import inverted_file as ivf_search
 from learner.search import nearest as candidates
 from learner.search.exact import Pairs, nearest, neighbours, no_pairs

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 
+from db.estimate import wilson
 from db.progress import Progress
 from learner.backbones.span_biencoder import answer_apart, load_biencoder
 from learner.backbones.span_reader import answer, load_reader
@@ -33,12 +33,12 @@ def measure_reading(run: Run, model: Model, rows: Rows, progress: Progress) -> I
     found = [(text, one.answers) for text, one in zip(texts, tested, strict=True)]
     exact = np.array([exact_match(*one) for one in found])
     f1 = np.array([token_f1(*one) for one in found])
-    sure = binomtest(int(exact.sum()), len(exact)).proportion_ci(method="wilson")
+    exact_low, exact_high = wilson(int(exact.sum()), len(exact))
     draws = np.random.default_rng(0).integers(len(f1), size=(DRAWS, len(f1)))
     low, high = np.quantile(f1[draws].mean(axis=1), TAILS)
     yield {
         "questions": len(tested), "left_out": len(known) - len(tested),
-        "exact_match": exact.mean(), "exact_match_low": sure.low, "exact_match_high": sure.high,
+        "exact_match": exact.mean(), "exact_match_low": exact_low, "exact_match_high": exact_high,
         "token_f1": f1.mean(), "token_f1_low": low, "token_f1_high": high,
     }  # fmt: skip
 

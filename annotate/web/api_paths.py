@@ -1,0 +1,5 @@
+"""Where the REST API lies."""
+
+ROOT = "/api"
+VERSION = "/v1"
+DESCRIPTION = f"{ROOT}{VERSION}/openapi.json"
