@@ -3,71 +3,105 @@
 import ast
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 from tests.helpers.paths import ROOT
 
-PACKAGES = ("app", "annotate", "learner", "db")
+# What each package may import of its own tree, by its short name, and of others. Everything may import the words.
+WORDS = ("db.domain", "db.errors", "db.estimate", "db.progress")
+PACKAGES = {
+    "db.corpus": "",
+    "db.files": "",
+    "db.schema": "files",
+    "db.migrations": "schema",
+    "db.labels": "schema",
+    "db.people": "schema",
+    "db.results": "files schema",
+    "db.projects": "corpus results schema",
+    "db.maintenance": "files labels projects results schema",
+    "learner.catalog": "",
+    "learner.data": "",
+    "learner.metrics": "",
+    "learner.runtime": "db.files",
+    "learner.search": "runtime",
+    "learner.models": "catalog runtime search db.files",
+    "learner.backbones": "catalog models runtime db.files",
+    "learner.scoring": "data models search db.files",
+    "learner.strategies": "catalog data models search",
+    "learner.scorers": "backbones metrics models runtime search db.files",
+    "learner.evaluation": "data metrics models runtime scorers search db.corpus",
+    "learner.loop": "catalog data evaluation models runtime scorers scoring search strategies db.corpus",
+    "learner.files": "backbones data evaluation loop models scorers scoring search db.corpus",
+    "learner.experiment": "catalog data files loop models runtime scorers search db.corpus",
+    "learner.published": "evaluation experiment search db.corpus",
+    "learner.pipelines": "backbones catalog data evaluation experiment files metrics models runtime scorers scoring "
+    "search db.corpus db.files",
+    "learner.jobs": "backbones catalog data evaluation experiment loop models pipelines runtime scorers scoring search "
+    "strategies db",
+    "learner.worker": "jobs runtime db",
+    "learner.cli": "catalog experiment files loop models pipelines published runtime scorers worker db.corpus",
+    "annotate.stats": "db.schema",
+    "annotate.text": "db.corpus db.schema",
+    "annotate.access": "db",
+    "annotate.jobs": "access db",
+    "annotate.labels": "access text db",
+    "annotate.monitor": "stats text db",
+    "annotate.web": "access db",
+    "annotate.labelling": "access jobs db",
+    "annotate.projects": "access jobs text db learner.catalog",
+    "annotate.pipelines": "access jobs labelling projects stats text db learner.catalog",
+    "annotate.review": "access labelling stats db",
+    "annotate.explore": "access jobs labelling labels monitor pipelines projects text db",
+    "annotate.exchange": "access explore labels monitor pipelines projects text web db",
+    "annotate.api": "access jobs labelling labels monitor projects text web db",
+    "annotate.demo": "jobs projects db",
+    "annotate.cli": "access demo exchange jobs labels projects text db",
+    "annotate.ui": "access demo exchange explore jobs labelling labels monitor pipelines projects review stats text "
+    "web db learner.catalog",
+    "annotate.pages": "access explore jobs labelling monitor pipelines projects review stats text ui db "
+    "learner.catalog",
+    "annotate.shell": "access jobs labelling projects text ui web db",
+    "annotate.__main__": "cli",
+    "learner.__main__": "cli",
+    "app": "annotate.api annotate.cli annotate.exchange annotate.shell annotate.ui annotate.web",
+}
+INSTEAD = {
+    "app": "put logic into annotate/",
+    "annotate": "ask for a job (annotate/jobs/requests.py), or put words that both sides need into db/domain.py",
+    "learner": "hand arrays in; rows are read and written in learner/jobs/",
+    "db": "move what computes to learner/ and what people do to annotate/",
+}
+# Libraries that only these may import: others would load them for nothing, or know what is not theirs.
 HEAVY = ("torch", "transformers", "sentence_transformers", "sklearn", "faiss")
-WORDS = ("db.domain", "db.errors", "db.progress")
-STREAMLIT = ("app", "annotate.shell", "annotate.pages", "annotate.ui")
-
-
-@dataclass(frozen=True)
-class Rule:
-    """What a part may import of the project, and of others (None: anything that is not heavy); what to do instead."""
-
-    project: tuple[str, ...]
-    instead: str
-    others: tuple[str, ...] | None = None
-    heavy: bool = False
-
-
-# The rule of the longest prefix holds.
-RULES = {
-    "app": Rule(("annotate",), "put logic into annotate/"),
-    "annotate": Rule(
-        ("annotate", "db", "learner.catalog"),
-        "ask for a job (annotate/jobs/requests.py), or put words that both sides need into db/domain.py",
+LIBRARIES = {
+    **dict.fromkeys(HEAVY, ("learner",)),
+    "streamlit": ("app", "annotate.shell", "annotate.pages", "annotate.ui"),
+    "sqlalchemy": ("annotate", "db", "learner.jobs", "learner.worker"),
+}
+LIGHT = {  # what packages that everything stands on may import beside the standard library
+    **dict.fromkeys(WORDS, ("pydantic",)),
+    "learner.catalog": ("pydantic",),
+    "db.files": ("fsspec", "obstore"),
+    "db.corpus": ("numpy", "pyarrow", "scipy"),
+    **dict.fromkeys(
+        ("db.schema", "db.labels", "db.people", "db.projects", "db.maintenance"), ("sqlalchemy", "alembic")
     ),
-    "learner": Rule(
-        ("learner", *WORDS, "db.corpus", "db.files"),
-        "hand arrays in; rows are read and written in learner/jobs/",
-        heavy=True,
-    ),
-    "learner.cli": Rule(("learner", *WORDS, "db.corpus"), "put database work into learner/jobs/", heavy=True),
-    "learner.jobs": Rule(("learner", "db"), "the learner knows nothing of the app", heavy=True),
-    "learner.worker": Rule(("learner", "db"), "the learner knows nothing of the app", heavy=True),
-    "learner.catalog": Rule(
-        ("learner.catalog",), "the app reads the catalog: name a function as 'module:name'", ("pydantic",)
-    ),
-    "db": Rule(("db",), "move what computes to learner/ and what people do to annotate/", ("sqlalchemy", "alembic")),
-    **dict.fromkeys(WORDS, Rule((), "the words of the product stand on nothing", ("pydantic",))),
-    "db.files": Rule((*WORDS, "db.files"), "files alone: rows are read elsewhere", ("fsspec", "obstore")),
-    "db.corpus": Rule(
-        (*WORDS, "db.corpus"), "read files without SQL; rows are made in db/", ("numpy", "pyarrow", "scipy")
-    ),
-}  # fmt: skip
-ROWS = ("learner.jobs", "learner.worker")  # where rows meet tensors
-MAY_IMPORT_ROWS = {"learner.cli": ("learner.worker",), "learner.worker": ROWS, "learner.jobs": ROWS}
+    "db.results": (),
+}
+TREES = ("annotate", "learner", "db")
 
 
-def within(module: str, parts: tuple[str, ...]) -> bool:
-    """Whether the module is one of these or lies in one of them."""
-    return any(module == part or module.startswith(part + ".") for part in parts)
-
-
-def part_of(module: str, parts: Mapping[str, object]) -> str:
-    """The longest of the parts that the module lies in."""
-    return max((part for part in parts if within(module, (part,))), key=len, default="")
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
 
 
 def imports_of(source: str) -> Iterator[str]:
-    """Every module that the source imports, wherever in the file."""
+    """Yield every module that the source imports, wherever in the file."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -81,50 +115,84 @@ def is_module(name: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
+def package_of(module: str) -> str:
+    """Return the package of the table that the module lies in; a word is a package of its own."""
+    return ".".join(module.split(".")[:2])
+
+
 def fault(module: str, imported: str) -> str | None:
-    """Why the module may not import this, and what to do instead; nothing if it may."""
-    rule, top = RULES[part_of(module, RULES)], imported.split(".")[0]
+    """Return why the module may not import this, and what to do instead; nothing if it may."""
+    here, top = package_of(module), imported.split(".")[0]
+    tree = here.split(".")[0]
     if imported.startswith("."):
         return f"{module} imports {imported}: write the whole name"
-    if top in PACKAGES:
-        allowed: tuple[str, ...] | None = rule.project
-        if within(imported, ROWS) and not within(module, ("annotate", "db", "app")):
-            allowed = MAY_IMPORT_ROWS.get(part_of(module, MAY_IMPORT_ROWS), ())
-    elif top in sys.stdlib_module_names:
-        return None
-    else:
-        allowed = rule.others
-    if top == "streamlit" and not within(module, STREAMLIT):
-        return f"{module} imports streamlit: return data, and show it in annotate/pages or annotate/ui"
-    if top == "app" or (allowed is not None and not within(imported, allowed)):
-        return f"{module} may import {', '.join(allowed or ()) or 'nothing of it'}, not {imported}: {rule.instead}"
-    if top in HEAVY and not rule.heavy:
-        return f"{module} imports {imported}, which takes seconds to load: {rule.instead}"
+    if top in (*TREES, "app"):
+        if (imported in WORDS and here not in WORDS) or package_of(imported) == here or imported in TREES:
+            return None
+        allowed = [name if "." in name or name == "db" else f"{tree}.{name}" for name in PACKAGES.get(here, "").split()]
+        if any(imported == name or imported.startswith(name + ".") for name in allowed):
+            return None
+        return f"{module} may import {', '.join(allowed) or 'nothing of it'}, not {imported}: {INSTEAD[tree]}"
+    owners = LIBRARIES.get(top)
+    if owners and not any(here == owner or here.startswith(owner + ".") for owner in owners):
+        return f"{module} imports {imported}, which only {', '.join(owners)} may: {INSTEAD[tree]}"
+    if here in LIGHT and top not in sys.stdlib_module_names and top not in LIGHT[here]:
+        return f"{module} imports {imported}: {here} is light, so that everything can stand on it: {INSTEAD[tree]}"
     return None
 
 
-def module_of(path: Path) -> str:
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+def sources() -> dict[str, list[str]]:
+    """Return what each module of the product imports."""
+    files = [ROOT / "app.py", *(path for tree in TREES for path in sorted((ROOT / tree).rglob("*.py")))]
+    return {module_of(path): list(imports_of(path.read_text())) for path in files}
 
 
-def sources() -> list[Path]:
-    return [ROOT / "app.py", *(path for package in PACKAGES[1:] for path in sorted((ROOT / package).rglob("*.py")))]
+IMPORTS = sources()
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_file_imports_only_what_it_may(path: Path) -> None:
-    module = module_of(path)
-    faults = [why for imported in imports_of(path.read_text()) if (why := fault(module, imported))]
+@pytest.mark.parametrize("package", sorted({package_of(module) for module in IMPORTS}))
+def test_a_package_imports_only_what_it_may(package: str) -> None:
+    assert package in (*PACKAGES, *WORDS, *TREES), "give the new package a row in PACKAGES"
+    faults = [why for module, imported in IMPORTS.items() if package_of(module) == package
+              for one in imported if (why := fault(module, one))]  # fmt: skip
     assert not faults, "\n".join(faults)
+
+
+def test_the_table_has_no_more_than_there_is() -> None:
+    used: dict[str, set[str]] = defaultdict(set)
+    for module, imported in IMPORTS.items():
+        used[package_of(module)] |= {part for one in imported for part in (one.split(".")[0], package_of(one))}
+    unused = {
+        package: left
+        for package, row in PACKAGES.items()
+        if (left := [name for name in row.split()
+                     if not {name, f"{package.split('.')[0]}.{name}"} & used[package]])
+    }  # fmt: skip
+    assert unused == {}, "nobody needs these arrows: take them out of PACKAGES"
+
+
+def test_no_import_runs_in_a_circle() -> None:
+    for graph in (IMPORTS, by_package(IMPORTS)):
+        try:
+            list(TopologicalSorter(graph).static_order())
+        except CycleError as error:
+            pytest.fail(" -> ".join(error.args[1]))
+
+
+def by_package(imports: Mapping[str, list[str]]) -> dict[str, set[str]]:
+    graph: dict[str, set[str]] = defaultdict(set)
+    for module, imported in imports.items():
+        graph[package_of(module)] |= {package_of(one) for one in imported} - {package_of(module)}
+    return graph
 
 
 @pytest.mark.parametrize(
     ("module", "imported", "why"),
     [
         ("annotate.labels.export", "learner.models.encoder", "ask for a job"),
-        ("annotate.labels.export", "learner.jobs", "ask for a job"),
-        ("annotate.monitor.charts", "torch", "takes seconds to load"),
-        ("annotate.monitor.charts", "streamlit", "return data"),
+        ("annotate.labels.export", "annotate.ui.state", "may import"),
+        ("annotate.monitor.charts", "torch", "only learner may"),
+        ("annotate.monitor.charts", "streamlit", "annotate.pages"),
         ("annotate.pages.label", "streamlit", None),
         ("annotate.projects.projects", "learner.catalog", None),
         ("annotate.projects.projects", "app", "may import"),
@@ -134,14 +202,14 @@ def test_a_file_imports_only_what_it_may(path: Path) -> None:
         ("learner.cli", "learner.worker", None),
         ("learner.cli", "db.schema.engine", "learner/jobs"),
         ("learner.jobs.data.project_data", "db.schema.tables", None),
-        ("learner.jobs.data.project_data", "annotate.jobs.requests", "knows nothing of the app"),
-        ("learner.catalog", "numpy", "module:name"),
+        ("learner.jobs.data.project_data", "annotate.jobs.requests", "hand arrays in"),
+        ("learner.catalog.strategies", "numpy", "is light"),
+        ("learner.metrics.text", "learner.search.exact", "nothing of it"),
         ("db.labels.tasks", "numpy", "move what computes"),
         ("db.labels.tasks", "learner.catalog", "move what computes"),
-        ("db.domain", "db.schema.tables", "stand on nothing"),
-        ("db.corpus.files", "sqlalchemy", "without SQL"),
+        ("db.domain", "db.errors", "nothing of it"),
+        ("db.corpus.files", "sqlalchemy", "is light"),
         ("db.corpus.files", "pyarrow.parquet", None),
-        ("db.corpus.files", "db.schema.tables", "without SQL"),
     ],
 )
 def test_the_rule_itself(module: str, imported: str, why: str | None) -> None:
@@ -154,9 +222,13 @@ def test_imports_are_found_wherever_they_stand() -> None:
     assert set(imports_of(source)) == {"a.b", "db.corpus", "db.files", "db.domain", "."}
 
 
+def test_a_circle_is_found() -> None:
+    assert by_package({"a.b.c": ["a.d.e"], "a.d.e": ["a.b.f"]}) == {"a.b": {"a.d"}, "a.d": {"a.b"}}
+
+
 def test_the_app_never_loads_a_model_library() -> None:
-    files = [path for path in (ROOT / "annotate").rglob("*.py") if "pages" not in path.parts]
-    names = [module_of(path) for path in files if path.stem not in ("__main__", "app")]
+    names = [name for name in IMPORTS if name.startswith("annotate.") and ".pages" not in name
+             and not name.endswith(("__main__", ".shell.app"))]  # fmt: skip
     assert len(names) > 100
     code = f"import sys, {', '.join(names)}\nprint(sorted(set(sys.modules) & set({HEAVY!r})))"
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120)

@@ -12,12 +12,13 @@ from db.progress import Progress, no_progress, part_of
 from learner.backbones.generator import TextGenerator, generate, nll
 from learner.catalog.backbones import GeneratorSettings
 from learner.catalog.backtraining import BackTrainingConfig
-from learner.metrics.retrieval import Ties, mean_reciprocal_rank, ranks_of_gold, recall_at
+from learner.metrics.retrieval import mean_reciprocal_rank, recall_at
 from learner.metrics.text import ORDERS, bleu_counts, bleu_of_counts, coco_rouge_l, meteor
 from learner.models.bi_encoder_training import Retriever
 from learner.pipelines.backtraining.files import Asked
 from learner.pipelines.backtraining.lists import Judged
 from learner.pipelines.backtraining.texts import Data
+from learner.search.gold_ranks import Ties, ranks_of_gold
 
 AT = (1, 20, 40, 100)
 WRITTEN, FIGURES = "written.json", "figures.json"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from db.errors import InputError
 from db.progress import no_progress
 from learner.catalog.backtraining import BackTrainingConfig
-from learner.metrics.retrieval import ranks_of_gold, recall_at
+from learner.metrics.retrieval import recall_at
 from learner.pipelines.backtraining import paper
 from learner.pipelines.backtraining.domain import in_domain
 from learner.pipelines.backtraining.files import read_asked, read_texts
@@ -23,6 +23,7 @@ from learner.pipelines.backtraining.measure import generation_figures, strict_ra
 from learner.pipelines.backtraining.negatives import holds, near_by_words, wrong_rows
 from learner.pipelines.backtraining.results import verdict
 from learner.pipelines.backtraining.types import by_patterns, confusion, learned_tagger
+from learner.search.gold_ranks import ranks_of_gold
 from tests.helpers.tiny import tiny_encoder
 
 

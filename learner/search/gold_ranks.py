@@ -1,0 +1,54 @@
+"""The rank at which each query finds its gold passage, among all passages."""
+
+from typing import Literal
+
+import numpy as np
+import torch
+
+from db.progress import Progress, no_progress
+from learner.search.exact import COLUMNS, ROWS, as_tensor
+
+Ties = Literal["optimistic", "average", "pessimistic"]
+
+
+def ranks_of_gold(
+    queries: np.ndarray,
+    passages: np.ndarray,
+    gold: np.ndarray,
+    ties: Ties = "average",
+    counts: np.ndarray | None = None,
+    device: str | torch.device | None = None,
+    progress: Progress = no_progress,
+) -> np.ndarray:
+    """The rank (n,) float64, from 1, of row gold[i] among all passages for query i; memory for a block of scores.
+
+    queries: (n, d), passages: (m, d) vectors, gold: (n,) int64. Among passages with the same score the gold one is put
+    first, in the middle, or last. counts: (m,) how often each passage is there: the rank is that of the gold one's
+    first copy, and other passages take a place for each of theirs.
+    """
+    left, right = as_tensor(queries, device), as_tensor(passages, device)
+    copies = as_tensor(np.ones(len(passages)) if counts is None else counts, device)
+    wanted = torch.from_numpy(gold).to(right.device)
+    found = np.empty(len(left))
+    for row in range(0, len(left), ROWS):
+        here = left[row : row + ROWS]
+        own = (here * right[wanted[row : row + ROWS]]).sum(1)
+        found[row : row + ROWS] = _ranks(here, right, copies, own, wanted[row : row + ROWS], ties)
+        progress("measure", min(1.0, (row + ROWS) / len(left)))
+    return found
+
+
+def _ranks(
+    here: torch.Tensor, right: torch.Tensor, copies: torch.Tensor, own: torch.Tensor, gold: torch.Tensor, ties: Ties
+) -> np.ndarray:
+    above, equal = torch.zeros_like(own), torch.zeros_like(own)
+    for column in range(0, len(right), COLUMNS):
+        scores = here @ right[column : column + COLUMNS].T
+        inside = (gold >= column) & (gold < column + scores.shape[1])
+        at = inside.nonzero()[:, 0]
+        scores[at, gold[at] - column] = -torch.inf  # rounding must not put it beside itself
+        weights = copies[column : column + COLUMNS]
+        above += (scores > own[:, None]).float() @ weights
+        equal += (scores == own[:, None]).float() @ weights
+    share = {"optimistic": 0.0, "average": 0.5, "pessimistic": 1.0}[ties]
+    return (1 + above + share * equal).cpu().double().numpy()
