@@ -94,6 +94,10 @@ def test_the_host_without_its_port(header: str, host: str) -> None:
     assert mode.host_of(header) == host
 
 
+def test_a_name_in_other_forms_of_its_characters_is_the_same() -> None:
+    assert folded("ᴬｎna ﬁsher") == folded("ANNA Fisher") == "anna fisher"
+
+
 def test_a_login_is_needed_once_there_is_an_account(engine: Engine) -> None:
     assert not mode.login_needed(engine, False) and mode.login_needed(engine, True)
     mode.check_start(engine, False)

@@ -54,6 +54,23 @@ def test_an_invitation_ends(engine: Engine, project: int) -> None:
         invitations.invite(engine, project, Role.VIEWER, 31, at())
 
 
+def test_who_no_longer_administers_the_project_lets_nobody_in(engine: Engine, project: int) -> None:
+    admin_id, admin = make_member(engine, project, Role.ADMINISTRATOR)
+    token = token_of(invitations.invite(admin, project, Role.ADMINISTRATOR, 2, at()))
+    people.set_role(engine, admin_id, project, Role.VIEWER, at(1))
+    with pytest.raises(InputError, match="ask for a new one"):
+        invitations.offer_of(engine, token, at(1))
+
+
+def test_an_invitation_to_another_project_is_not_withdrawn(engine: Engine, project: int) -> None:
+    _, admin = make_member(engine, project, Role.ADMINISTRATOR)
+    elsewhere = make_project(engine, ["a", "b"], name="Elsewhere")
+    token = token_of(invitations.invite(engine, elsewhere, Role.VIEWER, 2, at()))
+    (other,) = people.invitations(engine, elsewhere, at())
+    invitations.withdraw(admin, project, other.id, at(1))
+    assert invitations.offer_of(engine, token, at(1)).project == "Elsewhere"
+
+
 def test_an_invitation_never_lowers_a_role(engine: Engine, project: int) -> None:
     person_id, mine = make_member(engine, project, Role.ADJUDICATOR)
     for role, then in ((Role.VIEWER, Role.ADJUDICATOR), (Role.ADMINISTRATOR, Role.ADMINISTRATOR)):
