@@ -14,9 +14,9 @@ from torch import Tensor
 
 from db.errors import InputError
 from db.progress import Progress, no_progress
+from learner.backbones.length_batches import descend
 from learner.backbones.rows_on_disk import RowsOnDisk
 from learner.backbones.span_biencoder import SPECIAL, SpanBiencoder
-from learner.backbones.training_loop import descend
 from learner.catalog.quip import Student
 from learner.runtime.device import fast_training, seeded
 

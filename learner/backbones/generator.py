@@ -18,11 +18,12 @@ from transformers import AutoConfig, GenerationConfig
 from db.errors import InputError
 from db.progress import Progress, no_progress
 from learner.backbones.encoder_decoder import load_pair, with_new_decoder
+from learner.backbones.length_batches import descend
 from learner.backbones.loading import load_tokenizer, loading, longest
-from learner.backbones.training_loop import Watch, descend
 from learner.catalog.backbones import GeneratorSettings
 from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 from learner.models.encoder import NO_CODE
+from learner.models.training_loop import Watch
 from learner.runtime.device import Portable, default_device, fast_training, seeded
 from learner.runtime.engine import default_engine
 from learner.runtime.protocol import Engine, Work, slices

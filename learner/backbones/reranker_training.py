@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor
 
 from db.progress import Progress, no_progress
 from learner.backbones.generator import TextGenerator, Texts, losses_of
+from learner.backbones.length_batches import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
 from learner.backbones.reranker import Reading, Reranker, prefix_of, truth_tokens
 from learner.backbones.reranker_templates import QUERY, VIEWS, Template, Tokens, around, distinct_pieces
-from learner.backbones.training_loop import BUDGETS, POOL, SMALL_BUDGET, batches_by_length
 from learner.catalog.multiview import RerankerSettings
 from learner.models.cross_encoder_input import blocks
-from learner.models.optimizer import adamw
+from learner.models.training_loop import adamw, take_steps
 from learner.runtime.device import fast_training, seeded
 
 
@@ -49,19 +49,18 @@ def train_reranker(
     model, device = generator.model, generator.device
     optimizer, schedule = _optimizer(model, steps, settings)
     rng = np.random.default_rng([seed, 7])
+
+    def losses(texts: Texts) -> Iterator[Tensor]:
+        written = sum(map(len, texts.targets))
+        for part in blocks(texts.lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
+            with fast_training(device):
+                loss = losses_of(generator, texts, part).sum() / written
+            yield loss
+
     with seeded(seed, device):
         model.train()
-        for step, texts in enumerate(islice(_batches(generator, rows, settings, rng), steps)):
-            optimizer.zero_grad()
-            written = sum(map(len, texts.targets))
-            for part in blocks(texts.lengths, BUDGETS.get(device.type, SMALL_BUDGET)):
-                with fast_training(device):
-                    loss = losses_of(generator, texts, part).sum() / written
-                loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-            progress("train", (step + 1) / steps)
+        order = _batches(generator, rows, settings, rng)
+        take_steps(order, steps, losses, optimizer, schedule, [model.parameters()], progress)
     model.eval()
     return Reranker(generator, reading)
 

@@ -17,8 +17,8 @@ from transformers import AutoModelForQuestionAnswering
 
 from db.errors import InputError
 from db.progress import Progress, no_progress
+from learner.backbones.length_batches import descend
 from learner.backbones.loading import load_tokenizer, loading
-from learner.backbones.training_loop import descend
 from learner.backbones.windows import Windows, cut
 from learner.catalog.backbones import ReaderSettings
 from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET

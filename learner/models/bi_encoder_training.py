@@ -4,7 +4,7 @@ Source: paper 000, section 3.1; the same loss trains DPR (paper 001). Distinct t
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from db.progress import Progress, no_progress
 from learner.catalog.retrieval import RetrieverSettings
 from learner.models.encoder import Encoder, load_encoder
-from learner.models.optimizer import adamw, batches
+from learner.models.training_loop import adamw, batches, take_steps
 from learner.runtime.device import fast_training
 from learner.runtime.training_group import ALONE, Group
 from learner.runtime.training_launcher import train_together
@@ -152,15 +152,12 @@ def _descend(
     if beside is not None:
         groups.append({"params": list(beside.head.parameters()), "lr": settings.learning_rate * BESIDE_RATE})
     optimizer, schedule = adamw(groups, settings.learning_rate, settings.steps, WARM_UP, WEIGHT_DECAY)
-    for number, batch in enumerate(batches(len(lesson.pairs), settings.batch_size, settings.steps, rng)):
-        loss = step.loss(batch) + (beside.loss(rng, group) if beside else 0.0)
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        group.average(p for part in groups for p in part["params"])
-        nn.utils.clip_grad_norm_(parameters, 1.0)
-        optimizer.step()
-        schedule.step()
-        progress("train", (number + 1) / settings.steps)
+
+    def losses(batch: np.ndarray) -> Iterator[Tensor]:
+        yield step.loss(batch) + (beside.loss(rng, group) if beside else 0.0)
+
+    order = batches(len(lesson.pairs), settings.batch_size, settings.steps, rng)
+    take_steps(order, settings.steps, losses, optimizer, schedule, [parameters], progress, group)
     return _networks(retriever, beside)
 
 

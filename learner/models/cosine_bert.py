@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from db.domain import Settings
 from db.progress import Progress, no_progress
 from learner.models.encoder import Encoder, Tokens
-from learner.models.optimizer import adamw
 from learner.models.output_layer import OutputLayer, fit_output_layer
+from learner.models.training_loop import adamw, take_steps
 from learner.runtime.device import fast_training
 from learner.runtime.training_group import ALONE, Group
 from learner.runtime.training_launcher import train_together
@@ -118,17 +118,13 @@ def _descend(
     head = Head(settings.initialization, settings.batch_norm).to(encoder.device)
     order = list(_batches(left, right, settings, rng))
     optimizer, schedule = _optimizer(encoder, head, settings.learning_rate, len(order))
-    for step, batch in enumerate(order):
+
+    def losses(batch: np.ndarray) -> Iterator[Tensor]:
         logits = head(_batch_scores(encoder, tokens, left[batch], right[batch], group))
-        loss = nn.functional.binary_cross_entropy_with_logits(logits, labels[batch])
-        optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        group.average(p for part in optimizer.param_groups for p in part["params"])
-        for part in optimizer.param_groups:
-            nn.utils.clip_grad_norm_(part["params"], 1.0)
-        optimizer.step()
-        schedule.step()
-        progress("train", (step + 1) / len(order))
+        yield nn.functional.binary_cross_entropy_with_logits(logits, labels[batch])
+
+    clipped = [part["params"] for part in optimizer.param_groups]
+    take_steps(order, len(order), losses, optimizer, schedule, clipped, progress, group)
     return [encoder.model]
 
 

@@ -4,9 +4,8 @@ Source: paper 004, section 3.2; learning rate, batch and length are those of its
 pairs like those it was trained on, but scores every pair alone: it is measured by sampling (`learner.files.evaluate`).
 """
 
-import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,16 @@ import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, Field
 from sentence_transformers import CrossEncoder
-from torch import nn
+from torch import Tensor, nn
 
 from db.errors import InputError
 from db.progress import Progress, no_progress
+from learner.backbones.length_batches import batches_by_length
 from learner.backbones.loading import loading
-from learner.backbones.training_loop import batches_by_length
 from learner.models.cosine_bert import Labelled
 from learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
 from learner.models.encoder import NO_CODE, SAFETENSORS
-from learner.models.optimizer import adamw
+from learner.models.training_loop import adamw, take_steps
 from learner.runtime.device import default_device, fast_training, seeded
 from learner.scorers.scorer import TextScorer
 
@@ -91,21 +90,16 @@ def _descend(
     order = batches_by_length(tokens.lengths, settings.batch_size, np.random.default_rng(settings.seed))
     optimizer, schedule = adamw(model.parameters(), settings.learning_rate, steps)
     model.train(settings.dropout)
-    for step, batch in enumerate(itertools.islice(order, steps)):
-        _step(model, tokens, batch, labelled.label[batch], optimizer)
-        schedule.step()
-        progress("train", (step + 1) / steps)
+
+    def losses(batch: np.ndarray) -> Iterator[Tensor]:
+        yield _loss(model, tokens, batch, labelled.label[batch])
+
+    take_steps(order, steps, losses, optimizer, schedule, [model.parameters()], progress)
 
 
-def _step(
-    model: CrossEncoder, tokens: PairTokens, batch: np.ndarray, label: np.ndarray, optimizer: torch.optim.Optimizer
-) -> None:
+def _loss(model: CrossEncoder, tokens: PairTokens, batch: np.ndarray, label: np.ndarray) -> Tensor:
     device = torch.device(model.device)
     wanted = torch.from_numpy(label.astype(np.float32)).to(device)
     with fast_training(device):
         logits = pair_logits(model, tokens, batch).float()
-    loss = nn.functional.binary_cross_entropy_with_logits(logits, wanted)
-    optimizer.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
-    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-    optimizer.step()
+    return nn.functional.binary_cross_entropy_with_logits(logits, wanted)

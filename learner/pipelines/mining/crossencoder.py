@@ -4,7 +4,7 @@ Source: paper 000, section 3.2. Binary: right pairs against wrong ones, each alo
 above a wrong one of the same text, log(1 + exp(−(s⁺ − s⁻))); its scores can be compared, and are no probabilities.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 import numpy as np
@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from db.progress import Progress, no_progress
 from learner.catalog.mining import Crossencoder
 from learner.models.cross_encoder_input import PairTokens, pair_logits, read_pairs
-from learner.models.optimizer import adamw, batches
+from learner.models.training_loop import adamw, batches, take_steps
 from learner.runtime.device import default_device, fast_training, seeded
 from learner.scorers.cross_encoder import load_backbone
 
@@ -41,16 +41,14 @@ def train_crossencoder(
         optimizer, schedule = adamw(model.parameters(), settings.learning_rate, settings.steps, WARM_UP, WEIGHT_DECAY)
         left, n, k = right[:, 0], *wrong.shape
         tokens = read_pairs(model, texts, np.r_[left, np.repeat(left, k)], np.r_[right[:, 1], wrong.ravel()])
-        model.train()
-        for step, batch in enumerate(batches(n, max(1, settings.batch_size // 2), settings.steps, rng)):
+
+        def losses(batch: np.ndarray) -> Iterator[Tensor]:
             others = n + batch * k + rng.integers(k, size=len(batch))
-            loss = pair_loss(*_logits(model, tokens, batch, others), settings.objective)
-            optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            schedule.step()
-            progress("train", (step + 1) / settings.steps)
+            yield pair_loss(*_logits(model, tokens, batch, others), settings.objective)
+
+        model.train()
+        order = batches(n, max(1, settings.batch_size // 2), settings.steps, rng)
+        take_steps(order, settings.steps, losses, optimizer, schedule, [model.parameters()], progress)
     return model.eval()
 
 

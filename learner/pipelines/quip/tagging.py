@@ -10,10 +10,10 @@ from seqeval.metrics.sequence_labeling import get_entities
 from torch import Tensor, nn
 
 from db.progress import Progress, no_progress
+from learner.backbones.length_batches import descend
 from learner.backbones.loading import MANY, longest
 from learner.backbones.span_biencoder import SpanBiencoder
 from learner.backbones.token_encoder import TokenEncoder
-from learner.backbones.training_loop import descend
 from learner.catalog.backbones import Training
 from learner.catalog.quip import Entities
 from learner.runtime.device import fast_training, seeded

@@ -100,7 +100,7 @@ def test_trained_alone_or_with_others_long_or_short_every_token_counts_the_same(
         for module in generator.model.modules():
             module.p = 0.0  # dropout is drawn part by part
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("learner.backbones.training_loop.SMALL_BUDGET", budget)
+            patch.setattr("learner.backbones.length_batches.SMALL_BUDGET", budget)
             train_generator(generator, SOURCES, TARGETS, FAST.model_copy(update={"steps": 1, "learning_rate": 1e-4}))
         found.append(nll(generator, SOURCES, TARGETS, FAST))
     np.testing.assert_allclose(found[0], found[1], rtol=1e-3)

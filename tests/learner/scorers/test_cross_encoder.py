@@ -13,7 +13,7 @@ from sklearn.metrics import average_precision_score
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from db.errors import InputError
-from learner.backbones.training_loop import batches_by_length
+from learner.backbones.length_batches import batches_by_length
 from learner.models.cosine_bert import Labelled
 from learner.models.cross_encoder_input import PairTokens, read_pairs
 from learner.scorers import cross_encoder as concat

@@ -1,6 +1,5 @@
 """Training by gradient: batches of like length, AdamW, a rate that rises and falls, clipped gradients."""
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -10,9 +9,8 @@ from torch import Tensor, nn
 from db.progress import Progress, no_progress
 from learner.catalog.backbones import Training
 from learner.models.cross_encoder_input import blocks
-from learner.models.optimizer import adamw
+from learner.models.training_loop import Watch, adamw, take_steps
 
-Watch = Callable[[int, int, float], None]  # (step from 1, all steps, the step's mean loss): hears of every step
 POOL = 32  # batches whose rows are sorted by length together: near enough to random, with little padding
 BUDGETS = {"cuda": 16_384}  # tokens whose activations are kept at once: a larger step is made in parts
 SMALL_BUDGET = 2_048
@@ -41,22 +39,21 @@ def descend(
     order = batches_by_length(lengths, settings.batch_size, np.random.default_rng(settings.seed))
     groups = _groups(model, settings.learning_rate, faster or {})
     optimizer, schedule = adamw(groups, settings.learning_rate, steps, settings.warm_up, settings.weight_decay)
-    model.train()
-    for step, batch in enumerate(itertools.islice(order, steps)):
-        optimizer.zero_grad()
-        shares = []
+
+    def losses(batch: np.ndarray) -> Iterator[Tensor]:
         parts = blocks(lengths[batch], BUDGETS.get(device.type, SMALL_BUDGET))
         for part in [np.arange(len(batch))] if at_once else parts:
-            share = loss(batch[part]) / float(weights[batch].sum())
-            share.backward()  # type: ignore[no-untyped-call]
-            shares.append(share.detach())
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
+            yield loss(batch[part]) / float(weights[batch].sum())
+
+    def watched(step: int, of: int, mean: float) -> None:
         if watch is not None:
-            watch(step + 1, steps, float(sum(shares)))
+            watch(step, of, mean)
             model.train()
-        progress("train", (step + 1) / steps)
+
+    model.train()
+    take_steps(
+        order, steps, losses, optimizer, schedule, [model.parameters()], progress, watch=watched if watch else None
+    )
     model.eval()
 
 
