@@ -45,15 +45,6 @@ def estimate(
     return _estimate(measured, seen, added, int(often @ kinds.sum(axis=1)), rng, draws)
 
 
-def cohen_kappa(table: np.ndarray) -> float | None:
-    """Cohen's kappa of two raters; nothing where it is not defined.
-
-    table: (categories, categories) ints, the units by the first rater's category and the second one's.
-    """
-    table = _checked(table)
-    return _value(_of_cells(table), table.ravel())
-
-
 def cohen_estimate(table: np.ndarray, rng: np.random.Generator, draws: int = DRAWS) -> Estimate | None:
     """Cohen's kappa of two raters with its 95 % interval, as `estimate` has it; nothing where it is not defined."""
     table = _checked(table)

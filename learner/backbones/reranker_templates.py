@@ -32,11 +32,6 @@ def source_of(view: str, query: str, passage: str) -> str:
     return _filled(VIEWS[view].source, query, passage)
 
 
-def target_of(view: str, query: str, passage: str, right: bool) -> str:
-    """What is written in this view; right: whether the passage answers the query."""
-    return _filled(VIEWS[view].target or (TRUE if right else FALSE), query, passage)
-
-
 def _filled(template: str, query: str, passage: str) -> str:
     """The texts in their places; what stands in the texts is no template."""
     places = {QUERY: query, PASSAGE: passage}

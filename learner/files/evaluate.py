@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from db.corpus.corpus import Corpus
-from db.domain import DEFAULT_ENCODER, Side, Split
+from db.domain import DEFAULT_ENCODER, Split
 from db.errors import InputError
 from db.estimate import Estimate
 from db.progress import Progress, no_progress
@@ -231,10 +231,3 @@ def _encode(matcher: Matcher, dataset: Dataset, progress: Progress) -> np.ndarra
 def _evaluated(dataset: Dataset) -> np.ndarray:
     """The rows of all evaluation items."""
     return np.union1d(dataset.evaluation_left, dataset.evaluation_right)
-
-
-def sides_of(corpus: Corpus) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the left and of the right items (the same rows in a symmetric corpus)."""
-    left = np.array([row for row, item in enumerate(corpus.items) if item.side == Side.LEFT], dtype=np.int64)
-    right = np.array([row for row, item in enumerate(corpus.items) if item.side == Side.RIGHT], dtype=np.int64)
-    return left, right if len(right) else left

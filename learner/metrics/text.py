@@ -96,14 +96,6 @@ def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:
     return lengths[-1]
 
 
-def bleu(texts: Sequence[str], references: Sequence[str], order: int = ORDERS) -> float:
-    """BLEU of a corpus with n-grams up to this order (Papineni et al. 2002), one reference for each text.
-
-    Words lie between white space, and case counts; nothing is smoothed: 0 where no n-gram of an order is right.
-    """
-    return bleu_of_counts(bleu_counts(texts, references), order)
-
-
 def bleu_counts(texts: Sequence[str], references: Sequence[str]) -> np.ndarray:
     """What BLEU counts in each text, (n, 2 + 2 · 4) int64: any sample of the rows is a corpus for `bleu_of_counts`.
 

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import bm25s
@@ -40,10 +39,6 @@ class Bm25:
         found = list(engine.map(_searching, (self, k), parts, "search", progress, on_device=False))
         return Neighbours(*(np.concatenate(arrays) for arrays in zip(*found, strict=True)))
 
-    def save(self, folder: Path) -> None:
-        """Nothing; `load_bm25(folder)` has the index."""
-        self.index.save(folder)
-
 
 def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
     """Work on some of the queries: `Bm25.search` for them."""
@@ -57,14 +52,6 @@ def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
         return Neighbours(found.astype(np.int64), scores.astype(np.float32))
 
     return work
-
-
-def load_bm25(folder: Path) -> Bm25:
-    """The index that was saved in the folder."""
-    found = Bm25.__new__(Bm25)
-    found.index = bm25s.BM25.load(folder)
-    found.size = int(found.index.scores["num_docs"])
-    return found
 
 
 def _words(texts: Sequence[str]) -> list[list[str]]:

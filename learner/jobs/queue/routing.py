@@ -4,6 +4,8 @@ The queue's own ways are not used: `DBOS.resume_workflow` asks for no state, and
 somebody just took; and its listing waits for a database that is away, while a worker has to go on telling of itself.
 """
 
+import logging
+from importlib.metadata import version
 from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Select, TableClause, column, create_engine, select, table, update
@@ -11,11 +13,19 @@ from sqlalchemy import ColumnElement, Engine, Select, TableClause, column, creat
 from db.projects.queues import queue_of, served_queues
 from db.schema.engine import jobs_url, reading
 
+log = logging.getLogger(__name__)
+DBOS_VERSION = "3.4.0"  # of whose table the columns below are
 QUEUED, AT_WORK = "ENQUEUED", "PENDING"  # as the queue calls a job that no worker has taken, and one that was taken
 
 
 def queue_engine() -> Engine:
-    """An engine on the tables of the queue itself."""
+    """Return an engine on the tables of the queue itself."""
+    if (installed := version("dbos")) != DBOS_VERSION:
+        log.warning(
+            "dbos %s is installed, and jobs are moved between queues in the table of dbos %s: compare its columns with "
+            "learner/jobs/queue/routing.py, then change DBOS_VERSION there",
+            installed, DBOS_VERSION,
+        )  # fmt: skip
     return create_engine(jobs_url().replace("postgresql://", "postgresql+psycopg://", 1), hide_parameters=True)
 
 

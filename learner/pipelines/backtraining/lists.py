@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 SELF, BACK = "self-training", "back-training"
-FILTERS = ("none", "self", "cross", "both")
 PAPER_NLL, PAPER_SCORE = 1.35, 66.68  # of BART and DPR on the paper's development pairs
 
 

@@ -1,9 +1,11 @@
 """Which queue a job waits in: by its kind and the workers that are alive, and moved as those come and go."""
 
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 
 import pytest
 from dbos import DBOSClient
+from dbos._schemas.system_database import SystemSchema
 from sqlalchemy import Engine, text
 
 from annotate.jobs.requests import closing_client, request_audit, request_round
@@ -96,3 +98,9 @@ def test_a_lost_worker_s_job_waits_again_once_and_counts_its_tries(engine: Engin
     routing._change(queues, table, job, still, status=routing.QUEUED)
     assert state() == ("PENDING", "rack", 3)
     queues.dispose()
+
+
+def test_the_queue_has_the_columns_that_routing_writes() -> None:
+    """Where this fails, dbos is another version: compare its table with learner/jobs/queue/routing.py."""
+    assert version("dbos") == routing.DBOS_VERSION
+    assert set(routing._COLUMNS) <= set(SystemSchema.workflow_status.c.keys())

@@ -1,11 +1,8 @@
 """BM25 gives the numbers of its formula, and an index on disk is the index."""
 
-from pathlib import Path
-
-import numpy as np
 import pytest
 
-from learner.search.bm25 import Bm25, load_bm25
+from learner.search.bm25 import Bm25
 
 TEXTS = ["the cat sat on the mat", "the dog sat", "a cat and a dog", "birds fly high in the sky"]
 
@@ -20,13 +17,6 @@ def test_a_query_without_a_known_word_and_too_large_k() -> None:
     found = Bm25(TEXTS).search(["nothing", "", "SKY"], 10)
     assert found.ids.shape == (3, 4) and (found.scores[:2] == 0).all()
     assert found.ids[2, 0] == 3
-
-
-def test_a_saved_index_finds_the_same(tmp_path: Path) -> None:
-    index = Bm25(TEXTS)
-    index.save(tmp_path / "bm25")
-    again = load_bm25(tmp_path / "bm25").search(["cat", "the dog"], 9)
-    assert np.array_equal(again.ids, index.search(["cat", "the dog"], 9).ids)
 
 
 def test_texts_without_words_are_refused() -> None:
