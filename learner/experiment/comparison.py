@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from learner.experiment.paper import AP
-from learner.experiment.results import Mean, Results, means_of
+from learner.experiment.results import Results, means_of
+from learner.reports.means import Mean
 
 SHARE = "share_positive"
 

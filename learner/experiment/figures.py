@@ -7,21 +7,18 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-import vl_convert
 
 from learner.experiment.comparison import SHARE, Point
 from learner.experiment.paper import AP
-from learner.experiment.results import Mean, Results
+from learner.experiment.results import Results
+from learner.reports.charts import COLOURS, HEIGHT, Plot, save_chart
+from learner.reports.means import Mean
 
 PANELS = {AP: ("Average precision", ".2f"), SHARE: ("Share of positive labels", ".3~%")}
-# Told apart by every kind of colour vision, on light and dark ground; what the colours repeat, the shapes do not.
-COLOURS = ("#2f7fd6", "#d9730d", "#1b9e77", "#a767c9", "#d4567a", "#8c8f2b")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
-Plot = alt.LayerChart | alt.FacetChart
-WIDTH, HEIGHT = 380, 280
+WIDTH = 380
 ROOM, LEAST_ROOM = 0.2, 0.02  # of the vertical axis above and below the curves: share of their span, and at least
 LEGEND_ROW = 24  # pixels that two rows take in the legend of a page, below the plot and its axis
-VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 # Of each figure the strategies; the first two are needed.
 STRATEGIES = {
@@ -155,10 +152,3 @@ def draw(figure: Figure, folder: Path) -> None:
     title = f"{figure.title}, {figure.dataset}"
     both = alt.hconcat(*(panel(figure, measure).properties(width=WIDTH) for measure in PANELS), title=title)
     save_chart(both, folder / figure.stem)
-
-
-def save_chart(chart: alt.HConcatChart, path: Path) -> None:
-    """Nothing; the chart lies beside the path's name as PNG and SVG."""
-    spec = chart.configure_view(stroke=None).configure(background="white").to_dict()
-    path.with_name(f"{path.name}.png").write_bytes(vl_convert.vegalite_to_png(spec, vl_version=VEGA_LITE, scale=2))
-    path.with_name(f"{path.name}.svg").write_text(vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE))

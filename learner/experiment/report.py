@@ -14,16 +14,9 @@ from learner.experiment.paper import AP, PRECISION
 from learner.experiment.results import Results, read_results
 from learner.experiment.spec import Experiment
 from learner.experiment.tables import paper_tables
-from learner.experiment.writing import (
-    as_csv,
-    as_markdown,
-    comparison_markdown,
-    costs_markdown,
-    point_rows,
-    table_rows,
-    write_table,
-)
+from learner.experiment.writing import as_markdown, comparison_markdown, costs_markdown, point_rows, table_rows
 from learner.loop.simulate import dataset_of
+from learner.reports.tables import as_csv, write_table
 
 TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
 HOW = (

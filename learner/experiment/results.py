@@ -5,15 +5,11 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import Any
-
-from scipy.stats import t
 
 from learner.experiment.cell import ROUNDS, is_done
 from learner.experiment.spec import Experiment, Row, cells_of
-
-LEVEL = 0.95
+from learner.reports.means import Mean, mean_of
 
 
 @dataclass(frozen=True)
@@ -26,24 +22,6 @@ class Record:
     round: int
     labels: int
     figures: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Mean:
-    """A mean over seeds with its 95 % interval; one seed has none."""
-
-    value: float
-    low: float | None = None
-    high: float | None = None
-
-
-def mean_of(values: Sequence[float]) -> Mean:
-    """The mean with Student's interval: its half width is the standard error (ddof 1) times t of n - 1 degrees."""
-    n, value = len(values), fmean(values)
-    if n < 2:
-        return Mean(value)
-    half = float(t.ppf((1 + LEVEL) / 2, n - 1)) * stdev(values) / math.sqrt(n)
-    return Mean(value, value - half, value + half)
 
 
 class Results:

@@ -19,8 +19,9 @@ from learner.experiment.paper import (
     Figures,
     printed,
 )
-from learner.experiment.results import Mean, Results, means_of
+from learner.experiment.results import Results, means_of
 from learner.experiment.spec import Row
+from learner.reports.means import Mean
 from learner.search.exact import count_pairs
 
 TITLES = {

@@ -1,20 +1,12 @@
 """Tables as CSV, JSON and Markdown."""
 
-import csv
-import io
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from db.corpus.formula import guarded
 from learner.experiment.comparison import Cost, Point
 from learner.experiment.paper import AP
-from learner.experiment.results import Mean
 from learner.experiment.tables import Line, Table, is_count, title_of
-
-NONE = "–"
-Rows = Sequence[Mapping[str, Any]]
+from learner.reports.tables import grid, mean_cells, number, written
 
 
 def table_rows(table: Table) -> list[dict[str, Any]]:
@@ -30,12 +22,6 @@ def _cells(line: Line, measure: str) -> dict[str, float | None]:
     return {**mean_cells(measure, line.ours.get(measure)), f"{measure}_paper": line.paper.get(measure)}
 
 
-def mean_cells(measure: str, mean: Mean | None) -> dict[str, float | None]:
-    """The measure's value and interval under their names."""
-    value, low, high = (mean.value, mean.low, mean.high) if mean else (None, None, None)
-    return {measure: value, f"{measure}_low": low, f"{measure}_high": high}
-
-
 def point_rows(points: Sequence[Point], measures: Sequence[str]) -> list[dict[str, Any]]:
     """One dictionary for each row and round."""
     return [
@@ -43,22 +29,6 @@ def point_rows(points: Sequence[Point], measures: Sequence[str]) -> list[dict[st
         | {key: value for name in measures for key, value in mean_cells(name, point.figures.get(name)).items()}
         for point in points
     ]
-
-
-def as_csv(rows: Rows) -> str:
-    """The rows under the names of the first; no cell is a formula."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows({name: guarded(cell) for name, cell in row.items()} for row in rows)
-    return text.getvalue()
-
-
-def write_table(path: Path, rows: Rows, title: str, markdown: str) -> None:
-    """Nothing; the table lies beside the path's name as CSV, JSON and Markdown."""
-    path.with_suffix(".csv").write_text(as_csv(rows))
-    path.with_suffix(".json").write_text(json.dumps({"title": title, "rows": rows}, indent=1))
-    path.with_suffix(".md").write_text(markdown)
 
 
 def as_markdown(table: Table) -> str:
@@ -114,35 +84,3 @@ def _cost(cost: Cost) -> str:
     if cost.labels is None:
         return "not reached"
     return f"{cost.labels:,}" + ("" if cost.share is None else f" (× {cost.share:.2f})")
-
-
-def grid(header: Sequence[str], body: Sequence[Sequence[str]], numbers: bool = True) -> str:
-    """A Markdown table whose columns but the first stand on the right where they are numbers."""
-    rule = ["---", *["---:" if numbers else "---"] * (len(header) - 1)]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in (header, rule, *body))
-
-
-def written(mean: Mean | None, count: bool) -> str:
-    """The mean with half of its interval's width, where it has one."""
-    if mean is None:
-        return NONE
-    half = "" if mean.low is None else f" ± {number(mean.value - mean.low, count)}"
-    return number(mean.value, count) + half
-
-
-def number(value: float | None, count: bool) -> str:
-    """The number as tables have it: counts whole, shares to three digits."""
-    if value is None:
-        return NONE
-    return f"{value:,.0f}" if count else f"{value:.3f}"
-
-
-def relative(value: float | None) -> str:
-    """The change in per cent, with its sign."""
-    return NONE if value is None else f"{value:+.1%}"
-
-
-def cell(text: str, longest: int | None = None) -> str:
-    """The text, or so many characters of its beginning, such that a Markdown table holds it."""
-    short = text if longest is None or len(text) <= longest else f"{text[:longest]} …"
-    return " ".join(short.split()).replace("\\", "\\\\").replace("|", "\\|") or NONE

@@ -27,6 +27,7 @@ PACKAGES = {
     "learner.catalog": "",
     "learner.data": "",
     "learner.metrics": "",
+    "learner.reports": "db.corpus",
     "learner.runtime": "db.files",
     "learner.search": "runtime",
     "learner.models": "catalog runtime search db.files",
@@ -37,10 +38,10 @@ PACKAGES = {
     "learner.evaluation": "data metrics models runtime scorers search db.corpus",
     "learner.loop": "catalog data evaluation models runtime scorers scoring search strategies db.corpus",
     "learner.files": "backbones data evaluation loop models scorers scoring search db.corpus",
-    "learner.experiment": "catalog data files loop models runtime scorers search db.corpus",
+    "learner.experiment": "catalog data files loop models reports runtime scorers search db.corpus",
     "learner.published": "evaluation experiment search db.corpus",
-    "learner.pipelines": "backbones catalog data evaluation experiment files metrics models runtime scorers scoring "
-    "search db.corpus db.files",
+    "learner.pipelines": "backbones catalog data evaluation files metrics models reports runtime scorers "
+    "scoring search db.corpus db.files",
     "learner.jobs": "backbones catalog data evaluation experiment loop models pipelines runtime scorers scoring search "
     "strategies db",
     "learner.worker": "jobs runtime db",

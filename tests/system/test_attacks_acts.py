@@ -24,7 +24,7 @@ from db.labels.answers import count_own_answers
 from db.projects.items import items_with
 from db.schema.engine import make_engine, reading, writing
 from db.schema.tables import Answer, Item, Lease, Login
-from learner.experiment.writing import as_csv
+from learner.reports.tables import as_csv
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.pages import open_page
 from tests.helpers.paths import ROOT

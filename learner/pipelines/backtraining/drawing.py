@@ -8,8 +8,6 @@ import altair as alt
 import numpy as np
 import pandas as pd
 
-from learner.experiment.figures import COLOURS, HEIGHT, Plot
-from learner.experiment.results import mean_of
 from learner.pipelines.backtraining import paper
 from learner.pipelines.backtraining.best import SOURCE_ONLY
 from learner.pipelines.backtraining.lists import BACK, SELF, learned
@@ -20,6 +18,8 @@ from learner.pipelines.backtraining.texts import Data
 from learner.pipelines.backtraining.types import Tagger, confusion
 from learner.pipelines.pipeline import Run
 from learner.pipelines.report import Report
+from learner.reports.charts import COLOURS, HEIGHT, Plot
+from learner.reports.means import mean_of
 
 BINS = 30
 SHOWN = ("bleu_1", "rouge_l", "accuracy_at_1", "accuracy_at_20")  # of Figure 1

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from learner.experiment.results import Mean, mean_of
 from learner.pipelines.backtraining.best import SOURCE_ONLY
 from learner.pipelines.backtraining.cell import ADAPTED, DONE, Cell, figures_in, lists_of
 from learner.pipelines.backtraining.making import seconds_of
@@ -14,6 +13,7 @@ from learner.pipelines.backtraining.measure import WRITTEN
 from learner.pipelines.backtraining.source import GENERATOR, MEASURED, RETRIEVER, seeds_of
 from learner.pipelines.backtraining.training import log_in
 from learner.pipelines.pipeline import Run
+from learner.reports.means import Mean, mean_of
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from db.progress import Progress
-from learner.experiment.results import mean_of
-from learner.experiment.writing import NONE, grid
 from learner.pipelines.backtraining import drawing, paper
 from learner.pipelines.backtraining.best import BEST, PAIRS, QUESTIONS, chosen, model_of, titled
 from learner.pipelines.backtraining.lists import BACK, SELF
@@ -20,6 +18,8 @@ from learner.pipelines.backtraining.texts import Data, data_of
 from learner.pipelines.backtraining.types import TYPES, Tagger, by_patterns, learned_tagger
 from learner.pipelines.pipeline import RESULTS, Artifact, Run, write_artifacts
 from learner.pipelines.report import Report
+from learner.reports.means import mean_of
+from learner.reports.tables import NONE, grid
 from learner.runtime.device import default_device
 
 ASKED = "test-questions.jsonl"  # in the folder of the results

@@ -9,7 +9,6 @@ import numpy as np
 from db.estimate import wilson
 from db.progress import Progress
 from learner.catalog.retrieval import RetrieverSettings
-from learner.experiment.writing import cell, grid
 from learner.pipelines.mining.downstream.added import BIENCODER
 from learner.pipelines.mining.downstream.tables import report_downstream
 from learner.pipelines.mining.inputs import SUMMARIES, Texts, texts_of
@@ -19,6 +18,7 @@ from learner.pipelines.mining.results_copying import report_copying
 from learner.pipelines.mining.sift import COUNTS, CROSSENCODER, MINED
 from learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from learner.pipelines.report import Report, curve
+from learner.reports.tables import cell, grid
 
 CROSS = "cross-encoder"  # the order of `full`
 DEPTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)  # ranks at which precision is told

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from learner.experiment.results import mean_of
-from learner.experiment.writing import grid, mean_cells, number, written
 from learner.metrics.text import METRICS, ROUGES, extractiveness
 from learner.pipelines.mining.downstream.added import BIENCODER, FULL
 from learner.pipelines.mining.inputs import Texts
@@ -14,6 +12,8 @@ from learner.pipelines.mining.margin import Candidates
 from learner.pipelines.mining.paper import COPYING
 from learner.pipelines.pipeline import Run
 from learner.pipelines.report import Report
+from learner.reports.means import mean_of
+from learner.reports.tables import grid, mean_cells, number, written
 
 WORDS = (
     "How much of a summary stands in its document: precision of ROUGE, means over pairs ± half of Student's 95% "

@@ -6,15 +6,15 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
-from learner.experiment.figures import COLOURS, HEIGHT, Plot
-from learner.experiment.results import mean_of
-from learner.experiment.writing import grid, number, relative
 from learner.pipelines.multiview.figures import Measured, best_of, main_variants, single_of
 from learner.pipelines.multiview.paper import DEPTH, RATE, TABLE1
 from learner.pipelines.multiview.ranking import improvement
 from learner.pipelines.multiview.variants import variants_of
 from learner.pipelines.pipeline import Run
 from learner.pipelines.report import Report
+from learner.reports.charts import COLOURS, HEIGHT, Plot
+from learner.reports.means import mean_of
+from learner.reports.tables import grid, number, relative
 
 PAPER = "paper"
 NAMES = {"test": "Dev", "rest": "Dev-Rest"}

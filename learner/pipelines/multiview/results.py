@@ -10,7 +10,6 @@ from db.progress import Progress
 from learner.backbones.reranker import FILE as READS
 from learner.backbones.reranker import scores_of
 from learner.backbones.reranker_templates import VIEWS
-from learner.experiment.writing import as_csv, grid
 from learner.pipelines.multiview.drawing import write_depths, write_rates
 from learner.pipelines.multiview.figures import Measured, Trained, all_measured, best_of
 from learner.pipelines.multiview.first import found
@@ -29,6 +28,7 @@ from learner.pipelines.multiview.trainings import MODEL, SCORES
 from learner.pipelines.multiview.variants import variants_of
 from learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from learner.pipelines.report import Report
+from learner.reports.tables import as_csv, grid
 
 RUNS = "runs"
 HOW = (

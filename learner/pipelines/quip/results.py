@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 from db.progress import Progress
-from learner.experiment.writing import cell, grid
 from learner.pipelines.pipeline import Artifact, Run, write_artifacts
 from learner.pipelines.quip.inputs import Texts
 from learner.pipelines.quip.paper import EPOCHS, QUESTIONS
@@ -19,6 +18,7 @@ from learner.pipelines.quip.results_tables import (
 )
 from learner.pipelines.quip.shards import read_shards, read_speed
 from learner.pipelines.report import Report
+from learner.reports.tables import cell, grid
 
 SECONDS = 86_400  # of a day
 LONGEST = 120  # characters of a text in a table

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
 
-from learner.experiment.figures import COLOURS
-from learner.experiment.writing import cell, grid, number
 from learner.metrics.standard_error import standard_error
 from learner.pipelines.pipeline import Run
 from learner.pipelines.quip import paper
@@ -15,6 +13,8 @@ from learner.pipelines.quip.uses.paraphrases import FROZEN, TUNED
 from learner.pipelines.quip.uses.rows import Rows
 from learner.pipelines.quip.uses.stage import figures_of
 from learner.pipelines.report import Report, curve
+from learner.reports.charts import COLOURS
+from learner.reports.tables import cell, grid, number
 
 RATIONALES = "rationales"
 

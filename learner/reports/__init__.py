@@ -1,0 +1,1 @@
+"""What experiments and pipelines report with: means over seeds, tables, charts."""
