@@ -1,6 +1,7 @@
 """Who may import whom: read from the source, so that the rule holds for every file there is."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -170,6 +171,13 @@ def test_the_table_has_no_more_than_there_is() -> None:
                      if not {name, f"{package.split('.')[0]}.{name}"} & used[package]])
     }  # fmt: skip
     assert unused == {}, "nobody needs these arrows: take them out of PACKAGES"
+
+
+def test_the_design_page_shows_the_table() -> None:
+    page = (ROOT / "docs" / "design.md").read_text()
+    rows = re.findall(r"^\| `((?:annotate|learner|db)\.\w+)` \| .* \| (.*) \|$", page, re.MULTILINE)
+    shown = {package: row.replace(", ", " ").strip("–") for package, row in rows}
+    assert shown == {name: row for name, row in PACKAGES.items() if name != "app" and "__main__" not in name}
 
 
 def test_no_import_runs_in_a_circle() -> None:
