@@ -10,8 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from learner.backbones import biencoder_training
-from learner.backbones import training_loop as descent
+from learner.backbones import biencoder_training, length_batches
 from learner.backbones.biencoder_training import AskedPassages, Sparse, sparsify, train_biencoder
 from learner.backbones.span_biencoder import SpanBiencoder, load_biencoder
 from learner.backbones.span_reader import load_reader
@@ -126,8 +125,8 @@ def test_a_step_that_compares_its_rows_is_not_parted() -> None:
             sizes.append(len(rows))
             return layer.weight.sum() * len(rows)
 
-        long = np.full(4, descent.SMALL_BUDGET)
-        descent.descend(layer, long, np.ones(4), loss, Training(steps=1, batch_size=4), at_once=at_once)
+        long = np.full(4, length_batches.SMALL_BUDGET)
+        length_batches.descend(layer, long, np.ones(4), loss, Training(steps=1, batch_size=4), at_once=at_once)
     assert parts == {False: [1] * 4, True: [4]}
 
 
