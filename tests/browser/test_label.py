@@ -208,7 +208,7 @@ def test_audit_pairs_of_a_batch_are_answered_like_the_others(page: Page, make_de
     assert desk.labels == [P] + [N] * 5
 
 
-def test_a_audit_batch_is_labelled_to_its_end_and_the_batch_goes_on(page: Page, make_desk: MakeDesk) -> None:
+def test_an_audit_batch_is_labelled_to_its_end_and_the_batch_goes_on(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(2, reserve=4, evaluation=10)
     make_design(desk.engine, desk.project_id)
     make_audit_batch(desk.engine, desk.project_id, 3)

@@ -80,7 +80,7 @@ def set_job(engine: Engine, project_id: int, kind: str, state: str) -> None:
         session.merge(Job(id=kind, project_id=project_id, kind=kind, state=state, created_at=now()))
 
 
-def test_a_audit_batch_is_no_batch(engine: Engine, project: int) -> None:
+def test_an_audit_batch_is_no_batch(engine: Engine, project: int) -> None:
     first = batch_of(engine, project).id
     audit_batch = make_audit_batch(engine, project, 3)
     make_round(engine, project, 2)
@@ -95,7 +95,7 @@ def test_a_audit_batch_is_no_batch(engine: Engine, project: int) -> None:
     assert list_projects(engine)[0].rounds == 2
 
 
-def test_a_audit_batch_is_open_while_a_pair_of_it_has_no_label(engine: Engine, project: int) -> None:
+def test_an_audit_batch_is_open_while_a_pair_of_it_has_no_label(engine: Engine, project: int) -> None:
     with reading(engine) as session:
         assert open_audit_batch(session, project) is None
     audit_batch = make_audit_batch(engine, project, 2)
@@ -274,7 +274,7 @@ def test_audit_labels_are_the_current_labels_of_audited_pairs(
     assert {label[:3] for label in labels(engine, project)} == expected
 
 
-def test_what_is_dropped_of_a_audit_batch_is_what_nobody_labelled(engine: Engine, project: int) -> None:
+def test_what_is_dropped_of_an_audit_batch_is_what_nobody_labelled(engine: Engine, project: int) -> None:
     audit_batch = make_audit_batch(engine, project, 4)
     tasks = tasks_of(engine, audit_batch)
     act(engine, tasks[2], N)
@@ -291,7 +291,7 @@ def test_what_is_dropped_of_a_audit_batch_is_what_nobody_labelled(engine: Engine
     assert len(tasks_of(engine, batch_of(engine, project).id)) == 5
 
 
-def test_dropping_a_audit_batch_measures_what_is_left_of_it(
+def test_dropping_an_audit_batch_measures_what_is_left_of_it(
     engine: Engine, project: int, queue: list[tuple[Any, ...]]
 ) -> None:
     drop_audit_batch(engine, project)
@@ -304,7 +304,7 @@ def test_dropping_a_audit_batch_measures_what_is_left_of_it(
     assert len(queue) == 1
 
 
-def test_a_audit_batch_without_answers_is_gone_when_dropped(
+def test_an_audit_batch_without_answers_is_gone_when_dropped(
     engine: Engine, project: int, queue: list[tuple[Any, ...]]
 ) -> None:
     make_audit_batch(engine, project, 2)
@@ -353,7 +353,7 @@ def test_one_job_of_a_project_is_at_work(engine: Engine, project: int, queue: li
     assert len(queue) == 3
 
 
-def test_nothing_is_drawn_while_a_audit_batch_is_open(
+def test_nothing_is_drawn_while_an_audit_batch_is_open(
     engine: Engine, project: int, queue: list[tuple[Any, ...]]
 ) -> None:
     audit_batch = make_audit_batch(engine, project, 2)

@@ -330,7 +330,7 @@ def test_a_measuring_job_in_between_does_not_hide_answers_from_training(
     assert asked == [project]
 
 
-def test_a_audit_batch_is_served_apart_from_the_batch(engine: Engine, audited: int) -> None:
+def test_an_audit_batch_is_served_apart_from_the_batch(engine: Engine, audited: int) -> None:
     batch_ids = task_ids(engine, audited)
     audit_batch = make_audit_batch(engine, audited, 3)
     pairs, standing = serve(engine, audited, "ann", audit_batch=True)
@@ -342,7 +342,7 @@ def test_a_audit_batch_is_served_apart_from_the_batch(engine: Engine, audited: i
     assert [pair.task_id for pair in serve(engine, audited, "bob")[0]] == batch_ids
 
 
-def test_a_project_without_a_audit_batch_has_none(engine: Engine, project: int) -> None:
+def test_a_project_without_an_audit_batch_has_none(engine: Engine, project: int) -> None:
     assert audit_batch_of(engine, project) is None
     pairs, standing = serve(engine, project, "ann", audit_batch=True)
     assert (pairs, standing.reason, standing.audit_batch) == ([], Reason.NO_BATCH, None)
@@ -365,7 +365,7 @@ def test_a_complete_audit_batch_is_measured_once(
     assert asked == []
 
 
-def test_a_audit_batch_that_was_completed_while_a_job_was_at_work_is_measured_after_it(
+def test_an_audit_batch_that_was_completed_while_a_job_was_at_work_is_measured_after_it(
     engine: Engine, audited: int, measured: list[tuple[Any, ...]]
 ) -> None:
     set_job(engine, audited, "running")

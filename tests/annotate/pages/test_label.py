@@ -183,14 +183,14 @@ def choose(page: AppTest, project_id: int, queue: str) -> None:
     assert not page.exception
 
 
-def test_without_a_audit_batch_there_is_nothing_to_choose(
+def test_without_an_audit_batch_there_is_nothing_to_choose(
     engine: Engine, audited: int, open_page: Callable[..., AppTest]
 ) -> None:
     assert not open_page(PAGE).button_group
 
 
 @pytest.mark.parametrize(("kind", "title"), [(DesignKind.AUDIT, "Audit audit batch"), (DesignKind.CORRECTION, "Check")])
-def test_a_audit_batch_is_chosen_and_labelled_to_its_end(
+def test_an_audit_batch_is_chosen_and_labelled_to_its_end(
     engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str], kind: DesignKind, title: str
 ) -> None:
     make_design(engine, audited, kind, round=0, recall=0.5)
@@ -215,7 +215,7 @@ def test_a_audit_batch_is_chosen_and_labelled_to_its_end(
     assert not page.get("page_link")
 
 
-def test_a_audit_batch_can_be_ended_early(
+def test_an_audit_batch_can_be_ended_early(
     engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str]
 ) -> None:
     audit_batch = make_audit_batch(engine, audited, 3)
@@ -234,7 +234,7 @@ def test_a_audit_batch_can_be_ended_early(
         assert session.get_one(Round, audit_batch).size == 1
 
 
-def test_a_audit_batch_dropped_as_a_whole_gives_the_batch_back(
+def test_an_audit_batch_dropped_as_a_whole_gives_the_batch_back(
     engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str]
 ) -> None:
     make_audit_batch(engine, audited, 3)

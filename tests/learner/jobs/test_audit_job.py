@@ -211,7 +211,7 @@ def test_a_project_of_two_lists_is_audited_from_left_to_right(engine: Engine, en
 # Audit batches
 
 
-def test_a_audit_batch_is_drawn_equally_from_the_top_of_each_deck(engine: Engine, project: int) -> None:
+def test_an_audit_batch_is_drawn_equally_from_the_top_of_each_deck(engine: Engine, project: int) -> None:
     assert run_audit(engine, project, 30) == "30 pairs to audit"
     tasks = tasks_of(engine)
     with reading(engine) as session:
@@ -253,7 +253,7 @@ def test_one_audit_batch_at_a_time(engine: Engine, project: int) -> None:
     assert count(engine, Task) == 12
 
 
-def test_a_audit_batch_that_takes_the_newest_number_is_no_batch(engine: Engine, encoders: list[Path]) -> None:
+def test_an_audit_batch_that_takes_the_newest_number_is_no_batch(engine: Engine, encoders: list[Path]) -> None:
     project_id = make_audited(engine, encoders[0])
     run(engine, project_id)
     run_audit(engine, project_id, 12)
