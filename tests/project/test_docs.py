@@ -116,6 +116,13 @@ def test_every_command_of_a_page_exists(document: Path) -> None:
         assert not unknown, f"{document.name}: python -m {name} {command.name} has no {unknown}"
 
 
+@pytest.mark.parametrize("document", [page for page in DOCUMENTS if page != LOG], ids=lambda path: path.name)
+def test_every_benchmark_of_a_page_exists(document: Path) -> None:
+    for module in re.findall(r"(?:python -m |`)((?:benchmarks|scripts)(?:\.\w+)*)[ `]", document.read_text()):
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), f"{document.name} names {module}"
+
+
 # Surname (2020); Surname and Surname (2020); Surname, Surname and Surname (2020); Surname et al. (2020); or 2020 within
 # the parentheses of the whole.
 CITED = re.compile(r"\b([A-Z][\w’-]+)(?:(?:, [A-Z]\w+)* and [A-Z]\w+| et al\.)?,? \(?((?:19|20)\d\d)\)")
