@@ -38,16 +38,16 @@ from learner.jobs.queue.recovery import take_over
 from learner.jobs.queue.routing import queue_engine, route
 from learner.runtime.device import default_device
 
-VERSION = "1"  # of the workflows' steps: waiting jobs of another version are not taken
+VERSION = "1"  # of the workflows' steps: waiting jobs of another version are skipped
 HEARTBEAT = 2.0  # seconds
-LOOK_AROUND = 10  # heartbeats between two looks for jobs that a dead worker left behind
+LOOK_AROUND = 10  # heartbeats between two searches for jobs that a dead worker left behind
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Me:
-    """What a worker tells of itself."""
+    """A worker's report of itself."""
 
     name: str
     device: str
@@ -55,14 +55,14 @@ class Me:
 
 
 def run(name: str | None = None, queue: Queue | None = None) -> None:
-    """Nothing; runs jobs until interrupted. queue: whose jobs, without it what suits the device.
+    """Run jobs until interrupted. queue: whose jobs; by default the queue that suits the device.
 
-    Raises InputError where a worker of that name is alive already.
+    Raises InputError if a worker of that name is already running.
     """
     configure()
     upgrade()
     engine = make_engine()
-    if queue is Queue.CPU:  # the GPU is left to the worker of the other queue
+    if queue is Queue.CPU:  # leave the GPU to the worker of the other queue
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
     device = default_device()
     me = Me(name or socket.gethostname(), device, queue or (Queue.CPU if device == "cpu" else Queue.GPU))
@@ -76,14 +76,14 @@ def run(name: str | None = None, queue: Queue | None = None) -> None:
         _beat(engine, me, stopping)
         _leave(engine, me)
     except Exception:
-        log.exception("worker %s ends", me.name)
+        log.exception("worker %s stops after an error", me.name)
         os._exit(1)
-    # A job at work is not waited for: its finished steps are stored, and the next start goes on from there.
+    # Does not wait for a running job: its finished steps are stored, and the next start resumes from there.
     os._exit(0)
 
 
 def _beat(engine: Engine, me: Me, stopping: threading.Event) -> None:
-    """Nothing; reports this worker as alive, and looks after jobs that nobody would take, until it is told to stop."""
+    """Report this worker as alive and look after jobs that nobody would take, until it is told to stop."""
     beats, queues = 0, queue_engine()
     while not stopping.is_set():
         _report(engine, me)
@@ -113,7 +113,7 @@ def _launch(me: Me) -> None:
 
 
 def _take_name(engine: Engine, me: Me) -> None:
-    """Reports this process under the name, unless another live process has it: a name's jobs resume where it starts."""
+    """Register under the name, unless another live process has it: a name's jobs resume where it starts."""
     with writing(engine) as session:
         for other in live_workers(session):
             if other.executor_id == me.name and not _is_me(other) and _is_running(other.host, other.pid):
@@ -124,7 +124,7 @@ def _take_name(engine: Engine, me: Me) -> None:
 
 
 def _is_me(worker: Worker) -> bool:
-    """Whether this process told of it: in containers every process has the same number."""
+    """Return whether this process sent that report: in containers every process has the same number."""
     return (worker.host, worker.pid) == (socket.gethostname(), os.getpid())
 
 
@@ -133,7 +133,7 @@ def _tell(session: Session, me: Me) -> None:
 
 
 def _leave(engine: Engine, me: Me) -> None:
-    """Nothing; the next worker need not wait until this one is taken for dead."""
+    """Unregister this worker, so that the next one need not wait until this one counts as dead."""
     with writing(engine) as session:
         remove_worker(session, me.name, os.getpid())
 
@@ -157,7 +157,7 @@ def _report(engine: Engine, me: Me) -> None:
 
 @contextmanager
 def _patience() -> Iterator[None]:
-    """Nothing; a database that is locked or away for a while is logged: the job at work must not end for that."""
+    """Log a database that is locked or away for a while: it must not end the running job."""
     try:
         yield
     except DBAPIError as error:

@@ -1,1 +1,1 @@
-"""Pre-trained models that pipelines stand on: a reader of spans, a generator of texts."""
+"""Pre-trained models that pipelines build on: a span reader, a text generator, a re-ranker."""

@@ -1,6 +1,6 @@
-"""The likeliest texts that a generator writes of a source, and the likeliest that begin in a given way, by beam search.
+"""Beam search of a generator: the most likely texts of a source, and the most likely ones with a given beginning.
 
-Source: paper 003, appendix A.7 (answers first, then a question to each).
+Source: Jia, Lewis and Zettlemoyer (2022), appendix A.7 (answers first, then a question for each).
 """
 
 from collections.abc import Sequence
@@ -22,9 +22,10 @@ def beginnings(
     settings: GeneratorSettings,
     progress: Progress = no_progress,
 ) -> list[list[str]]:
-    """What the n likeliest texts of each source have before this sign, each once, the likeliest first.
+    """Return, for each source, what its n most likely texts have before this separator: distinct, most likely first.
 
-    A text without the sign counts for nothing, so there may be fewer. Raises InputError where the sign is no token.
+    Texts without the separator are skipped, so there may be fewer. Raises InputError where the separator is not a
+    token.
     """
     read, found = tokens_of(generator, sources, settings.source_length), [[""]] * len(sources)
     config = decoding(generator, settings.model_copy(update={"decoding": "beam", "beams": max(n, settings.beams)}))
@@ -50,14 +51,14 @@ def continued(
     settings: GeneratorSettings,
     progress: Progress = no_progress,
 ) -> list[str]:
-    """The likeliest text of each source that begins like this, its beginning included."""
+    """Return the most likely text of each source that begins with the given text, its beginning included."""
     if not len(sources):
         return []
     texts, written = read_texts(generator, sources, begun, settings), [""] * len(sources)
-    before = [[generator.start, *ids[:-1]] for ids in texts.targets]  # the last one would end the text
+    before = [[generator.start, *ids[:-1]] for ids in texts.targets]  # without the last token, which would end the text
     config, done = decoding(generator, settings.model_copy(update={"decoding": "beam"})), 0
     with torch.inference_mode():
-        # What is given cannot be padded, so texts whose beginnings have as many tokens are written together.
+        # Decoder prompts cannot be padded, so texts whose beginnings have equally many tokens are written together.
         for rows in _batches(np.array([len(ids) for ids in before]), writers(generator, config.num_beams), equal=True):
             inputs = padded(generator, [texts.sources[i] for i in rows])
             given = torch.tensor([before[i] for i in rows], device=generator.device)
@@ -70,7 +71,7 @@ def continued(
 
 
 def _before(texts: Sequence[str], stop: str) -> list[str]:
-    """What stands before the sign; nothing twice."""
+    """Return the distinct texts that precede the separator."""
     found: dict[str, str] = {}
     for text in texts:
         before, sign, _ = text.partition(stop)
@@ -87,7 +88,7 @@ def _token_of(generator: TextGenerator, sign: str) -> int:
 
 
 def _batches(lengths: np.ndarray, size: int, equal: bool = False) -> list[list[int]]:
-    """Positions of like lengths, (n,), or of equal ones, so many at most together."""
+    """Return batches of positions of similar lengths, (n,), or of equal ones, with at most `size` in a batch."""
     order = np.argsort(lengths, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1) if equal else [order]
     return [part[at : at + size].tolist() for part in parts for at in range(0, len(part), size)]

@@ -1,6 +1,6 @@
-"""What a bi-encoder learns from: for each question the likeliest first and last tokens, and their probabilities.
+"""Training of a span bi-encoder from the likely first and last tokens of each answer, and their probabilities.
 
-Source: paper 003, section 2.4 and appendix A.1.
+Source: Jia, Lewis and Zettlemoyer (2022), section 2.4 and appendix A.1.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,24 +23,24 @@ from learner.runtime.device import fast_training, seeded
 
 @dataclass(frozen=True)
 class Sparse:
-    """Of each question the tokens (m, k) int64 with the highest probabilities, and these (m, k) float32.
+    """The tokens (m, k) int64 with the highest probabilities for each question, and these probabilities (m, k) float32.
 
-    Token 0 is the one before the passage, which stands for "no answer here". What is not named has probability 0, and a
-    name with probability 0 is token 0, which every passage has.
+    Token 0 precedes the passage and stands for "no answer here". Tokens that are not listed have probability 0; an
+    entry with probability 0 is token 0, which every passage has.
     """
 
     at: np.ndarray
     mass: np.ndarray
 
     def hardest(self) -> "Sparse":
-        """The likeliest token alone, with probability 1."""
+        """Return the most likely token alone, with probability 1."""
         best = self.mass.argmax(axis=1)[:, None]
         return Sparse(np.take_along_axis(self.at, best, 1), np.ones((len(self.at), 1), dtype=np.float32))
 
 
 @dataclass(frozen=True)
 class AskedPassages:
-    """Passages with their questions: of[i] is the passage of question i; where its answer starts and ends."""
+    """Passages with their questions: question i asks about passage of[i]; start and end locate its answer."""
 
     passages: Sequence[str]
     questions: Sequence[str]
@@ -50,10 +50,10 @@ class AskedPassages:
 
 
 def sparsify(probabilities: Tensor, best: int, renormalise: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """The most probable tokens of each row (m, t), int64, and their probabilities, float32: both (m, best).
+    """Return the most probable tokens of each row (m, t), int64, and their probabilities, float32: both (m, best).
 
-    They do not sum to 1 unless asked for. Where fewer tokens have any, as in a padded row, the rest is token 0 with
-    probability 0.
+    The probabilities sum to 1 only if renormalised. Where fewer tokens have any, as in a padded row, the rest is token
+    0 with probability 0.
     """
     mass, at = probabilities.topk(min(best, probabilities.shape[1]), dim=1)
     if renormalise:
@@ -65,9 +65,10 @@ def sparsify(probabilities: Tensor, best: int, renormalise: bool = False) -> tup
 
 
 def distillation_loss(logits: Tensor, at: Tensor, mass: Tensor) -> Tensor:
-    """The cross-entropy of each row, (m,): −Σ mass · log softmax(logits) at these tokens; paper 003, equation 3.
+    """Return the cross-entropy of each row, (m,): −Σ mass · log softmax(logits) at these tokens.
 
-    logits (m, t); at, mass (m, k). A mass below 1 scales a row's loss.
+    logits (m, t); at, mass (m, k). A mass below 1 scales a row's loss. Source: Jia, Lewis and Zettlemoyer (2022),
+    equation 3.
     """
     return -(mass * logits.log_softmax(dim=1).gather(1, at)).sum(dim=1)
 
@@ -80,12 +81,12 @@ def train_biencoder(
     concatenated: bool = False,
     scratch: Path | None = None,
 ) -> int:
-    """How many questions it learned from, each as often as it did; the bi-encoder is trained in place.
+    """Train the bi-encoder in place; return the number of questions it was trained on, counted in every epoch.
 
-    All questions of a passage are in one step. parts: passages with all their questions, of which one part is in memory
-    at a time; tokens and labels of all lie on disk, in the folder `scratch`, until it has learned. concatenated: an
-    answer is looked for in all passages of a step, which is made at once, not in its own alone. Raises InputError
-    without questions.
+    All questions of a passage are in one step. parts: passages with all their questions; one part is in memory at a
+    time, while the tokens and labels of all parts lie on disk in the folder `scratch` during training. concatenated:
+    search the answer in all passages of a step, not in its own alone, which needs the step in one piece. Raises
+    InputError without questions.
     """
     with TemporaryDirectory(dir=scratch) as folder:
         lesson = _Lesson(biencoder, settings, concatenated, Path(folder))
@@ -108,13 +109,13 @@ class _Lesson:
         self.passages, self.questions = (RowsOnDisk(folder / name, np.int64) for name in ("passages", "questions"))
         self.at = [RowsOnDisk(folder / f"{side}-at", np.int64) for side in ("start", "end")]
         self.mass = [RowsOnDisk(folder / f"{side}-mass", np.float32) for side in ("start", "end")]
-        self.lengths: list[int] = []  # of each passage: its tokens and those of its questions
-        self.asking: list[int] = []  # its questions; those of all passages stand one after another
-        self.first: list[int] = []  # the first of them
-        self.learned = 0  # questions whose loss was asked for
+        self.lengths: list[int] = []  # per passage: its tokens and those of its questions
+        self.asking: list[int] = []  # per passage: the number of its questions; all questions stand one after another
+        self.first: list[int] = []  # per passage: the first of its questions
+        self.learned = 0  # questions that contributed to a loss so far
 
     def add(self, asked: AskedPassages) -> None:
-        """Nothing; passages that have questions are learned from too."""
+        """Add the passages that have questions."""
         encoder, (used, of) = self.biencoder.encoder, np.unique(asked.of, return_inverse=True)
         order = np.argsort(of, kind="stable")
         passages = encoder.tokens([asked.passages[i] for i in used], self.settings.passage_length + SPECIAL)
@@ -131,7 +132,7 @@ class _Lesson:
             mass.add(side.mass[order])
 
     def loss(self, rows: np.ndarray) -> Tensor:
-        """The sum of the losses of all questions of these passages."""
+        """Return the summed loss of all questions of these passages."""
         questions = [first + i for first, n in ((self.first[r], self.asking[r]) for r in rows) for i in range(n)]
         self.learned += len(questions)
         owner = np.repeat(np.arange(len(rows)), [self.asking[row] for row in rows])
@@ -150,7 +151,7 @@ class _Lesson:
         return (losses[0] + losses[1]).sum()
 
     def _side(self, vectors: Tensor, allowed: Tensor, asked: Tensor, owner: np.ndarray, target: Sparse) -> Tensor:
-        """The losses (m,) of first or of last tokens."""
+        """Return the losses (m,) of first or of last tokens."""
         where = torch.from_numpy(owner).to(vectors.device)
         at = torch.from_numpy(target.at).to(vectors.device)
         if self.concatenated:
@@ -164,6 +165,6 @@ class _Lesson:
 
 
 def own_tokens(mask: Tensor) -> Tensor:
-    """The tokens (n, t) that may answer: all but padding and the last one, which ends the passage."""
+    """Return which tokens (n, t) may be an answer: all but padding and the last one, which ends the passage."""
     last = mask.sum(dim=1, keepdim=True) - 1
     return mask & (torch.arange(mask.shape[1], device=mask.device) < last)

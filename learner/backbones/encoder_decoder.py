@@ -1,7 +1,7 @@
-"""A generator from an encoder alone: the encoder, and a small new decoder that begins with the encoder's weights.
+"""A generator made from an encoder alone: the encoder and a small new decoder, initialised with the encoder's weights.
 
-Source: Rothe, Narayan and Severyn 2020 (Trans. ACL 8), who begin both sides with one encoder's weights; here the
-decoder has fewer layers than the encoder.
+Source: Rothe, Narayan and Severyn (2020), who initialise both sides with one encoder's weights; here the decoder has
+fewer layers than the encoder.
 """
 
 from typing import Any
@@ -13,11 +13,11 @@ from learner.models.encoder import NO_CODE, SAFETENSORS
 
 
 def with_new_decoder(source: str, tokenizer: Any, layers: int) -> Any:
-    """BERT's encoder of that folder or hub name, with a decoder of so many layers, and the ids that decoding needs.
+    """Return the BERT encoder of that folder or hub name with a new decoder of `layers` layers, ready for decoding.
 
-    The decoder's embeddings are the encoder's, its output is tied to them, and its layers begin as the encoder's,
-    spread over its depth; cross-attention begins as the same layer's self-attention. What is left is drawn from
-    torch's generator.
+    The decoder shares the encoder's embeddings, and its output is tied to them. Its layers start as encoder layers,
+    taken at even distances over the depth; cross-attention starts as the same layer's self-attention. The other weights
+    are drawn from torch's generator.
     """
     encoder = BertModel.from_pretrained(source, add_pooling_layer=False, dtype=torch.float32, **SAFETENSORS)
     shape = {**encoder.config.to_dict(), "num_hidden_layers": layers, "tie_word_embeddings": True}
@@ -38,12 +38,12 @@ def with_new_decoder(source: str, tokenizer: Any, layers: int) -> Any:
 
 
 def load_pair(source: str) -> Any:
-    """The model of that folder or hub name, which has encoder and decoder already."""
+    """Load the model of that folder or hub name, which already has an encoder and a decoder."""
     return AutoModelForSeq2SeqLM.from_pretrained(source, dtype=torch.float32, **NO_CODE, **SAFETENSORS)
 
 
 def _begin(layer: Any, original: Any) -> None:
-    """Nothing; the layer's weights are the encoder layer's."""
+    """Copy the encoder layer's weights into the decoder layer."""
     for name in ("attention", "intermediate", "output"):
         getattr(layer, name).load_state_dict(getattr(original, name).state_dict())
     layer.crossattention.load_state_dict(original.attention.state_dict())

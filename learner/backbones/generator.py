@@ -1,7 +1,8 @@
-"""Text from text: a network that reads one text and writes another, such as a question from a passage.
+"""Text-to-text generation: a network reads one text and writes another, such as a question from a passage.
 
-BART and T5 by name or folder; an encoder (BERT's kind, the bundled MiniLM) gets a small decoder. Sources: papers 001
-(question generation, and its negative log-likelihood as a critic), 000 (summaries) and 003.
+BART and T5 by name or folder; an encoder (a BERT, such as the bundled MiniLM) gets a small decoder. Sources:
+Kulshreshtha et al. (2021) (question generation, and its negative log-likelihood as a critic), Joshi et al. (2022)
+(summaries), and Jia, Lewis and Zettlemoyer (2022).
 """
 
 import copy
@@ -28,10 +29,10 @@ from learner.runtime.device import Portable, default_device, fast_training, seed
 from learner.runtime.engine import default_engine
 from learner.runtime.protocol import Engine, Work, slices
 
-IGNORED = -100  # the label of padding: no loss
-WRITERS = {"cuda": 512}  # texts that are written at once, beams counted; few on a CPU
+IGNORED = -100  # the label of padding, which has no loss
+WRITERS = {"cuda": 512}  # texts written at once, times beams; few on a CPU
 FEW_WRITERS = 40
-WRITTEN = 512  # texts of a part, which draws from a seed of its own
+WRITTEN = 512  # texts of a part; each part draws from a seed of its own
 
 
 @dataclass(frozen=True)
@@ -47,32 +48,32 @@ class TextGenerator(Portable):
 
     @property
     def start(self) -> int:
-        """The token that the decoder begins with."""
+        """The token that the decoder starts with."""
         return int(self.model.generation_config.decoder_start_token_id)
 
     def save(self, folder: Path) -> None:
-        """Nothing; `load_generator(folder)` and `AutoModelForSeq2SeqLM` load what is there."""
+        """Save the generator for `load_generator(folder)` and `AutoModelForSeq2SeqLM`."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
 
 @dataclass(frozen=True)
 class Texts:
-    """Token ids of the texts that are read, and of those that are written, with the token that ends them."""
+    """Token ids of the source texts, and of the target texts with their end token."""
 
     sources: list[list[int]]
     targets: list[list[int]]
 
     @property
     def lengths(self) -> np.ndarray:
-        """Tokens of each pair, (n,) int64."""
+        """The number of tokens of each pair, (n,) int64."""
         return np.array([len(s) + len(t) for s, t in zip(self.sources, self.targets, strict=True)], dtype=np.int64)
 
 
 def load_generator(name: str, decoder_layers: int = 2, seed: int = 0, device: str | None = None) -> TextGenerator:
-    """The generator of that hub name or folder; an encoder gets a decoder of so many layers, drawn from the seed.
+    """Load the generator of that hub name or folder; an encoder gets a new decoder, initialised from the seed.
 
-    Raises InputError where it cannot be had.
+    Raises InputError where it cannot be loaded.
     """
     target = torch.device(device or default_device())
     with loading(name) as source, seeded(seed, target):
@@ -80,15 +81,15 @@ def load_generator(name: str, decoder_layers: int = 2, seed: int = 0, device: st
         alone = AutoConfig.from_pretrained(source, **NO_CODE).model_type == "bert"
         model = with_new_decoder(source, tokenizer, decoder_layers) if alone else load_pair(source)
         if model.generation_config.decoder_start_token_id is None:
-            raise ValueError("its configuration names no decoder_start_token_id: add one, or name another model")
+            raise ValueError("its configuration has no decoder_start_token_id: add one, or name another model")
         return TextGenerator(model.to(target).eval(), tokenizer)
 
 
 def with_token(generator: TextGenerator, token: str, seed: int) -> TextGenerator:
-    """The generator, which from now on reads this text as one token; its vector is drawn from the seed."""
+    """Add the text to the generator's vocabulary as one token, its vector drawn from the seed; return the generator."""
     tokenizer, reader = generator.tokenizer, generator.model
     tokenizer.add_tokens([token], special_tokens=True)
-    if reader.config.model_type == "encoder-decoder":  # only texts that are read hold the token
+    if reader.config.model_type == "encoder-decoder":  # only source texts contain the token
         reader = reader.get_encoder()
     if len(tokenizer) > reader.get_input_embeddings().num_embeddings:
         with seeded(seed, generator.device):
@@ -104,13 +105,12 @@ def train_generator(
     progress: Progress = no_progress,
     watch: Watch | None = None,
 ) -> None:
-    """Nothing; the generator is trained in place, by the mean cross-entropy of a step's target tokens.
+    """Train the generator in place, by the mean cross-entropy of a step's target tokens.
 
-    watch: hears of every step, and may use the generator.
-    Raises InputError without pairs.
+    watch: is called after every step, and may use the generator. Raises InputError without pairs.
     """
     if not len(sources):
-        raise InputError("there are no pairs: a generator needs texts and what to write from them")
+        raise InputError("there are no pairs: training a generator needs texts and what to write from them")
     texts = read_texts(generator, sources, targets, settings)
 
     def loss(rows: np.ndarray) -> Tensor:
@@ -130,9 +130,9 @@ def nll(
     settings: GeneratorSettings,
     progress: Progress = no_progress,
 ) -> np.ndarray:
-    """The mean negative log-likelihood of each target's tokens given its source, (n,) float32, without dropout.
+    """Return the mean negative log-likelihood of each target's tokens given its source, (n,) float32, without dropout.
 
-    The token that ends the text is one of them. A pair's value does not depend on the others.
+    The end token counts. A pair's value does not depend on the other pairs.
     """
     found = np.empty(len(sources), dtype=np.float32)
     if not len(sources):
@@ -150,7 +150,7 @@ def nll(
 
 
 def token_losses(logits: Tensor, labels: Tensor) -> Tensor:
-    """The negative log-likelihood of each label (…), float32, 0 for padding; logits (…, words)."""
+    """Return the negative log-likelihood of each label (…), float32, 0 for padding; logits (…, words)."""
     each = nn.functional.cross_entropy(
         logits.float().flatten(0, -2), labels.flatten(), ignore_index=IGNORED, reduction="none"
     )
@@ -165,8 +165,8 @@ def generate(
     seed: int = 0,
     engine: Engine | None = None,
 ) -> list[str]:
-    """What is written from each source, in their order: the likeliest text of a beam, or one drawn from the seed."""
-    order = sorted(range(len(sources)), key=lambda at: len(sources[at]))  # like lengths are written together
+    """Return the text written from each source, in order: the best of a beam search, or one drawn from the seed."""
+    order = sorted(range(len(sources)), key=lambda at: len(sources[at]))  # similar lengths are written together
     parts = [([sources[at] for at in order[part]], seed + part.start) for part in slices(len(sources), WRITTEN)]
     found = (engine or default_engine()).map(_writing, (generator, settings), parts, "write", progress)
     written = dict(zip(order, (text for some in found for text in some), strict=True))
@@ -174,7 +174,7 @@ def generate(
 
 
 def _writing(generator: TextGenerator, settings: GeneratorSettings) -> Work[tuple[list[str], int], list[str]]:
-    """Work on some of the sources and a seed: `generate` from them."""
+    """Return the work that runs `generate` on a part of the sources with a seed."""
     return lambda part, progress: _write(generator, part[0], settings, progress, part[1])
 
 
@@ -197,7 +197,7 @@ def _write(
 
 
 def decoding(generator: TextGenerator, settings: GeneratorSettings) -> GenerationConfig:
-    """How the generator decodes: its own ids for start, end and padding, everything else by the settings."""
+    """Return the decoding configuration: the generator's own ids for special tokens, the rest by the settings."""
     config = copy.deepcopy(generator.model.generation_config)
     sample = settings.decoding == "sample"
     config.update(
@@ -212,14 +212,14 @@ def decoding(generator: TextGenerator, settings: GeneratorSettings) -> Generatio
 def read_texts(
     generator: TextGenerator, sources: Sequence[str], targets: Sequence[str], settings: GeneratorSettings
 ) -> Texts:
-    """The tokens of both; a target that begins with the decoder's first token (BERT's [CLS]) goes on after it."""
+    """Tokenize both; a target that begins with the decoder's first token (BERT's [CLS]) continues after it."""
     written = tokens_of(generator, targets, settings.target_length)
     written = [ids[1:] if ids[0] == generator.start and len(ids) > 1 else ids for ids in written]
     return Texts(tokens_of(generator, sources, settings.source_length), written)
 
 
 def tokens_of(generator: TextGenerator, texts: Sequence[str], length: int) -> list[list[int]]:
-    """Token ids of each text, those of beginning and end included, cut at this length."""
+    """Return the token ids of each text, with special tokens, truncated to this length."""
     if not len(texts):
         return []
     limit = longest(generator.model.config, generator.tokenizer, length)
@@ -227,25 +227,28 @@ def tokens_of(generator: TextGenerator, texts: Sequence[str], length: int) -> li
 
 
 def writers(generator: TextGenerator, beams: int) -> int:
-    """How many texts are written at once."""
+    """Return how many texts are written at once."""
     return max(1, WRITERS.get(generator.device.type, FEW_WRITERS) // beams)
 
 
 def _batches(tokens: Sequence[list[int]], size: int) -> Iterator[list[int]]:
-    """Positions of texts of like length, so many at once."""
+    """Yield positions of texts of similar length, `size` at a time."""
     order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
     return (order[at : at + size] for at in range(0, len(order), size))
 
 
 def padded(generator: TextGenerator, tokens: list[list[int]]) -> dict[str, Tensor]:
-    """Ids and mask, (n, t) each, on the generator's device."""
+    """Return ids and mask, (n, t) each, on the generator's device."""
     tokenizer = generator.tokenizer
     inputs = tokenizer.pad({"input_ids": tokens}, padding_side="right", return_tensors="pt").to(generator.device)
     return {name: inputs[name] for name in ("input_ids", "attention_mask")}
 
 
 def losses_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> Tensor:
-    """The negative log-likelihood of each target token of these rows, after those before it, (n, t); 0 for padding."""
+    """Return the negative log-likelihood of each target token of these rows, given those before it, (n, t).
+
+    Padding has 0.
+    """
     logits, labels = logits_of(generator, texts, rows)
     written = labels != IGNORED
     return torch.zeros(labels.shape, device=labels.device).masked_scatter(
@@ -254,10 +257,10 @@ def losses_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> Tenso
 
 
 def logits_of(generator: TextGenerator, texts: Texts, rows: np.ndarray) -> tuple[Tensor, Tensor]:
-    """Logits (m, words) of the m target tokens of these rows, one row after the other, and the labels (n, t).
+    """Return the logits (m, words) of the m target tokens of these rows, row after row, and the labels (n, t).
 
-    Where a word stands beside a whole text, most of (n, t) is padding: the output layer, which knows all words, is not
-    asked about it.
+    Where a single word is a target beside a whole text, most of (n, t) is padding: the output layer, which spans the
+    whole vocabulary, is not run on padding.
     """
     written = [torch.tensor(texts.targets[i]) for i in rows]
     labels = nn.utils.rnn.pad_sequence(written, batch_first=True, padding_value=IGNORED).to(generator.device)

@@ -1,4 +1,4 @@
-"""Training by gradient: batches of like length, AdamW, a rate that rises and falls, clipped gradients."""
+"""Gradient descent: batches of similar length, AdamW, a learning rate that rises and falls, clipped gradients."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from learner.models.cross_encoder_input import blocks
 from learner.models.training_loop import Watch, adamw, take_steps
 
 POOL = 32  # batches whose rows are sorted by length together: near enough to random, with little padding
-BUDGETS = {"cuda": 16_384}  # tokens whose activations are kept at once: a larger step is made in parts
+BUDGETS = {"cuda": 16_384}  # tokens whose activations fit at once: a larger step is computed in parts
 SMALL_BUDGET = 2_048
 
 
@@ -27,12 +27,13 @@ def descend(
     watch: Watch | None = None,
     at_once: bool = False,
 ) -> None:
-    """Nothing; the model is trained in place, and is in evaluation mode afterwards.
+    """Train the model in place, and leave it in evaluation mode.
 
-    lengths: (n,) tokens of each row; loss(rows): the sum of these rows' losses; weights: (n,) what it is a sum of, so
-    that a step's loss is a mean however the step is parted. faster: how many times as fast the parameters learn whose
-    names begin so. The order comes from the seed, dropout from torch's generator. watch may use the model: it is in
-    training mode again afterwards. at_once: no step is parted, for a loss that compares all rows of a step.
+    lengths: (n,) tokens of each row; loss(rows): the sum of these rows' losses; weights: (n,) the number of terms in
+    each row's loss, so that a step's loss is a mean however the step is split. faster: factors on the learning rate of
+    the parameters whose names begin so. The order comes from the seed, dropout from torch's generator. watch may use
+    the model, which is back in training mode afterwards. at_once: no step is split, for a loss that compares all rows
+    of a step.
     """
     device = next(model.parameters()).device
     steps = settings.steps or settings.epochs * -(-len(lengths) // settings.batch_size)
@@ -58,7 +59,7 @@ def descend(
 
 
 def batches_by_length(lengths: np.ndarray, size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Without end, positions of each step's rows: every row once a pass, those of like length together."""
+    """Yield positions of each step's rows without end: every row once an epoch, rows of similar length together."""
     while True:
         order = rng.permutation(len(lengths))
         passes: list[np.ndarray] = []
@@ -70,7 +71,7 @@ def batches_by_length(lengths: np.ndarray, size: int, rng: np.random.Generator) 
 
 
 def _groups(model: nn.Module, rate: float, faster: Mapping[str, float]) -> list[dict[str, Any]]:
-    """The model's parameters by the rate at which they learn; faster: as in `descend`."""
+    """Group the model's parameters by learning rate; faster: as in `descend`."""
     groups: dict[float, list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
         factor = next((factor for start, factor in faster.items() if name.startswith(start)), 1.0)

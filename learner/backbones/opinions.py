@@ -1,4 +1,7 @@
-"""Good or bad, by the question that a text answers better; and the words that answer it (paper 003, section 3.4)."""
+"""Sentiment by which of two questions a text answers better, and the words that answer it.
+
+Source: Jia, Lewis and Zettlemoyer (2022), section 3.4.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,45 +19,46 @@ from learner.catalog.quip import QuipConfig, Student
 
 @dataclass(frozen=True)
 class Opinions:
-    """What a prompt's two questions score with each text, (n, 2), the negative one first; and the calibration, (2,)."""
+    """The scores of a prompt's two questions on each text, (n, 2), negative first; and their calibration, (2,)."""
 
     scores: np.ndarray
     calibration: np.ndarray
 
     @property
     def margins(self) -> np.ndarray:
-        """By how much the positive question scores higher when both are calibrated: (n,)."""
+        """How much higher the positive question scores once both are calibrated: (n,)."""
         return np.asarray((self.scores - self.calibration) @ [-1, 1])
 
     def predicted(self, calibrated: bool = True) -> np.ndarray:
-        """1 where the positive question scores higher, else 0: (n,) int64."""
+        """Return 1 where the positive question scores higher, else 0: (n,) int64."""
         return np.asarray((self.scores - calibrated * self.calibration).argmax(axis=1))
 
 
 def questions_of(prompt: str) -> tuple[str, str]:
-    """The question for a negative opinion, and the one for a positive."""
+    """Return the question for a negative opinion and the one for a positive one."""
     positive, negative = (question.strip() for question in prompt.split("|"))
     return negative, positive
 
 
 def opinions_of(biencoder: SpanBiencoder, prompt: str, texts: Sequence[str], config: QuipConfig) -> Opinions:
-    """What the bi-encoder's answers to the prompt's two questions say about these texts."""
+    """Score these texts by how well they answer the prompt's two questions."""
     asked = biencoder.asked_many(questions_of(prompt), config.student.question_length)
     calibration = product_scores(biencoder.encoder, asked, config.sentiment.words).mean(axis=0)
     return Opinions(product_scores(biencoder.encoder, asked, texts), calibration)
 
 
 def best_sums(vectors: Tensor, mask: Tensor, start: Tensor, end: Tensor) -> Tensor:
-    """The best first token's product plus the best last token's, of each text and question: (n, q).
+    """Return the best first token's product plus the best last token's, for each text and question: (n, q).
 
-    vectors (n, t, d); mask (n, t) bool, false for padding, which is never the best; start, end (q, d). Equation 4.
+    vectors (n, t, d); mask (n, t) bool, false for padding, which is never the best; start, end (q, d). Source: Jia,
+    Lewis and Zettlemoyer (2022), equation 4.
     """
     sides = [(vectors @ asked.T).masked_fill(~mask[:, :, None], -torch.inf) for asked in (start, end)]
     return sides[0].max(dim=1).values + sides[1].max(dim=1).values
 
 
 def product_scores(encoder: TokenEncoder, asked: tuple[Tensor, Tensor], texts: Sequence[str]) -> np.ndarray:
-    """The scores (n, q) of these texts with questions of these vectors (q, d), for first and for last tokens."""
+    """Return the scores (n, q) of these texts with questions of these vectors (q, d), for first and last tokens."""
     ids = encoder.tokens(texts)
     scores = np.empty((len(texts), len(asked[0])), dtype=np.float32)
     with torch.inference_mode():
@@ -67,9 +71,9 @@ def product_scores(encoder: TokenEncoder, asked: tuple[Tensor, Tensor], texts: S
 def rationale_spans(
     biencoder: SpanBiencoder, questions: Sequence[str], texts: Sequence[str], most: int, settings: Student
 ) -> list[tuple[int, int]]:
-    """Where the words of each text, of so many tokens at most, stand that answer its question best.
+    """Return the span of each text, at most `most` tokens long, that answers its question best.
 
-    The first of their characters, and the one after the last. Of a long text what is scored is read.
+    A span is the position of its first character and the one after its last. A long text is read as when it is scored.
     """
     found, limit = [], longest(biencoder.network.encoder.config, biencoder.tokenizer, MANY)
     asked = biencoder.asked_many(questions, settings.question_length)

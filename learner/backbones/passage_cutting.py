@@ -10,7 +10,7 @@ Span = tuple[int, int]  # the first, and the one after the last
 
 
 class Window(NamedTuple):
-    """Tokens begin to end are read, keep_from to keep_to are kept of them."""
+    """The tokens from begin to end are read; of these, keep_from to keep_to are kept."""
 
     begin: int
     end: int
@@ -19,10 +19,10 @@ class Window(NamedTuple):
 
 
 def passages_of(text: str, limit: int, count: Callable[[str], int]) -> list[Span]:
-    """Where the passages of the text lie: from the left, as many whole sentences as there are tokens for.
+    """Return the spans of the text's passages: from the left, as many whole sentences as the limit has tokens for.
 
-    count: the tokens of a text. A sentence longer than the limit is a passage of its own, for `split_at` to part.
-    Source: paper 003, appendix A.1.
+    count: returns the number of tokens of a text. A sentence longer than the limit is a passage of its own, which
+    `split_at` splits. Source: Jia, Lewis and Zettlemoyer (2022), appendix A.1.
     """
     found: list[Span] = []
     for start, end in sentences(text):
@@ -34,9 +34,10 @@ def passages_of(text: str, limit: int, count: Callable[[str], int]) -> list[Span
 
 
 def windows(tokens: int, size: int, step: int) -> list[Window]:
-    """The windows of a text of so many tokens: each begins `step` after the last; the last one ends with the text.
+    """Return the windows of a text of that many tokens, each `step` after the one before; the last ends with the text.
 
-    Of two that overlap each keeps its half: every token is kept once. Source: paper 003, released code.
+    Of two overlapping windows each keeps its half, so that every token is kept once. Source: the code released by Jia,
+    Lewis and Zettlemoyer (2022).
     """
     begins = list(range(0, max(1, tokens - size + step), step)) if tokens > size else [0]
     spans = [(begin, min(begin + size, tokens)) for begin in begins]
@@ -45,9 +46,9 @@ def windows(tokens: int, size: int, step: int) -> list[Window]:
 
 
 def split_at(span: Span, tokens: list[Span], text: str, limit: int) -> list[Span]:
-    """The span, parted before words such that no part has more tokens than the limit.
+    """Split the span between words such that no part has more tokens than the limit.
 
-    tokens: the characters of each of its tokens, in the text. A word that is longer than the limit is parted too.
+    tokens: the span in the text of each of its tokens. A word longer than the limit is split too.
     """
     found, first = [], 0
     while len(tokens) - first > limit:

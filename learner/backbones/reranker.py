@@ -1,7 +1,7 @@
-"""A model that reads a query and a passage, and writes `true` or `false`: how sure it is of which is the pair's score.
+"""A re-ranker: it reads a query and a passage and writes `true` or `false`; its confidence is the pair's score.
 
-Source: paper 002, section 2. It is a generator (T5 by name, or an encoder with a small decoder), so that other tasks
-can be learned beside: writing the query of a passage makes it a generator of queries as well.
+Source: Ju, Yang and Wang (2021), section 2. It is a generator (T5 by name, or an encoder with a small decoder), so it
+can learn other tasks besides: trained to write a passage's query, it generates queries as well.
 """
 
 import json
@@ -26,15 +26,15 @@ from learner.runtime.engine import default_engine
 from learner.runtime.protocol import Engine, Work
 
 FILE = "reranker.json"
-LEAST = 256  # pairs for which it pays to move a model
-CHUNK = 8_192  # pairs that are sorted by length together, between two reports of progress
+LEAST = 256  # pairs for which distributing the model to workers pays
+CHUNK = 8_192  # pairs sorted by length together, between two progress reports
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How a re-ranker reads: its view, the view that was learned beside it, and the tokens of what is read.
+    """How a re-ranker reads: its view, the second view it was trained on, and the length of its source in tokens.
 
-    compiled: whether its encoder is compiled where there is an NVIDIA GPU.
+    compiled: whether its encoder is compiled on an NVIDIA GPU.
     """
 
     view: str = "rank"
@@ -52,23 +52,23 @@ class Reranker:
 
     @property
     def writes_queries(self) -> bool:
-        """Whether it learned to write a passage's query."""
+        """Whether it was trained to write a passage's query."""
         return self.reading.second in ("p2q", "p2q-swap")
 
     def save(self, folder: Path) -> None:
-        """Nothing; `load_reranker(folder)` loads what is there, and `load_generator(folder)` the bare generator."""
+        """Save the re-ranker for `load_reranker(folder)`, and its bare generator for `load_generator(folder)`."""
         self.generator.save(folder)
         source = VIEWS[str(self.reading.second)].source if self.writes_queries else None
         (folder / FILE).write_text(json.dumps({**asdict(self.reading), "writes": source}))
 
 
 def is_reranker(name: str) -> bool:
-    """Whether the name is a folder that `Reranker.save` wrote."""
+    """Return whether the name is a folder that `Reranker.save` wrote."""
     return (Path(name).expanduser() / FILE).is_file()
 
 
 def load_reranker(name: str, device: str | None = None) -> Reranker:
-    """The re-ranker of that folder. Raises InputError where it cannot be had."""
+    """Load the re-ranker of that folder. Raises InputError where it cannot be loaded."""
     with held(Path(name).expanduser()) as folder:
         if not is_reranker(name):
             raise InputError(f"there is no re-ranker in {name}: name a folder that a pipeline made")
@@ -76,7 +76,7 @@ def load_reranker(name: str, device: str | None = None) -> Reranker:
 
 
 def load_reading(folder: Path) -> Reading:
-    """How the re-ranker in the folder reads. Raises InputError where that cannot be read."""
+    """Load how the re-ranker in the folder reads. Raises InputError where that file cannot be read."""
     try:
         about = json.loads((folder / FILE).read_text())
         return Reading(about["view"], about["second"], about["source_length"], about.get("compiled", False))
@@ -86,17 +86,18 @@ def load_reading(folder: Path) -> Reading:
 
 
 def prefix_of(generator: TextGenerator) -> Tokens:
-    """The tokens that stand before the first written one."""
+    """Return the tokens that precede the first written one."""
     before, _ = around(generator.tokenizer)
     return [generator.start, *(id_ for id_ in before if id_ != generator.start)]
 
 
 def truth_tokens(tokenizer: Any) -> tuple[int, int]:
-    """The first tokens of `true` and of `false` (T5: 1176, 6136). Raises InputError where they are the same."""
+    """Return the first tokens of `true` and of `false` (T5: 1176, 6136). Raises InputError where they are the same."""
     true, false = (tokenizer(word, add_special_tokens=False)["input_ids"][0] for word in (TRUE, FALSE))
     if true == false:
         raise InputError(
-            f"the tokenizer begins {TRUE!r} and {FALSE!r} alike, so no score can be read: use another model"
+            f"the tokenizer begins {TRUE!r} and {FALSE!r} with the same token, so no score can be read: use another "
+            "model"
         )
     return true, false
 
@@ -109,11 +110,11 @@ def truth_logits(
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> np.ndarray:
-    """The logits of `true` and `false` as the first written token, (n, 2) float32, of each pair (n, 2) of rows.
+    """Return the logits of `true` and `false` as the first written token, (n, 2) float32, of each pair (n, 2) of rows.
 
-    Every distinct text is made into tokens once, pairs of like length are read together, and no pair's value depends on
-    the others. On a GPU the encoder multiplies in bfloat16; the one step of the decoder is float32 everywhere, since
-    close scores must not become ties.
+    Each distinct text is tokenized once, pairs of similar length are read together, and no pair's value depends on the
+    others. On a GPU the encoder computes in bfloat16; the decoder's single step is float32 everywhere, so that close
+    scores do not become ties.
     """
     engine = engine or default_engine()
     rows = [pairs[part] for part in engine.parts(len(pairs), LEAST, CHUNK)]
@@ -122,7 +123,7 @@ def truth_logits(
 
 
 def _judging(reranker: Reranker) -> Work[tuple[list[str], list[str]], np.ndarray]:
-    """Work on queries and their passages: `truth_logits` of these pairs."""
+    """Return the work that runs `truth_logits` on queries and their passages."""
 
     def work(part: tuple[list[str], list[str]], progress: Progress) -> np.ndarray:
         sources = _sources(reranker, *part)
@@ -138,7 +139,7 @@ def _judging(reranker: Reranker) -> Work[tuple[list[str], list[str]], np.ndarray
 
 
 def scores_of(logits: np.ndarray) -> np.ndarray:
-    """The scores (n,) float64 of logits (…, 2): true's less false's; P(true)'s order, without its ties."""
+    """Return the scores (n,) float64 of logits (…, 2): true minus false, in P(true)'s order but without ties."""
     return logits[..., 0].astype(np.float64) - logits[..., 1]
 
 
@@ -150,7 +151,7 @@ def _sources(reranker: Reranker, queries: Sequence[str], passages: Sequence[str]
 
 
 def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Positions of sources of like length, and their logits (k, 2)."""
+    """Yield positions of sources of similar length, and their logits (k, 2)."""
     generator, device = reranker.generator, reranker.generator.device
     lengths = np.array([len(source) for source in sources], dtype=np.int64)
     alone = _rows_of(generator.model, truth_tokens(generator.tokenizer))
@@ -170,22 +171,22 @@ def _read(reranker: Reranker, sources: list[Tokens]) -> Iterator[tuple[np.ndarra
 
 
 def compiled_on_gpu(module: Any, wanted: bool, device: torch.device) -> Any:
-    """The module, compiled for inputs of any shape where that is wanted and the device is an NVIDIA GPU."""
+    """Return the module, compiled for inputs of any shape where that is wanted and the device is an NVIDIA GPU."""
     return torch.compile(module, dynamic=True) if wanted and device.type == "cuda" else module
 
 
 def _rows_of(model: Any, words: Sequence[int]) -> dict[str, torch.Tensor]:
-    """The output layer's parameters, by their names in the model, for these words alone: no other is asked for."""
+    """Return the output layer's parameters, by their names in the model, for these words alone."""
     output = model.get_output_embeddings()
     name = next(name for name, module in model.named_modules() if module is output)
     found = {f"{name}.{part}": values[list(words)] for part, values in output.named_parameters(recurse=False)}
-    if (bias := getattr(model, "final_logits_bias", None)) is not None:  # BART's, which is no part of the layer
+    if (bias := getattr(model, "final_logits_bias", None)) is not None:  # BART keeps it outside the layer
         found["final_logits_bias"] = bias[:, list(words)]
     return found
 
 
 def _padded(sources: list[Tokens], pad: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Ids and mask, (n, t) int64."""
+    """Return ids and mask, (n, t) int64."""
     lengths = np.array([len(source) for source in sources])
     mask = np.arange(lengths.max()) < lengths[:, None]
     ids = np.full(mask.shape, pad, dtype=np.int64)

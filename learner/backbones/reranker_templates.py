@@ -1,4 +1,4 @@
-"""What a re-ranker reads and writes: the templates of paper 002 (Table 2), as texts and as tokens."""
+"""What a re-ranker reads and writes: the templates of Ju, Yang and Wang (2021), Table 2, as texts and as tokens."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ Tokens = list[int]
 
 @dataclass(frozen=True)
 class View:
-    """Templates of what is read and what is written; without a target it is `true` or `false`, by the pair's label."""
+    """Templates of source and target; without a target it is `true` or `false`, by the pair's label."""
 
     source: str
     target: str | None = None
@@ -28,25 +28,24 @@ VIEWS = {
 
 
 def source_of(view: str, query: str, passage: str) -> str:
-    """What is read in this view."""
+    """Return the source text of this view."""
     return _filled(VIEWS[view].source, query, passage)
 
 
 def _filled(template: str, query: str, passage: str) -> str:
-    """The texts in their places; what stands in the texts is no template."""
+    """Fill in the template; braces within the texts are not placeholders."""
     places = {QUERY: query, PASSAGE: passage}
     return " ".join(places.get(word, word) for word in template.split(" "))
 
 
 class Template:
-    """A view's source as tokens. Texts are read into tokens once, and cut and joined as often as they are needed.
+    """A view's source as tokens. Texts are tokenized once, then truncated and joined as often as needed.
 
-    Words are told apart by white space before tokens are, in the tokenizers of BERT, BART and T5: the tokens of the
-    parts are those of the whole.
+    The tokenizers of BERT, BART and T5 split at white space first, so the tokens of the parts are those of the whole.
     """
 
     def __init__(self, view: str, tokenizer: Any, limit: int) -> None:
-        """limit: tokens of the whole source."""
+        """Prepare the view; limit: the number of tokens of the whole source."""
         self.before, self.after = around(tokenizer)
         self.parts: list[Tokens | str] = []
         words: list[str] = []
@@ -64,9 +63,9 @@ class Template:
         self.room = max(0, limit - fixed - len(self.before) - len(self.after))
 
     def tokens(self, query: Tokens, passage: Tokens) -> Tokens:
-        """The source's tokens; too long a one loses the end of its passage, and of its query where that is not enough.
+        """Return the source's tokens; if too long, truncate the passage, and the query only where that is not enough.
 
-        query, passage: as `pieces` has them.
+        query, passage: as `pieces` returns them.
         """
         asked = query[: self.room] if QUERY in self.parts else []
         texts = {QUERY: asked, PASSAGE: passage[: self.room - len(asked)]}
@@ -75,7 +74,7 @@ class Template:
 
 
 def pieces(tokenizer: Any, texts: Sequence[str], first: bool = False) -> list[Tokens]:
-    """The tokens of each text as a part of a longer one, without special tokens; first: as its beginning."""
+    """Return the tokens of each text as part of a longer one, without special tokens; first: as its beginning."""
     if not len(texts):
         return []
     spaced = [text.strip() if first else f" {text.strip()}" for text in texts]
@@ -83,13 +82,13 @@ def pieces(tokenizer: Any, texts: Sequence[str], first: bool = False) -> list[To
 
 
 def distinct_pieces(tokenizer: Any, texts: Iterable[str]) -> dict[str, Tokens]:
-    """The tokens of every distinct text."""
+    """Return the tokens of every distinct text."""
     found = list(dict.fromkeys(texts))
     return dict(zip(found, pieces(tokenizer, found), strict=True))
 
 
 def around(tokenizer: Any) -> tuple[Tokens, Tokens]:
-    """The special tokens before and after a text."""
+    """Return the special tokens before and after a text."""
     whole, bare = (list(tokenizer("a", add_special_tokens=special)["input_ids"]) for special in (True, False))
     at = next(i for i in range(len(whole)) if whole[i : i + len(bare)] == bare)
     return whole[:at], whole[at + len(bare) :]

@@ -1,7 +1,8 @@
-"""How a re-ranker learns: rows of several views, one mean over the tokens that a step writes.
+"""Training of a re-ranker: rows of several views, with one mean over the target tokens of a step.
 
-Source: paper 002, section 2: −log P(true | q, p⁺) − log P(false | q, p⁻) of the first token, and the sum over a query's
-tokens; each row is of one view. Rows come without end and are read as they come, so that their number needs no memory.
+Source: Ju, Yang and Wang (2021), section 2: −log P(true | q, p⁺) − log P(false | q, p⁻) of the first token, and the sum
+over a query's tokens; each row is of one view. Rows are an endless stream and read as they come, so memory does not
+depend on their number.
 """
 
 from collections.abc import Iterator
@@ -41,10 +42,10 @@ def train_reranker(
     seed: int,
     progress: Progress = no_progress,
 ) -> Reranker:
-    """The re-ranker; the generator is trained in place, for so many steps. rows: without end, in random order.
+    """Train the generator in place for this many steps; return the re-ranker. rows: an endless stream in random order.
 
-    A step's loss is the sum over its target tokens, by their number. Rows of like length are in one step, as far as
-    the next 32 steps' rows allow.
+    A step's loss is the sum over its target tokens, divided by their number. A step combines rows of similar length, as
+    far as the rows of the next 32 steps allow.
     """
     model, device = generator.model, generator.device
     optimizer, schedule = _optimizer(model, steps, settings)
@@ -66,7 +67,7 @@ def train_reranker(
 
 
 def as_texts(generator: TextGenerator, rows: list[Row], settings: RerankerSettings) -> Texts:
-    """The rows as tokens: of a ranking row the first token of `true` or `false` alone is written."""
+    """Tokenize the rows; the target of a ranking row is only the first token of `true` or `false`."""
     tokenizer = generator.tokenizer
     truth = dict(zip((True, False), truth_tokens(tokenizer), strict=True))
     begin, (_, end) = prefix_of(generator)[1:], around(tokenizer)
@@ -82,7 +83,7 @@ def as_texts(generator: TextGenerator, rows: list[Row], settings: RerankerSettin
 
 
 def _written(tokenizer: Any, rows: list[Row], limit: int) -> dict[tuple[str, str, str], Tokens]:
-    """The tokens of the targets that are texts, each as the beginning of a text."""
+    """Return the tokens of the targets that are texts, each as the beginning of a text."""
     found = {}
     for row in rows:
         target = VIEWS[row.view].target
@@ -98,7 +99,7 @@ def _written(tokenizer: Any, rows: list[Row], limit: int) -> dict[tuple[str, str
 def _batches(
     generator: TextGenerator, rows: Iterator[Row], settings: RerankerSettings, rng: np.random.Generator
 ) -> Iterator[Texts]:
-    """The rows of each step, as tokens."""
+    """Yield the rows of each step, as tokens."""
     size = settings.batch_size
     while pool := list(islice(rows, POOL * size)):
         texts = as_texts(generator, pool, settings)
@@ -110,7 +111,7 @@ def _batches(
 def _optimizer(
     model: Any, steps: int, settings: RerankerSettings
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
-    """AdamW with a rate that rises and falls; or Adafactor (Shazeer and Stern 2018), whose rate stays.
+    """Return AdamW with a learning rate that rises and falls, or Adafactor (Shazeer and Stern 2018) with a fixed one.
 
     As in T5's training, Adafactor's step is relative to the size of each parameter.
     """

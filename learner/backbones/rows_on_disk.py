@@ -1,4 +1,4 @@
-"""Rows of numbers of any length that lie on disk, and are read one by one."""
+"""Rows of numbers of any length, stored on disk and read one by one."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ import numpy as np
 
 
 class RowsOnDisk:
-    """Rows in the order in which they were added; in memory lies only where each begins."""
+    """Rows in the order in which they were added; only where each begins is in memory."""
 
     def __init__(self, path: Path, kind: type[np.generic]) -> None:
         self.path, self.kind = path, kind
@@ -18,14 +18,14 @@ class RowsOnDisk:
         return len(self.begins) - 1
 
     def add(self, rows: Iterable[Sequence[int] | np.ndarray]) -> None:
-        """Nothing; the rows stand behind those that are there."""
+        """Append the rows."""
         with self.path.open("ab") as file:
             for row in rows:
                 file.write(np.asarray(row, dtype=self.kind).tobytes())
                 self.begins.append(self.begins[-1] + len(row))
 
     def take(self, which: Iterable[int]) -> list[np.ndarray]:
-        """These rows, each (length,)."""
+        """Return these rows, each (length,)."""
         if not self.begins[-1]:
             return [np.empty(0, dtype=self.kind) for _ in which]
         flat = np.memmap(self.path, dtype=self.kind, mode="r")

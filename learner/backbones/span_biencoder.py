@@ -1,7 +1,7 @@
-"""A reader of passages and questions apart: a question's vectors find the first and last token of its answer.
+"""A span bi-encoder: it reads passages and questions apart; a question's vectors find the ends of its answer.
 
-The score of a token is the product of its vector with what a head makes of the question's first token; there is a head
-for the first token of an answer and one for the last. Source: paper 003, section 2.4.
+A token's score is the product of its vector with a head's output for the question's first token; one head is for the
+first token of an answer, one for the last. Source: Jia, Lewis and Zettlemoyer (2022), section 2.4.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from learner.catalog.quip import HEADS, Student
 from learner.models.encoder import NO_CODE, SAFETENSORS
 from learner.runtime.device import default_device, seeded
 
-SPECIAL = 2  # tokens around a text
+SPECIAL = 2  # special tokens around a text
 
 
 class Network(nn.Module):
@@ -44,7 +44,7 @@ class SpanBiencoder:
 
     @property
     def encoder(self) -> TokenEncoder:
-        """The encoder of both passages and questions; its weights are shared."""
+        """The encoder of both passages and questions, with shared weights."""
         return TokenEncoder(self.network.encoder, self.tokenizer)
 
     @property
@@ -52,19 +52,19 @@ class SpanBiencoder:
         return self.encoder.device
 
     def save(self, folder: Path) -> None:
-        """Nothing; `load_biencoder(folder)` loads what is there, and `AutoModel` its encoder."""
+        """Save the bi-encoder for `load_biencoder(folder)`, and its encoder for `AutoModel`."""
         self.network.encoder.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
         heads = nn.ModuleDict({"start": self.network.start, "end": self.network.end})
         save_file(heads.state_dict(), folder / HEADS)
 
     def asked(self, questions: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
-        """The vectors (n, d) for first and last tokens of these questions' answers; keeps gradients."""
+        """Return the vectors (n, d) for first and last tokens of these questions' answers; keeps gradients."""
         first = self.encoder.vectors(*self.encoder.padded(questions))[:, 0]
         return self.network.start(first), self.network.end(first)
 
     def asked_many(self, questions: Sequence[str], length: int) -> tuple[Tensor, Tensor]:
-        """The same of any number of texts, without gradients."""
+        """Return the same for any number of texts, without gradients."""
         ids = self.encoder.tokens(questions, length)
         start = torch.empty(len(ids), self.network.encoder.config.hidden_size, device=self.device)
         end = torch.empty_like(start)
@@ -75,9 +75,9 @@ class SpanBiencoder:
 
 
 def load_biencoder(name: str, seed: int = 0, device: str | None = None) -> SpanBiencoder:
-    """The reader of that hub name or folder; heads that it has not yet are drawn from the seed.
+    """Load the bi-encoder of that hub name or folder; missing heads are initialised from the seed.
 
-    Raises InputError where it cannot be had.
+    Raises InputError where it cannot be loaded.
     """
     target = torch.device(device or default_device())
     with loading(name) as source, seeded(seed, target):
@@ -89,15 +89,15 @@ def load_biencoder(name: str, seed: int = 0, device: str | None = None) -> SpanB
 
 
 def room(biencoder: SpanBiencoder, settings: Student) -> int:
-    """Tokens of a passage that are read at once, without those of beginning and end."""
+    """Return how many tokens of a passage are read at once, special tokens excluded."""
     whole = settings.passage_length + SPECIAL
     return longest(biencoder.network.encoder.config, biencoder.tokenizer, whole) - SPECIAL
 
 
 def answer_apart(biencoder: SpanBiencoder, questions: Sequence[str], passage: str, settings: Student) -> list[Answer]:
-    """The likeliest span of the passage for each question; "" where the passage has no tokens.
+    """Return the most likely span of the passage for each question; "" where the passage has no tokens.
 
-    A long passage is read in windows, of which the centres are kept; probabilities are over all of it.
+    A long passage is read in windows, of which the centres are kept; probabilities are over the whole passage.
     """
     vectors, places = passage_vectors(biencoder, passage, settings)
     if not len(places):
@@ -109,7 +109,7 @@ def answer_apart(biencoder: SpanBiencoder, questions: Sequence[str], passage: st
 
 
 def passage_vectors(biencoder: SpanBiencoder, passage: str, settings: Student) -> tuple[Tensor, list[tuple[int, int]]]:
-    """The vectors (t, d) of a passage's own tokens, without gradients, and the characters of each."""
+    """Return the vectors (t, d) of a passage's own tokens, without gradients, and the characters of each."""
     read = biencoder.tokenizer(passage, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
     size = room(biencoder, settings)
     cut = windows(len(read["input_ids"]), size, min(settings.window_step, size))
@@ -129,7 +129,7 @@ def _centre(vectors: Tensor, window: Window) -> Tensor:
 
 
 def _around(tokenizer: Any) -> tuple[list[int], list[int]]:
-    """The tokens before and after a text."""
+    """Return the special tokens before and after a text."""
     empty = tokenizer("")["input_ids"]
     return empty[:1], empty[1:]
 

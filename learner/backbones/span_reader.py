@@ -1,8 +1,8 @@
-"""Extractive question answering: the place in a passage that answers a question.
+"""Extractive question answering: the span of a passage that answers a question.
 
-Any network with a start and an end logit for each token will do (BART's is paper 000's: the text goes into encoder and
-decoder, the logits come from the decoder's last states). A passage that is too long for one look is read in windows
-that overlap. Sources: papers 000, section 4, and 003, section 3.
+Any network with a start and an end logit for each token will do (in Joshi et al. 2022 it is BART: encoder and decoder
+read the text, and the logits come from the decoder's last states). A passage that is too long to read at once is read
+in overlapping windows. Sources: Joshi et al. (2022), section 4; Jia, Lewis and Zettlemoyer (2022), section 3.
 """
 
 from collections.abc import Sequence
@@ -59,15 +59,15 @@ class SpanReader:
         return torch.device(self.model.device)
 
     def save(self, folder: Path) -> None:
-        """Nothing; `load_reader(folder)` and `AutoModelForQuestionAnswering` load what is there."""
+        """Save the reader for `load_reader(folder)` and `AutoModelForQuestionAnswering`."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
 
 def load_reader(name: str, seed: int = 0, device: str | None = None) -> SpanReader:
-    """The reader of that hub name or folder; start and end layers that it has not yet are drawn from the seed.
+    """Load the reader of that hub name or folder; missing start and end layers are initialised from the seed.
 
-    Raises InputError where it cannot be had.
+    Raises InputError where it cannot be loaded.
     """
     target = torch.device(device or default_device())
     with loading(name) as source, seeded(seed, target):
@@ -78,10 +78,10 @@ def load_reader(name: str, seed: int = 0, device: str | None = None) -> SpanRead
 def train_reader(
     reader: SpanReader, examples: Sequence[Example], settings: ReaderSettings, progress: Progress = no_progress
 ) -> None:
-    """Nothing; the reader is trained in place on every window of every passage.
+    """Train the reader in place on every window of every passage.
 
-    A window without the whole answer has the no-answer position as its target. Raises InputError where an answer does
-    not stand where it should, and without examples.
+    The target of a window without the whole answer is the no-answer position. Raises InputError without examples, and
+    where an answer does not stand where it should.
     """
     _check(examples)
     windows = cut(reader, [e.question for e in examples], [e.passage for e in examples], settings)
@@ -106,7 +106,7 @@ def answer(
     settings: ReaderSettings,
     progress: Progress = no_progress,
 ) -> list[Answer]:
-    """The likeliest span of each passage for its question, over all its windows; "" in a passage without tokens."""
+    """Return the most likely span of each passage for its question, over all windows; "" if it has no tokens."""
     found: list[Answer] = []
     for at in range(0, len(questions), CHUNK):
         asked, read = questions[at : at + CHUNK], passages[at : at + CHUNK]
@@ -116,7 +116,7 @@ def answer(
 
 
 def best_spans(start: Tensor, end: Tensor, longest: int) -> tuple[Tensor, Tensor, Tensor]:
-    """First token, last token and score of each row's best span: exact, over all spans of at most `longest` tokens.
+    """Return first token, last token and score of each row's best span, among all spans of at most `longest` tokens.
 
     start, end: (n, t) log-probabilities. Returns three of shape (n,).
     """
@@ -131,11 +131,11 @@ def best_spans(start: Tensor, end: Tensor, longest: int) -> tuple[Tensor, Tensor
 
 def _check(examples: Sequence[Example]) -> None:
     if not examples:
-        raise InputError("there are no examples: a reader needs questions with answers to learn from")
+        raise InputError("there are no examples: training a reader needs questions with answers")
     for number, e in enumerate(examples, 1):
         if not e.answer or e.answer_start < 0 or not e.passage.startswith(e.answer, e.answer_start):
             raise InputError(
-                f"example {number} ({e.question[:60]!r}): its answer {e.answer[:60]!r} does not stand at character "
+                f"example {number} ({e.question[:60]!r}): the answer {e.answer[:60]!r} is not at character "
                 f"{e.answer_start} of its passage: correct the answer or its start"
             )
 
@@ -160,7 +160,10 @@ def _answer_chunk(
 
 
 def span_logits(reader: SpanReader, windows: Windows, rows: np.ndarray) -> tuple[Tensor, Tensor]:
-    """Start and end logits (n, t) float32 of these windows; only passage tokens and the no-answer position have any."""
+    """Return start and end logits (n, t) float32 of these windows.
+
+    All but passage tokens and the no-answer position have the lowest float32.
+    """
     columns = {name: [values[i] for i in rows] for name, values in windows.tokens.columns.items()}
     padded = reader.tokenizer.pad(columns, padding_side="right", return_tensors="pt").to(reader.device)
     allowed = windows.inside(rows)

@@ -1,15 +1,15 @@
-"""Several questions about one text: the likeliest and some drawn at random, each once."""
+"""Distinct questions about one text: the most likely ones and some drawn at random."""
 
 from learner.backbones.generator import TextGenerator, generate, nll
 from learner.backbones.loading import longest
 from learner.backbones.reranker_templates import PASSAGE
 from learner.catalog.backbones import GeneratorSettings
 
-DRAWS = 3  # for each suggestion that is wanted: some are the same
+DRAWS = 3  # for each suggestion wanted, since some draws are the same
 
 
 def filled(generator: TextGenerator, form: str, passage: str, length: int) -> str:
-    """The form with the passage in its place, in so many tokens: of what is too long only the passage is cut."""
+    """Fill the passage into the form within the given number of tokens; only the passage is truncated."""
     tokenizer = generator.tokenizer
     room = longest(generator.model.config, tokenizer, length) - len(tokenizer(form.replace(PASSAGE, ""))["input_ids"])
     read = tokenizer(passage, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
@@ -20,7 +20,7 @@ def filled(generator: TextGenerator, form: str, passage: str, length: int) -> st
 def suggest(
     generator: TextGenerator, text: str, n: int, settings: GeneratorSettings, seed: int = 0
 ) -> list[tuple[str, float]]:
-    """At most n different questions about the text with their mean negative log-likelihoods, the likeliest first."""
+    """Return up to n distinct questions about the text and their mean negative log-likelihoods, most likely first."""
     likeliest = generate(generator, [text], settings.model_copy(update={"decoding": "beam"}))
     drawing = settings.model_copy(update={"decoding": "sample"})
     drawn = generate(generator, [text] * (DRAWS * n), drawing, seed=seed)

@@ -17,7 +17,7 @@ from learner.runtime.device import default_device
 
 @dataclass(frozen=True)
 class TokenEncoder:
-    """An encoder that is read token by token."""
+    """An encoder that returns a vector for each token."""
 
     model: Any
     tokenizer: Any
@@ -28,38 +28,38 @@ class TokenEncoder:
 
     @property
     def layers(self) -> int:
-        """How many layers it has."""
+        """The number of layers."""
         return int(self.model.config.num_hidden_layers)
 
     def tokens(self, texts: Sequence[str], length: int = MANY) -> list[list[int]]:
-        """Token ids of each text, those of beginning and end included, cut at this length."""
+        """Return the token ids of each text, with special tokens, truncated to this length."""
         limit = longest(self.model.config, self.tokenizer, length)
         return list(self.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"]) if len(texts) else []
 
     def padded(self, ids: Sequence[list[int]]) -> tuple[Tensor, Tensor]:
-        """Ids (n, t) int64 and mask (n, t) bool, false for padding, on the encoder's device."""
+        """Return ids (n, t) int64 and mask (n, t) bool, false for padding, on the encoder's device."""
         padded = self.tokenizer.pad({"input_ids": list(ids)}, padding_side="right", return_tensors="pt")
         padded = padded.to(self.device)
         return padded["input_ids"], padded["attention_mask"].bool()
 
     def layer_vectors(self, ids: Tensor, mask: Tensor) -> tuple[Tensor, ...]:
-        """The vectors (n, t, d) float32 after the embedding and after each layer; keeps gradients."""
+        """Return the vectors (n, t, d) float32 after the embedding and after each layer; keeps gradients."""
         states = self.model(input_ids=ids, attention_mask=mask.long(), output_hidden_states=True).hidden_states
         return tuple(state.float() for state in states)
 
     def vectors(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """The vectors (n, t, d) float32 of the last layer; keeps gradients."""
+        """Return the vectors (n, t, d) float32 of the last layer; keeps gradients."""
         states: Tensor = self.model(input_ids=ids, attention_mask=mask.long()).last_hidden_state
         return states.float()
 
     def blocks(self, ids: Sequence[list[int]]) -> Iterator[np.ndarray]:
-        """Positions of texts of like length, for one look each."""
+        """Yield positions of texts of similar length, to be encoded together."""
         lengths = np.array([len(one) for one in ids], dtype=np.int64)
         return blocks(lengths, BUDGETS.get(self.device.type, SMALL_BUDGET))
 
 
 def load_token_encoder(name: str, device: str | None = None) -> TokenEncoder:
-    """The encoder of that hub name or folder, without dropout. Raises InputError where it cannot be had."""
+    """Load the encoder of that hub name or folder, without dropout. Raises InputError where it cannot be loaded."""
     target = torch.device(device or default_device())
     with loading(name) as source:
         model = AutoModel.from_pretrained(source, dtype=torch.float32, **NO_CODE, **SAFETENSORS)

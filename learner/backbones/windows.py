@@ -1,4 +1,4 @@
-"""Questions and passages as a reader sees them: windows of tokens, and the characters that each token stands for."""
+"""Questions and passages as a reader sees them: windows of tokens, and the characters of each token."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Span = tuple[int, int]  # the first, and the one after the last
 
 
 class Reads(Protocol):
-    """What has a network and a tokenizer."""
+    """Anything with a network and a tokenizer."""
 
     @property
     def model(self) -> Any: ...
@@ -27,10 +27,10 @@ class Reads(Protocol):
 
 @dataclass(frozen=True)
 class Windows:
-    """Windows of the tokens of question and passage; every passage has one at least.
+    """Windows of the tokens of question and passage; every passage has at least one.
 
-    rows: (w,) the question of each; passages: the tokens of each that are of the passage; offsets: the characters of
-    each token in its text; nowhere: (w,) the token that stands for "no answer here".
+    rows: (w,) the question of each; passages: the range of passage tokens in each; offsets: the characters of each
+    token in its text; nowhere: (w,) the token that stands for "no answer here".
     """
 
     tokens: PairTokens
@@ -43,13 +43,16 @@ class Windows:
         return len(self.rows)
 
     def inside(self, which: np.ndarray) -> Tensor:
-        """Whether each token of these windows, padded, is of the passage: (n, t) bool."""
+        """Return whether each token of these windows, padded, is of the passage: (n, t) bool."""
         at = torch.arange(int(self.tokens.lengths[which].max()))
         spans = torch.tensor([self.passages[i] for i in which])
         return (at >= spans[:, :1]) & (at < spans[:, 1:])
 
     def target(self, which: int, start: int, end: int) -> Span:
-        """First and last token of these characters of the passage; twice the no-answer position where one is not in."""
+        """Return the first and last token of these characters of the passage, or twice the no-answer position.
+
+        The latter stands for a span that is not wholly in the window.
+        """
         first, after = self.passages[which]
         places = self.offsets[which][first:after]
         touched = [i for i, (a, b) in enumerate(places) if a < end and b > start]
@@ -58,14 +61,14 @@ class Windows:
         return first + touched[0], first + touched[-1]
 
     def text(self, which: int, first: int, last: int, passage: str) -> tuple[str, int]:
-        """The passage's text from this token to that one, without white space around it, and where it begins."""
+        """Return the passage's text from this token to that one, stripped, and where it begins."""
         start, end = self.offsets[which][first][0], self.offsets[which][last][1]
         text = passage[start:end]
         return text.strip(), start + len(text) - len(text.lstrip())
 
 
 def cut(reader: Reads, questions: Sequence[str], passages: Sequence[str], settings: ReaderSettings) -> Windows:
-    """The windows of each passage with its question, in order; a question is cut at its longest length."""
+    """Return the windows of each passage with its question, in order; a question is truncated to its maximum length."""
     tokenizer = reader.tokenizer
     limit = longest(reader.model.config, tokenizer, settings.max_length)
     room = min(settings.question_length, limit // 2)
@@ -86,17 +89,17 @@ def cut(reader: Reads, questions: Sequence[str], passages: Sequence[str], settin
 
 
 def _beginning(tokenizer: Any, text: str, tokens: int) -> str:
-    """The text's first tokens, as text."""
+    """Return the text's first tokens, as text."""
     places = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     return text if len(places) <= tokens else text[: places[tokens - 1][1]]
 
 
 def _where(sides: Sequence[int | None], side: int) -> Span:
-    """From which token to which the sequence of that number lies; an empty span where it has none."""
+    """Return the token range of the sequence of that number; an empty span where there is none."""
     found = [i for i, this in enumerate(sides) if this == side]
     return (found[0], found[-1] + 1) if found else (0, 0)
 
 
 def _nowhere(ids: list[int], tokenizer: Any) -> int:
-    """The position of the token for the whole text, or of the first token where there is none."""
+    """Return the position of the token for the whole text, or of the first token where there is none."""
     return ids.index(tokenizer.cls_token_id) if tokenizer.cls_token_id in ids else 0

@@ -1,4 +1,4 @@
-"""What there is to choose from: strategies and pipelines. Read by the app, so it imports nothing of the learner."""
+"""The catalog of strategies and pipelines. The app reads it, so it imports nothing else of the learner."""
 
 from learner.catalog.pipelines import PIPELINES, PipelineEntry
 from learner.catalog.strategies import STRATEGIES, StrategyEntry

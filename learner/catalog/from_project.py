@@ -1,4 +1,4 @@
-"""What a pipeline may begin with in a project: one model for each pipeline that can run on one."""
+"""What a pipeline may start with in a project: one model for each pipeline that can run on one."""
 
 from typing import Literal
 
@@ -6,47 +6,51 @@ from pydantic import Field
 
 from learner.catalog.section import Section
 
-FEWEST = 2  # positive pairs; fewer say nothing about what a pair is
+FEWEST = 2  # positive pairs; fewer tell nothing about what a pair is
 
 
 class SeedPairs(Section):
-    """The positive pairs that the pipeline begins with."""
+    """The positive pairs that the pipeline starts with."""
 
     source: Literal["labels first", "labels", "known pairs"] = Field(
         "labels first", title="Seed pairs",
-        description="Positive labels where there are at least two, else known pairs; or one of both.",
+        description="Positive labels if there are at least two, else known pairs; or only one of the two.",
     )  # fmt: skip
     known: int = Field(
-        100, ge=FEWEST, le=1_000_000, title="Known pairs to draw", description="How many, where known pairs are taken."
+        100,
+        ge=FEWEST,
+        le=1_000_000,
+        title="Known pairs to draw",
+        description="How many known pairs to draw, if they are used.",
     )
 
 
 class SourcePairs(SeedPairs):
-    """The questions (left) with passages (right) that the models learn first, of this project or of another one.
+    """The questions (left) with passages (right) that the models are trained on first, of this project or another one.
 
-    Everything else is this project's own: the questions, the passages, and the pairs that measure.
+    Everything else comes from this project: the questions, the passages, and the pairs to measure with.
     """
 
     source: Literal["labels first", "labels", "known pairs"] = Field(
         "labels first", title="Source pairs",
-        description="Positive labels where there are at least two, else known pairs; or one of both.",
+        description="Positive labels if there are at least two, else known pairs; or only one of the two.",
     )  # fmt: skip
     known: int = Field(
         5_000, ge=FEWEST, le=1_000_000, title="Known pairs to draw",
-        description="How many, where known pairs are taken.",
+        description="How many known pairs to draw, if they are used.",
     )  # fmt: skip
     project: str = Field(
-        "", title="From the project", description="Another project whose pairs these are, by its name; empty: this one."
+        "", title="From the project", description="Name of another project to take the pairs from; empty: this one."
     )
 
 
 class JudgedPairs(Section):
-    """What tells right passages from wrong ones: a pair's first text is the query, its second one the passage."""
+    """Right and wrong passages: a pair's first text is the query, its second one the passage."""
 
     source: Literal["both", "labels", "known pairs"] = Field(
         "both", title="Pairs",
-        description="Labels and known pairs of training texts (labels go first), or one of both. Wrong passages that "
-        "nobody has named are drawn at random.",
+        description="Labels and known pairs of training texts (labels win), or only one of them. Where wrong passages "
+        "are not known, they are drawn at random.",
     )  # fmt: skip
 
 
@@ -54,21 +58,21 @@ MEASURING = ("reading", "paraphrases", "entities", "sentiment")
 
 
 class Passages(Section):
-    """The texts that questions are made for, questions with answers to learn from, and what the encoder is tried on.
+    """The texts to make questions for, questions with answers to train on, and what the encoder is tested on.
 
     Files are named by their path on the worker's machine; what has no file is not measured.
     """
 
     texts: Literal["first list", "second list", "both"] = Field(
-        "both", description="Training texts of the project; one that has a single list has no second."
+        "both", description="Training texts of the project; the second list exists only in a project with two lists."
     )
     questions: str | None = Field(
         None, title="File of questions",
         description="Questions with answers on the worker's machine: MRQA's JSON Lines, SQuAD's JSON, or a table with "
-        "the columns x, answer, passage. Without it sentences of the passages are made noisy, which teaches little.",
+        "the columns x, answer, passage. Without it noisy sentences of the passages are used, which teach little.",
     )  # fmt: skip
     reading: str | None = Field(
-        None, title="File of other questions", description="Likewise; nothing learns from them: they measure reading."
+        None, title="File of other questions", description="Likewise; only for measuring reading, never trained on."
     )
     paraphrases: str | None = Field(
         None, title="File of paraphrases",
@@ -77,7 +81,7 @@ class Passages(Section):
     entities: str | None = Field(
         None, title="File of entities",
         description="Sentences: a table with the columns dataset, split (train or test), tokens and tags (IOB2), both "
-        "with a blank between.",
+        "separated by blanks.",
     )  # fmt: skip
     sentiment: str | None = Field(
         None, title="File of opinions",
@@ -86,7 +90,7 @@ class Passages(Section):
 
     @property
     def measured_with(self) -> dict[str, str]:
-        """The files that measure, by their fields."""
+        """The files to measure with, by field."""
         return {name: path for name in MEASURING if (path := getattr(self, name)) is not None}
 
 
@@ -96,7 +100,7 @@ FROM_PROJECT: dict[str, type[Section]] = {
     "multi-view-reranking": JudgedPairs,
     "quip": Passages,
 }
-ON_WORKER = {"quip": ("questions", *MEASURING)}  # fields that name files of the worker's machine
+ON_WORKER = {"quip": ("questions", *MEASURING)}  # fields that name files on the worker's machine
 TWO_LISTS = ("back-training",)  # these need a project with two lists
 # Fields of the configuration that a run on a project does not need, such as those for answers in passages: they keep
 # their defaults.

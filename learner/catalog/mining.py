@@ -1,4 +1,4 @@
-"""The configuration of few-shot mining (paper 000). Defaults are the paper's where it names one."""
+"""The configuration of few-shot mining (Joshi et al. 2022). Defaults are the paper's where it gives one."""
 
 from typing import Any, Literal
 
@@ -13,98 +13,105 @@ class MiningInputs(Section):
     """The files that few-shot mining reads; all of them CSV, TSV, JSON Lines or Parquet."""
 
     seed_pairs: str = Field(
-        description="The positive pairs there are: columns x and y; for reading comprehension x, answer and passage."
+        description="The known positive pairs: columns x and y; for reading comprehension x, answer and passage."
     )
-    corpus_x: str = Field(description="Texts that may be a pair's first: columns id and text, and date where known.")
+    corpus_x: str = Field(description="Candidates for a pair's first text: columns id and text, and date if known.")
     corpus_y: str | None = Field(
-        None, description="Texts that may be its second, likewise; without it pairs are made within the first list."
+        None, description="Candidates for its second text, likewise; without it pairs are made within the first list."
     )
     gold: str | None = Field(
         None,
-        description="Known pairs to measure what was mined by: columns id1, id2 and label; for reading comprehension "
+        description="Known pairs to measure the mined ones by: columns id1, id2 and label; for reading comprehension "
         "id1, id2 (of a passage) and answer.",
     )
     test_pairs: str | None = Field(
         None,
-        description="Pairs that nothing learns from, for measuring what learned: columns as those of the seed pairs.",
+        description="Pairs that are never trained on, to measure the trained models: columns as in the seed pairs.",
     )
 
 
 class Classifier(Section):
     """The classifier beside the bi-encoder: does a text look like those of the seed pairs?"""
 
-    side: Literal["none", "x", "y"] = Field("none", description="The texts that it sorts out: none, first or second.")
-    weight: float = Field(1.0, gt=0, le=100, description="Its share of the loss.")
-    keep: Literal["threshold", "fraction"] = Field("threshold", description="Keep by probability, or a share.")
-    threshold: float = Field(0.5, ge=0, le=1, description="Least probability that is kept.")
-    fraction: float = Field(0.2, gt=0, le=1, description="Share that is kept (the paper on summaries: one in five).")
+    side: Literal["none", "x", "y"] = Field("none", description="The texts that it filters: none, first or second.")
+    weight: float = Field(1.0, gt=0, le=100, description="Its weight in the loss.")
+    keep: Literal["threshold", "fraction"] = Field(
+        "threshold", description="Keep texts by probability, or a fixed share."
+    )
+    threshold: float = Field(0.5, ge=0, le=1, description="Minimum probability to keep a text.")
+    fraction: float = Field(0.2, gt=0, le=1, description="Share to keep (the paper on summaries: one in five).")
 
 
 class Margin(Section):
     """Which pairs are proposed, and in what order."""
 
-    neighbours: int = Field(4, ge=1, le=1000, description="Neighbours of each text that its margin is taken over (k).")
+    neighbours: int = Field(4, ge=1, le=1000, description="Neighbours of each text in the margin (k).")
     margin: Literal["ratio", "distance", "absolute"] = Field(
-        "ratio", description="Cosine over, or less, the mean cosine of both texts' neighbours; or the cosine itself."
+        "ratio",
+        description="Cosine divided by, or minus, the mean cosine of both texts' neighbours; or the cosine itself.",
     )
     retrieval: Literal["forward", "backward", "intersection", "max"] = Field(
         "forward",
         description="The best pair of each first text, of each second, pairs that are both, or the best of all these.",
     )
-    one_to_one: bool = Field(False, description="Each text in one pair at most, the best first.")
-    top: int = Field(2_000, ge=1, le=1_000_000, description="Pairs that are proposed to the filters, the best first.")
+    one_to_one: bool = Field(False, description="Use each text in at most one pair, the best first.")
+    top: int = Field(2_000, ge=1, le=1_000_000, description="Pairs that go to the filters, the best first.")
 
 
 class Filters(Section):
-    """What sorts out proposed pairs before the cross-encoder reads them."""
+    """Filters on proposed pairs, before the cross-encoder reads them."""
 
     drop_seeds: bool = Field(True, description="Drop pairs that are seed pairs.")
-    drop_verbatim: bool = Field(False, description="Drop pairs of which one text stands in the other word for word.")
-    least_sentences: int = Field(0, ge=0, le=1000, description="Least sentences of a first text (the paper: 4).")
-    shortest: int = Field(0, ge=0, le=100_000, description="Least words of either text.")
+    drop_verbatim: bool = Field(False, description="Drop pairs where one text contains the other word for word.")
+    least_sentences: int = Field(
+        0, ge=0, le=1000, description="Minimum number of sentences in a first text (the paper: 4)."
+    )
+    shortest: int = Field(0, ge=0, le=100_000, description="Minimum number of words in either text.")
     same_date: Literal["no", "day", "month", "year"] = Field(
-        "no", description="Keep pairs of one day, month or year only (both lists then need the column date)."
+        "no", description="Keep only pairs of the same day, month or year (both lists then need the column date)."
     )
 
 
 class Crossencoder(Section):
-    """The cross-encoder that reads both texts of a proposed pair, and ranks again."""
+    """The cross-encoder that reads both texts of a proposed pair, and re-ranks the pairs."""
 
     use: bool = Field(
-        True, title="Rank again", description="Rank by a cross-encoder; without it the margin's order stays."
+        True, title="Re-rank", description="Re-rank with a cross-encoder; otherwise the margin's order stays."
     )
     backbone: str = Field(
         "all-MiniLM-L6-v2", min_length=1,
         description="A cross-encoder's body: a Hugging Face name (the paper: facebook/bart-large), or a folder.",
     )  # fmt: skip
     objective: Literal["binary", "pairwise"] = Field(
-        "binary", description="Right or wrong, each pair alone; or the right pair above a wrong one of the same text."
+        "binary",
+        description="Classify each pair as right or wrong; or rank the right pair above a wrong one of the same text.",
     )
     steps: int = Field(200, ge=1, le=100_000, description="Training steps (the paper: 200 and 1,000).")
     batch_size: int = Field(16, ge=2, le=4096, description="Pairs in one step.")
     negatives: int = Field(
-        4, ge=1, le=100, description="Wrong pairs for each seed pair: what the bi-encoder finds for its first text."
+        4, ge=1, le=100, description="Wrong pairs for each seed pair, found by the bi-encoder for its first text."
     )
     learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate.")
     max_length: int = Field(192, ge=8, le=8192, description="Tokens of both texts together.")
 
 
 class Downstream(Section):
-    """What the mined pairs are good for: a model trained with them and without, at equal counts."""
+    """What the mined pairs are worth: a model trained with them and without, at equal counts."""
 
     amounts: list[int] = Field(
         [], max_length=20,
-        description="Numbers of mined pairs that are added to the seed (500, say): for each a model is trained and "
-        "measured, which takes longer than all the rest. Empty: none.",
+        description="Numbers of mined pairs to add to the seed pairs (such as 500): a model is trained and "
+        "measured for each, which takes longer than all the rest. Empty: none.",
     )  # fmt: skip
     seeds: int = Field(1, ge=1, le=20, description="Repetitions; two or more give intervals.")
     generated: bool = Field(
-        True, description="Compare with texts written by a generator that learned from the seed alone (self-training)."
+        True,
+        description="Compare with texts from a generator that was trained on the seed pairs alone (self-training).",
     )
     steps: int = Field(200, ge=1, le=100_000, description="Training steps of each retriever.")
 
 
-# What the paper does for its two tasks (sections 4 and 5), where it is not said otherwise.
+# The paper's values for its two tasks (sections 4 and 5), unless the configuration sets others.
 TASKS: dict[str, dict[str, dict[str, Any]]] = {
     "pairs": {},
     "reading-comprehension": {
@@ -126,15 +133,15 @@ class MiningConfig(Section):
 
     task: Literal["pairs", "reading-comprehension", "summarization"] = Field(
         "pairs",
-        description="Any pairs; a question and a passage with the answer to it; a document and its summary. The latter "
-        "two bring the paper's own values for what is not chosen.",
+        description="Any pairs; a question and a passage with its answer; a document and its summary. The latter "
+        "two use the paper's values for settings that are not given.",
     )
     tagger: str = Field(
         "patterns", min_length=1,
-        description="What finds candidate answers in passages: patterns (English), or a spaCy model by name.",
+        description="Finds candidate answers in passages: patterns (English), or the name of a spaCy model.",
     )  # fmt: skip
     seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of everything random.")
-    wanted: int = Field(500, ge=1, le=1_000_000, description="Mined pairs that are kept, the best first.")
+    wanted: int = Field(500, ge=1, le=1_000_000, description="Mined pairs to keep, the best first.")
     biencoder: RetrieverSettings = Field(default_factory=RetrieverSettings, title="Bi-encoder")
     classifier: Classifier = Field(default_factory=Classifier)
     margin: Margin = Field(default_factory=Margin)
@@ -147,7 +154,7 @@ class MiningConfig(Section):
     @model_validator(mode="before")
     @classmethod
     def _of_task(cls, values: Any) -> Any:
-        """The values, with those of their task where they say nothing."""
+        """Fill in the task's values where none are given."""
         if not isinstance(values, dict):
             return values
         merged = dict(values)

@@ -12,7 +12,7 @@ from learner.catalog.section import Section
 class PipelineEntry(BaseModel):
     """A paper's method as a job. `config`: what a person chooses; `inputs`: the files it reads.
 
-    `place`: the module below `learner.pipelines` whose `PIPELINE` it is.
+    `place`: the module below `learner.pipelines` that holds its `PIPELINE`.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -31,8 +31,8 @@ PIPELINES: dict[str, PipelineEntry] = {
     "few-shot-mining": PipelineEntry(
         title="Few-shot mining",
         paper="Few-shot Mining of Naturally Occurring Inputs and Outputs (2022)",
-        description="From about 100 positive pairs and two large lists of texts: new pairs, ranked and filtered.",
-        reads="positive pairs, and both lists of texts; known pairs to measure by, where there are any",
+        description="Finds new pairs, ranked and filtered, from about 100 positive pairs and two large lists of texts.",
+        reads="positive pairs, and both lists of texts; known pairs to measure by, if there are any",
         makes="ranked pairs, a bi-encoder and a cross-encoder",
         config=MiningConfig,
         inputs=MiningInputs,
@@ -42,7 +42,7 @@ PIPELINES: dict[str, PipelineEntry] = {
         title="Back-training",
         paper="Back-Training excels Self-Training at Unsupervised Domain Adaptation of Question Generation and Passage "
         "Retrieval (2021)",
-        description="From pairs of one domain, and questions and passages of another that nobody has paired: a "
+        description="From pairs of one domain, and unpaired questions and passages of another, trains a "
         "question generator and a retriever for the other.",
         reads="pairs of questions and passages; both lists of the target domain; known pairs of it to measure by",
         makes="a bi-encoder, a question generator, each question with its passage, and generated questions",
@@ -53,8 +53,8 @@ PIPELINES: dict[str, PipelineEntry] = {
     "multi-view-reranking": PipelineEntry(
         title="Multi-view re-ranking",
         paper="Text-to-Text Multi-view Learning for Passage Re-ranking (2021)",
-        description="A first stage finds candidates; a model that learned to say true or false of a query and a "
-        "passage (and, beside that, to write a passage's query) puts them in a better order.",
+        description="A first stage finds candidates; a model trained to answer true or false for a query and a "
+        "passage (and to write a passage's query) re-ranks them.",
         reads="queries, passages, and which passage answers which query",
         makes="a re-ranker, a generator of queries, and runs",
         config=MultiViewConfig,
@@ -64,8 +64,8 @@ PIPELINES: dict[str, PipelineEntry] = {
     "quip": PipelineEntry(
         title="Question-answering infused pre-training",
         paper="Question Answering Infused Pre-training of General-Purpose Contextualized Representations (2021)",
-        description="From passages: questions, a teacher's answers to them, and an encoder that learned from both.",
-        reads="passages, and questions with answers where there are any; sentences to try the encoder on",
+        description="Writes questions about passages, lets a teacher answer them, and trains an encoder on both.",
+        reads="passages, and questions with answers if there are any; sentences to test the encoder on",
         makes="an encoder that finds answers, and the teacher",
         config=QuipConfig,
         inputs=QuipInputs,

@@ -1,4 +1,4 @@
-"""What the configurations of pipelines are made of."""
+"""The base class of the pipelines' configurations."""
 
 from pydantic import BaseModel, ConfigDict
 

@@ -4,17 +4,17 @@ from pydantic import BaseModel, ConfigDict
 
 
 class StrategyEntry(BaseModel):
-    """A way to choose the next pairs; `function` is its place in the learner, as `module:name`."""
+    """A way to choose the next pairs; `function` is where the learner has it, as `module:name`."""
 
     model_config = ConfigDict(frozen=True)
 
     title: str
     description: str
     function: str
-    seed: str = "most-similar"  # what chooses while no model is trained: the most similar pairs, or a strategy by name
-    static: bool = False  # candidates and their scores are the pre-trained encoder's in every round
-    oracle: bool = False  # knows answers before anybody gave them: a baseline
-    live: bool = True  # may be used where people label: needs neither known answers nor stated negatives
+    seed: str = "most-similar"  # chooses while no model is trained: the most similar pairs, or a strategy by name
+    static: bool = False  # takes candidates and scores from the pre-trained encoder in every round
+    oracle: bool = False  # knows answers in advance: a baseline
+    live: bool = True  # usable where people label: needs neither known answers nor given negatives
 
 
 STRATEGIES: dict[str, StrategyEntry] = {
@@ -24,7 +24,7 @@ STRATEGIES: dict[str, StrategyEntry] = {
         function="learner.strategies.basic:uncertainty",
     ),
     "uncertainty-stated": StrategyEntry(
-        title="Uncertainty, seeded with stated pairs",
+        title="Uncertainty, seeded with given pairs",
         description="Uncertainty sampling whose first batch is drawn from the pairs that came with the data.",
         function="learner.strategies.basic:uncertainty",
         seed="stated",
@@ -45,18 +45,18 @@ STRATEGIES: dict[str, StrategyEntry] = {
     ),
     "committee": StrategyEntry(
         title="Committee",
-        description="The pairs that small models, each trained on another draw of the labels, disagree about most.",
+        description="The pairs on which small models disagree most, each trained on a different draw of the labels.",
         function="learner.strategies.committee:committee",
     ),
     "random": StrategyEntry(
         title="Random",
-        description="Pairs drawn uniformly from all pairs: a baseline that hardly ever meets a positive.",
+        description="Pairs drawn uniformly from all pairs: a baseline that hardly ever finds a positive.",
         function="learner.strategies.basic:random",
         seed="random",
     ),
     "stated": StrategyEntry(
         title="Stated data",
-        description="The pairs that came with the data, positives and stated negatives, in random order: a baseline.",
+        description="The pairs that came with the data, positives and given negatives, in random order: a baseline.",
         function="learner.strategies.oracle_baselines:stated",
         seed="stated",
         live=False,
@@ -71,7 +71,7 @@ STRATEGIES: dict[str, StrategyEntry] = {
     ),
     "stratified-all-positives": StrategyEntry(
         title="Stratified, all positives (oracle)",
-        description="All positives, with as many random negatives or more, as far as the batch allows.",
+        description="All positives, with at least as many random negatives, as far as the batch allows.",
         function="learner.strategies.oracle_baselines:all_positives",
         seed="stratified-all-positives",
         oracle=True,

@@ -53,18 +53,18 @@ def about() -> None:
 
 @app.command()
 def worker(
-    name: Annotated[str | None, typer.Option(help="Name of this worker; the machine's name without it.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of this worker; default: the machine's name.")] = None,
     queue: Annotated[
         Queue | None,
         typer.Option(
-            help="Whose jobs it takes: gpu (what trains or encodes) or cpu (audits, previews, searches; a GPU is "
-            "left alone); without it gpu on a machine with a GPU, else cpu."
+            help="Whose jobs to run: gpu (training and encoding) or cpu (audits, previews, searches; never uses "
+            "a GPU); default: gpu on a machine with a GPU, else cpu."
         ),
     ] = None,
 ) -> None:
-    """Run jobs of the app until stopped, one at a time.
+    """Run jobs of the app one at a time, until stopped.
 
-    While no live worker serves a queue, its jobs go to those of the other queue: none waits in vain.
+    Jobs of a queue that no live worker serves go to the workers of the other queue, so that none waits in vain.
 
     Example: python -m learner worker --queue gpu
     """
@@ -83,14 +83,15 @@ def simulate(
     growth_kind: Annotated[str, typer.Option(help="exponential, linear or constant.")] = "exponential",
     rounds: Annotated[int, typer.Option(min=1, help="Number of rounds.")] = 5,
     neighbours: Annotated[int, typer.Option(help="Nearest neighbours searched for each text.")] = 100,
-    per_text: Annotated[int, typer.Option(help="Most pairs of a batch that share one text; 0: no cap.")] = 0,
-    per_neighbourhood: Annotated[int, typer.Option(help="Most pairs of a batch from one cluster; 0: no cap.")] = 0,
+    per_text: Annotated[int, typer.Option(help="Maximum pairs of a batch that share one text; 0: no cap.")] = 0,
+    per_neighbourhood: Annotated[int, typer.Option(help="Maximum pairs of a batch from one cluster; 0: no cap.")] = 0,
     control_share: Annotated[float, typer.Option(help="Share of a batch drawn at random from the candidates.")] = 0.0,
     match_labels: Annotated[
-        Path | None, typer.Option(help="labels.csv of an uncertainty run, which stratified-match matches.")
+        Path | None,
+        typer.Option(help="labels.csv of an uncertainty run, whose class counts stratified-match copies."),
     ] = None,
     test_fraction: Annotated[float, typer.Option(help="Share of the items kept for measuring.")] = 0.5,
-    split: Annotated[Path | None, typer.Option(help="A file id,side,split to obey instead.")] = None,
+    split: Annotated[Path | None, typer.Option(help="A file id,side,split to use instead of drawing a split.")] = None,
     both_sides: Annotated[bool, typer.Option(help="Split the right side too.")] = False,
     encoder: Annotated[str, typer.Option(help="Pre-trained encoder: name or folder.")] = DEFAULT_ENCODER,
     epochs: Annotated[int, typer.Option(help="Passes over the labels in each training.")] = 2,
@@ -98,13 +99,15 @@ def simulate(
     batch_size: Annotated[int, typer.Option(help="Pairs in one training step.")] = 16,
     group_pairs: Annotated[bool, typer.Option(help="Put pairs that share a text into the same training step.")] = False,
     initialization: Annotated[str, typer.Option(help="balanced or reference.")] = "balanced",
-    batch_norm: Annotated[bool, typer.Option(help="Train the output layer on scores in standard units.")] = True,
-    pooling: Annotated[str, typer.Option(help="model (as its folder says), mean, cls or max.")] = "model",
+    batch_norm: Annotated[
+        bool, typer.Option(help="Normalise scores (batch norm) when training the output layer.")
+    ] = True,
+    pooling: Annotated[str, typer.Option(help="model (as in its folder), mean, cls or max.")] = "model",
     distance: Annotated[str, typer.Option(help="Score of two texts: cosine, dot or l2.")] = "cosine",
     hubness: Annotated[float, typer.Option(help="Weight of the hubness correction; new projects use 0.25.")] = 0.0,
     crowding: Annotated[float | None, typer.Option(hidden=True)] = None,
     lexical: Annotated[
-        bool, typer.Option(help="Let spelling count as far as the labels say it helps; new projects do.")
+        bool, typer.Option(help="Use lexical features as far as the labels show that they help; new projects do.")
     ] = False,
     warm_start: Annotated[bool, typer.Option(help="Continue from the last round's encoder.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
@@ -112,10 +115,10 @@ def simulate(
     text_column: TextColumn = None,
     json: Json = False,
 ) -> None:
-    """Replay the rounds of the app with gold in the annotator's place.
+    """Replay the rounds of the app with gold labels in the annotator's place.
 
-    Example: python -m learner simulate --left q.csv --gold gold.csv --strategy uncertainty --first 64 --rounds 4
-    --out out/q
+    Example: python -m learner simulate --left q.csv --gold gold.csv --strategy uncertainty --first 64 --rounds 4 --out
+    out/q
     """
     settings = _settings(
         strategy=strategy, first=first, growth=growth, growth_kind=growth_kind, neighbours=neighbours,
@@ -150,7 +153,7 @@ def evaluate(
         str,
         typer.Option(
             help="A matcher's folder, an encoder's name or folder, a cross-encoder's or a re-ranker's folder; "
-            "bertscore:ENCODER@LAYER compares tokens; cosine+bertscore:ENCODER@LAYER weighs both, by --labels."
+            "bertscore:ENCODER@LAYER compares tokens; cosine+bertscore:ENCODER@LAYER weights both by --labels."
         ),
     ],
     left: Left,
@@ -161,37 +164,40 @@ def evaluate(
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option(help="exact (every pair), near-random or stratified (sampled); chosen by the model without it."),
+        typer.Option(help="exact (every pair), near-random or stratified (sampled); default: by the model."),
     ] = None,
     sample: Annotated[int, typer.Option(min=100, help="Negatives scored by a sampled method.")] = 200_000,
-    base: Annotated[str, typer.Option(help="Encoder by which a sampled method tells near from far.")] = DEFAULT_ENCODER,
+    base: Annotated[
+        str, typer.Option(help="Encoder that tells near pairs from far ones in a sampled method.")
+    ] = DEFAULT_ENCODER,
     seed: Annotated[int, typer.Option(help="Seed of a sampled method and of an audit's intervals.")] = 0,
     split: Annotated[Path | None, typer.Option(help="Measure only the evaluation items of this file.")] = None,
     labels: Annotated[
-        Path | None, typer.Option(help="Labelled pairs by which two features are weighed, those of train items.")
+        Path | None, typer.Option(help="Labelled pairs of train items, to fit the weights of two features.")
     ] = None,
     against: Annotated[
-        str | None, typer.Option(help="A matcher or an encoder: what the model has more than it, with an interval.")
+        str | None,
+        typer.Option(help="A matcher or an encoder to compare with: adds the model's gain over it, with an interval."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="File for the result; stdout without it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File for the result; default: stdout.")] = None,
     id_column: IdColumn = "id",
     text_column: TextColumn = None,
     json: Annotated[bool, typer.Option("--json", help="Print the curve and the histogram too.")] = False,
 ) -> None:
-    """Measure a model over all pairs of the files. The result is JSON; a file holds curve and histogram too.
+    """Measure a model over all pairs of the files. The result is JSON; a file also gets the curve and the histogram.
 
-    A matcher is measured exactly; so is a model that reads pairs one by one (a cross-encoder, a re-ranker) up to
-    200,000 pairs, and from a stratified sample above.
+    A matcher is measured exactly; a model that reads pairs one by one (a cross-encoder, a re-ranker) is measured
+    exactly up to 200,000 pairs, and beyond that from a stratified sample.
 
     Example: python -m learner evaluate --model out/q/model --left q.csv --gold gold.csv
     """
     how = checked_method(method, sample, base, seed)
     if gold is None and audit is None:
-        raise InputError("nothing tells right from wrong: give --gold, or --audit")
+        raise InputError("no labels to measure by: give --gold or --audit")
     if audit is not None and method is not None:
         raise InputError("--audit is a method of its own: leave out --method")
     if audit is not None and against is not None:
-        raise InputError("--against compares by gold: give --gold")
+        raise InputError("--against compares by gold labels: give --gold")
     _check_labels(model, labels, split)
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=_columns(text_column))
     divided = read_split(split, corpus) if split else corpus
@@ -217,7 +223,7 @@ def match(
     precision: Annotated[
         float | None, typer.Option(help="All pairs above the lowest score at which this precision was measured.")
     ] = None,
-    why: Annotated[bool, typer.Option(help="Add a column that says what each part of a score adds.")] = False,
+    why: Annotated[bool, typer.Option(help="Add a column with the parts of each score.")] = False,
     id_column: IdColumn = "id",
     text_column: TextColumn = None,
     json: Json = False,
@@ -239,16 +245,18 @@ def match(
 def _note_untrained(row: dict[str, Any]) -> None:
     if not row["trained"]:
         kind = "positive" if row["positives"] else "negative"
-        what = f"round {row['round']}: all {row['labels']} labels are {kind}, and a model needs both kinds"
-        typer.echo(f"note: {what}: the figures are those of the pre-trained encoder", err=True)
+        what = f"round {row['round']}: all {row['labels']} labels are {kind}, and training needs both kinds"
+        typer.echo(f"note: {what}; the figures are those of the pre-trained encoder", err=True)
 
 
 def _check_labels(model: str, labels: Path | None, split: Path | None) -> None:
-    """Nothing. Raises InputError where labels have nothing to weigh, or what they weigh would be measured on them."""
+    """Raise InputError if the model has no weights to fit, or would be measured on the pairs that fit them."""
     if labels is not None and not is_feature_scorer(model):
-        raise InputError(f"--labels weigh features, and {model} has none: leave them out, or name {FEATURES}ENCODER")
+        raise InputError(
+            f"--labels fit feature weights, and {model} has none: omit --labels, or name {FEATURES}ENCODER"
+        )
     if labels is not None and split is None:
-        raise InputError("--labels weigh, and without --split it would measure on the pairs that weigh: name a split")
+        raise InputError("--labels without --split would measure on the pairs that fit the weights: name a split")
 
 
 def _columns(names: list[str] | None) -> tuple[str, ...]:
@@ -267,11 +275,11 @@ def _settings(**values: object) -> Settings:
 
 
 def main() -> None:
-    """Nothing; runs the command line. Exit code 0, 1 (failed) or 2 (bad input), errors in one line."""
+    """Run the command line. Exit code 0, 1 (failed) or 2 (bad input); errors take one line."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true")
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     if not sys.stderr.isatty():
-        disable_progress_bar()  # of the model library; our own bars know by themselves
+        disable_progress_bar()  # the model library's; our own bars decide for themselves
     try:
         raise SystemExit(app(sys.argv[1:] or ["--help"], standalone_mode=False))
     except InputError as error:

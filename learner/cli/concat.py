@@ -17,12 +17,12 @@ from learner.models.cosine_bert import Labelled
 from learner.runtime.progress_output import print_result, progress_bar
 from learner.scorers.cross_encoder import PAPER_BACKBONES, ConcatSettings, save_concat, train_concat
 
-HELP_OF_BACKBONE = f"The bundled encoder, a folder, or a name of the hub such as {', '.join(PAPER_BACKBONES)}."
+HELP_OF_BACKBONE = f"The bundled encoder, a folder, or a hub name such as {', '.join(PAPER_BACKBONES)}."
 
 
 def concat(
     left: Annotated[Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl or parquet.")],
-    labels: Annotated[Path, typer.Option(help="Labelled pairs: id1, id2, label; labels.csv of a simulation, say.")],
+    labels: Annotated[Path, typer.Option(help="Labelled pairs: id1, id2, label, such as labels.csv of a simulation.")],
     out: Annotated[Path, typer.Option(help="Folder for model/ and evaluation.json.")],
     right: Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")] = None,
     gold: Annotated[Path | None, typer.Option(help="Known pairs to measure by: id1, id2 and optionally label.")] = None,
@@ -36,10 +36,13 @@ def concat(
     max_length: Annotated[int, typer.Option(help="Tokens of a pair, both texts together.")] = 128,
     dropout: Annotated[bool, typer.Option(help="Train with the backbone's dropout.")] = True,
     method: Annotated[
-        str | None, typer.Option(help="exact, near-random or stratified; exact for few pairs, else stratified.")
+        str | None,
+        typer.Option(help="exact, near-random or stratified; default: exact for few pairs, else stratified."),
     ] = None,
     sample: Annotated[int, typer.Option(min=100, help="Negatives scored by a sampled method.")] = 20_000,
-    base: Annotated[str, typer.Option(help="Encoder by which a sampled method tells near from far.")] = DEFAULT_ENCODER,
+    base: Annotated[
+        str, typer.Option(help="Encoder that tells near pairs from far ones in a sampled method.")
+    ] = DEFAULT_ENCODER,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     id_column: Annotated[str, typer.Option(help="Name of the id column.")] = "id",
     text_column: Annotated[
@@ -49,7 +52,8 @@ def concat(
 ) -> None:
     """Train a cross-encoder (ConcatBERT) on collected labels, and measure it on a sample of all pairs.
 
-    With --split only pairs of train items train, so that gold may be the labels: the paper's stated data.
+    With --split only pairs of train items are trained on, so that --labels may be the gold file: the paper's stated
+    data.
 
     Example: python -m learner concat --left q.csv --labels out/q/labels.csv --gold gold.csv --split out/q/split.csv
     --out out/concat
@@ -60,7 +64,7 @@ def concat(
         seed=seed,
     )  # fmt: skip
     if gold is not None and split is None:
-        raise InputError("--gold measures, and without --split it would measure on the pairs that train: name a split")
+        raise InputError("--gold without --split would measure on the pairs trained on: name a split")
     corpus = load_corpus(left, right, gold, id_column=id_column, text_columns=tuple(text_column or ("text",)))
     labelled = read_labels(labels, corpus)
     divided = read_split(split, corpus) if split else None
@@ -83,21 +87,21 @@ def _train(
 
 
 def _evaluate(out: Path, corpus: Corpus, how: Method, progress: Progress) -> dict[str, Any]:
-    """The estimates; written with curve and histogram to evaluation.json."""
+    """Return the estimates; with curve and histogram they are written to evaluation.json."""
     result = evaluate_corpus(str(out / "model"), corpus, how, progress)
     print_result(result, out / "evaluation.json")
     return {name: value for name, value in result.items() if name not in ("curve", "histogram", "strata")}
 
 
 def _left_out(n: int) -> list[str]:
-    return [f"{n:,} labelled pairs are not of two train items, and train nothing"] if n else []
+    return [f"{n:,} labelled pairs are not of two train items, and were not used"] if n else []
 
 
 def _show(result: dict[str, Any], json: bool) -> None:
     if json:
         print_result(result, None)
         return
-    typer.echo(f"{result['labels']:,} labels ({result['labelled_positives']:,} positive) trained {result['model']}")
+    typer.echo(f"trained {result['model']} on {result['labels']:,} labels ({result['labelled_positives']:,} positive)")
     for name, found in result.items():
         if isinstance(found, dict):
             typer.echo(

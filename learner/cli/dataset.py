@@ -1,4 +1,4 @@
-"""The command `python -m learner dataset`: a published data set made into the product's files."""
+"""The command `python -m learner dataset`: converts a published data set to Allpairs' files."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,17 +22,17 @@ def dataset(
     path: Annotated[Path, typer.Argument(help="The released file, or the folder that holds the files.")],
     out: Annotated[Path, typer.Option(help="Folder for left.csv, right.csv, gold.csv, split.csv and stats.json.")],
     evaluate: Annotated[
-        str | None, typer.Option(help="The part that measures, dev or test; the last there is without it.")
+        str | None, typer.Option(help="The part to measure on, dev or test; default: the last part there is.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of a split that is drawn, where none is published.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the split, where none is published.")] = 0,
     titles: Annotated[
-        Titles, typer.Option(help="WikiQA's titles before the sentences: auto is always if every row has one.")
+        Titles, typer.Option(help="WikiQA's titles before the sentences; auto: if every row has one.")
     ] = Titles.AUTO,
-    near: Annotated[bool, typer.Option("--near", help="Count near negatives too: encodes every text.")] = False,
-    encoder: Annotated[str, typer.Option(help="Encoder by which negatives are near.")] = DEFAULT_ENCODER,
+    near: Annotated[bool, typer.Option("--near", help="Count near negatives too, which encodes every text.")] = False,
+    encoder: Annotated[str, typer.Option(help="Encoder that decides which negatives are near.")] = DEFAULT_ENCODER,
     json: Annotated[bool, typer.Option("--json", help="Print results as JSON.")] = False,
 ) -> None:
-    """Make a published data set into files that the other commands read, and count it beside the paper's Table 1.
+    """Convert a published data set to files for the other commands, and compare its counts with the paper's Table 1.
 
     Example: python -m learner dataset wikiqa WikiQACorpus --out out/wikiqa
     """
@@ -51,7 +51,7 @@ def dataset(
 
 
 def _write(released: Released, evaluated: str, out: Path, encode: Encode | None) -> dict[str, Any]:
-    """What stats.json holds."""
+    """Write the files; return the contents of stats.json."""
     try:
         moved = write_released(released, evaluated, out)
     except OSError as error:
@@ -72,7 +72,7 @@ def _write(released: Released, evaluated: str, out: Path, encode: Encode | None)
 
 
 def _differences(figures: Mapping[str, Mapping[str, int]], paper: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """A note on each part whose positives are not the paper's."""
+    """Return a note on each part whose positives differ from the paper's."""
     return [
         f"{part}: {counted(ours['positives'], 'positive')}, {ours['positives'] / paper[part]['positives']:.0%} of the "
         f"paper's {paper[part]['positives']:,.0f}."
@@ -88,7 +88,7 @@ def _show(result: Mapping[str, Any]) -> None:
             paper = result["paper"].get(part, {}).get(name)
             shown = "" if paper is None else f"{paper:,.0f}"
             typer.echo(f"{part:6s} {name.replace('_', ' '):17s} {value:16,d} {shown:>16s}")
-    typer.echo(f"train items train, {result['evaluated']} items measure; others take no part")
+    typer.echo(f"train items train, {result['evaluated']} items measure; others are not used")
 
 
 def _encode(encoder: str, progress: Progress) -> Encode:

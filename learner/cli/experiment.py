@@ -17,17 +17,17 @@ from learner.runtime.progress_output import print_result
 def experiment(
     file: Annotated[Path, typer.Argument(help="The experiment as TOML: data sets, rows, seeds, settings.")],
     out: Annotated[
-        Path, typer.Option(help="Folder for runs/, tables/, figures/ and report.md; one with runs resumes.")
+        Path, typer.Option(help="Folder for runs/, tables/, figures/ and report.md; a folder with runs is resumed.")
     ],
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Runs at a time, on each device.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Runs at the same time on each device.")] = 1,
     devices: Annotated[
-        str | None, typer.Option(help="Devices, as cuda:0,cuda:1; the first GPU or the CPU without.")
+        str | None, typer.Option(help="Devices, such as cuda:0,cuda:1; default: the first GPU, else the CPU.")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the runs and their states as JSON.")] = False,
 ) -> None:
-    """Run a grid of strategies, seeds and data sets, and write the paper's tables and figures with ours beside them.
+    """Run a grid of strategies, seeds and data sets; write the paper's tables and figures beside ours.
 
-    A stopped experiment goes on where it was left; runs whose data or settings changed are done again.
+    A stopped experiment resumes where it stopped; runs whose data or settings have changed are repeated.
 
     Example: python -m learner experiment docs/examples/strategies.toml --out out/experiment --workers 2
     """
@@ -53,10 +53,10 @@ def _folder(out: Path) -> Path:
 
 
 def _tell_failures(grid: Grid) -> None:
-    """Nothing; ends the program with code 1 where runs have failed, each with its reason on stderr."""
+    """Exit with code 1 if runs have failed, after printing each reason to stderr."""
     for standing in grid.failed:
         typer.echo(f"failed: {standing.cell.title}: {standing.error}", err=True)
     if grid.failed:
         failed, total = len(grid.failed), len(grid.standings)
-        typer.echo(f"error: {failed} of {total} runs failed: correct what they say and run the same command", err=True)
+        typer.echo(f"error: {failed} of {total} runs failed: fix the reasons above and run the same command", err=True)
         raise typer.Exit(1)

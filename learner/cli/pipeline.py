@@ -16,12 +16,14 @@ from learner.runtime.progress_output import print_result
 def pipeline(
     name: Annotated[str, typer.Argument(help=f"The pipeline: {', '.join(PIPELINES)}.")],
     config: Annotated[Path, typer.Option(help="Its inputs and configuration as TOML.")],
-    out: Annotated[Path, typer.Option(help="Folder for its stages; a stopped run of the same configuration goes on.")],
-    json: Annotated[bool, typer.Option("--json", help=f"Print what it made ({ARTIFACTS}) as JSON.")] = False,
+    out: Annotated[
+        Path, typer.Option(help="Folder for its stages; a stopped run of the same configuration is resumed.")
+    ],
+    json: Annotated[bool, typer.Option("--json", help=f"Print its artifacts ({ARTIFACTS}) as JSON.")] = False,
 ) -> None:
-    """Run a paper's pipeline on files, and write tables, figures and what it made.
+    """Run a paper's pipeline on files, and write tables, figures and the models and lists that it makes.
 
-    Each stage leaves a folder below OUT, and is not done again; OUT/results holds tables/, figures/ and report.md.
+    Each stage leaves a folder below OUT and is not repeated; OUT/results holds tables/, figures/ and report.md.
 
     Example: python -m learner pipeline few-shot-mining --config docs/examples/pipelines/mining.toml --out out/mining
     """

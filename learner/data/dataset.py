@@ -14,8 +14,8 @@ from learner.data.lexical_features import Lexicon, lexicon_of
 class Dataset:
     """Texts by row, the rows of each side and split (ascending int64), and the gold positives.
 
-    In a symmetric dataset left and right rows are the same. positives: (k, 2) rows, left before right. stated: (k, 3)
-    rows and label, 1 or 0, of the pairs that gold itself states: positives that follow by closure are not among them.
+    In a symmetric dataset left and right rows are the same. positives: (k, 2) rows, left before right. given: (k, 3)
+    rows and label, 1 or 0, of the pairs given in gold itself, without positives implied by closure.
     """
 
     texts: Sequence[str]
@@ -25,11 +25,11 @@ class Dataset:
     evaluation_left: np.ndarray
     evaluation_right: np.ndarray
     positives: np.ndarray
-    stated: np.ndarray = field(default_factory=lambda: np.empty((0, 3), dtype=np.int64))
+    given: np.ndarray = field(default_factory=lambda: np.empty((0, 3), dtype=np.int64))
 
     @property
     def evaluation_positives(self) -> np.ndarray:
-        """(k, 2) positions in `evaluation_left` and `evaluation_right` of the positives among evaluation pairs."""
+        """The positives among evaluation pairs: (k, 2) positions in `evaluation_left` and `evaluation_right`."""
         left, right = self.positives.T
         inside = np.isin(left, self.evaluation_left) & np.isin(right, self.evaluation_right)
         return np.column_stack(
@@ -40,18 +40,18 @@ class Dataset:
         )
 
     @property
-    def evaluation_stated(self) -> np.ndarray:
-        """(k, 3) rows of the dataset and label of the stated pairs of evaluation items."""
-        left, right, _ = self.stated.T
-        return self.stated[np.isin(left, self.evaluation_left) & np.isin(right, self.evaluation_right)]
+    def evaluation_given(self) -> np.ndarray:
+        """The given pairs of evaluation items: (k, 3) rows of the dataset and label."""
+        left, right, _ = self.given.T
+        return self.given[np.isin(left, self.evaluation_left) & np.isin(right, self.evaluation_right)]
 
     @cached_property
     def lexicon(self) -> Lexicon:
-        """How the texts are spelled; made when it is first asked for."""
+        """The lexical features of the texts, computed on first use."""
         return lexicon_of(self.texts)
 
     def keys(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """One int64 for each pair of rows, equal for equal pairs."""
+        """Return one int64 for each pair of rows, equal for equal pairs."""
         return left * len(self.texts) + right
 
 
@@ -61,9 +61,9 @@ def make_dataset(
     splits: Sequence[str],
     symmetric: bool,
     positives: np.ndarray,
-    stated: np.ndarray | Sequence[tuple[int, int, bool]] = (),
+    given: np.ndarray | Sequence[tuple[int, int, bool]] = (),
 ) -> Dataset:
-    """The dataset of texts with a side and a split each; positives: (k, 2) rows; stated: (k, 3) rows and label."""
+    """Make the dataset of texts with a side and a split each; positives: (k, 2) rows; given: (k, 3) rows and label."""
     side, split = np.array(sides, dtype=object), np.array(splits, dtype=object)
 
     def rows(which: Side, wanted: Split) -> np.ndarray:
@@ -78,5 +78,5 @@ def make_dataset(
         rows(Side.LEFT, Split.EVALUATION),
         rows(right, Split.EVALUATION),
         positives.reshape(-1, 2).astype(np.int64),
-        np.array(stated, dtype=np.int64).reshape(-1, 3),
+        np.array(given, dtype=np.int64).reshape(-1, 3),
     )

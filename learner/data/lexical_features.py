@@ -1,7 +1,7 @@
-"""How alike two texts are spelled, in four similarities that are inner products less something for each text.
+"""The lexical similarity of two texts: four similarities, each an inner product minus an offset for each text.
 
-So their weighted sum is a similarity of vectors like the encoder's cosine: searched, measured and stored in the same
-way. What a term weighs is learned from the texts, without a label.
+Their weighted sum is thus a similarity of vectors like the encoder's cosine: it is searched, measured and stored in the
+same way. Term weights are learned from the texts, without labels.
 """
 
 import re
@@ -14,8 +14,8 @@ from scipy.sparse import csr_matrix, diags, hstack
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 KINDS = ("ngrams", "words", "numbers", "length")
-DIMENSIONS = 512  # of hashed terms: the inner product of two texts' is off by 0.04 or so
-WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")  # a decimal number, a model code and a hyphened word are one
+DIMENSIONS = 512  # of hashed terms: the error of an inner product is about 0.04
+WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")  # a decimal number, a model code or a hyphenated word is one word
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Lexicon:
 
     grams: TF-IDF of character trigrams; words: weighted by their rarity; numbers: the words with a digit; each sparse
     (texts, terms) float32 with unit rows, or a row of zeros. length: (texts,) from 0 to 1. vocabulary, rarity: of the
-    columns of words, and numbered: which of them are the columns of numbers.
+    columns of words; numbered: which of these columns are numbers.
     """
 
     grams: csr_matrix
@@ -37,15 +37,15 @@ class Lexicon:
 
     @cached_property
     def has_numbers(self) -> np.ndarray:
-        """1 for each text with a number, else 0, (texts,) float32."""
+        """1 for each text with a number, else 0: (texts,) float32."""
         has: np.ndarray = np.diff(self.numbers.indptr) > 0
         return has.astype(np.float32)
 
     def values(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """The similarities of pairs of rows, (n, 4) float32 in the order of KINDS.
+        """Return the similarities of pairs of rows, (n, 4) float32 in the order of KINDS.
 
-        n-grams and words: cosines. Numbers: 0 where both texts have the same or neither has any, -1 where they clash.
-        Length: 0 where both are as long, down to -1/2.
+        n-grams and words: cosines. Numbers: 0 where both texts have the same numbers or neither has any, −1 where they
+        clash. Length: 0 for equal lengths, down to −1/2.
         """
         numbers = _cosines(self.numbers, left, right)
         lacking = (self.has_numbers[left] + self.has_numbers[right]) / 2
@@ -55,10 +55,10 @@ class Lexicon:
         ).astype(np.float32)
 
     def vectors(self, weights: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
-        """Vectors (texts, d) and offsets (texts,), float32: their inner product less both offsets is Σ weight·value.
+        """Return vectors (texts, d) and offsets (texts,), float32: inner product minus both offsets is Σ weight·value.
 
-        Terms are hashed to 512 columns with random signs (Weinberger et al., Feature hashing for large scale multitask
-        learning, 2009), and rows keep their length: no similarity is above that of a text and itself.
+        Terms are hashed to 512 columns with random signs (Weinberger et al. 2009), and rows keep their length: no
+        similarity exceeds that of a text with itself.
         """
         weight = _each(weights)
         terms = hstack(
@@ -69,24 +69,24 @@ class Lexicon:
         return np.column_stack([_hashed(terms), length]).astype(np.float32), self.lacking(weights)
 
     def lacking(self, weights: Mapping[str, float]) -> np.ndarray:
-        """The offsets of `vectors` alone, (texts,) float32."""
+        """Return only the offsets of `vectors`, (texts,) float32."""
         weight = _each(weights)
         offset: np.ndarray = weight["numbers"] * self.has_numbers / 2 + weight["length"] * self.length**2 / 2
         return offset.astype(np.float32)
 
     def take(self, rows: Sequence[int]) -> "Lexicon":
-        """The same terms, of these rows alone."""
+        """Return the same terms for these rows only."""
         parts = {name: getattr(self, name)[rows] for name in ("grams", "words", "numbers", "length")}
         return replace(self, **parts)
 
 
 def lexicon_of(texts: Sequence[str], more: Sequence[str] = ()) -> Lexicon:
-    """The terms of these texts; any text may be empty.
+    """Return the lexicon of these texts; any text may be empty.
 
-    more: further rows, which change no term and no weight: what the texts do not hold counts for nothing in them.
+    more: further rows that change no term and no weight; terms that the texts do not contain are ignored in them.
     """
     analyze = CountVectorizer(analyzer="char_wb", ngram_range=(3, 3), lowercase=True).build_analyzer()
-    # A term of its own that no text holds: a corpus of empty texts has a vocabulary, too.
+    # An extra term that no text contains gives even a corpus of empty texts a vocabulary.
     grams = TfidfVectorizer(analyzer=analyze, sublinear_tf=True, dtype=np.float32).fit([*texts, "\0\0\0"])
     counter = CountVectorizer(analyzer=words_of, binary=True, dtype=np.float32).fit([*texts, "none"])
     counts: csr_matrix = counter.transform([*texts, *more]).tocsr()
@@ -107,7 +107,7 @@ def lexicon_of(texts: Sequence[str], more: Sequence[str] = ()) -> Lexicon:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text, in lower case."""
+    """Return the words of a text in lower case."""
     return WORD.findall(text.lower())
 
 
@@ -127,7 +127,7 @@ def _unit(terms: csr_matrix) -> csr_matrix:
 
 
 def _hashed(terms: csr_matrix) -> np.ndarray:
-    """Rows (texts, 512) as long as those of `terms`, each column of which is added to, or taken off, a random one."""
+    """Return rows (texts, 512) as long as those of `terms`; each column is added to or subtracted from a random one."""
     rng, n = np.random.default_rng(0), terms.shape[1]
     signs, places = rng.choice(np.array([-1, 1], dtype=np.float32), n), rng.integers(DIMENSIONS, size=n)
     hashing = csr_matrix((signs, (np.arange(n), places)), (n, DIMENSIONS))

@@ -1,4 +1,7 @@
-"""How far probabilities are from shares: the L2 calibration error with twenty bins of p (paper 004, released code)."""
+"""The L2 calibration error with twenty bins of p.
+
+Source: the code released by Mussmann, Jia and Liang (2020).
+"""
 
 from dataclasses import dataclass
 
@@ -29,19 +32,19 @@ class Reliability:
 
 
 def reliability(p: np.ndarray, positive: bool, weight: float = 1.0) -> Reliability:
-    """The bins of pairs that are all positives, or all negatives; p: (n,), each pair stands for `weight` pairs."""
+    """Return the bins of pairs that are all positives, or all negatives; p: (n,), each stands for `weight` pairs."""
     at = bin_of(p)
     pairs = weight * np.bincount(at, minlength=BINS)
     return Reliability(pairs, weight * np.bincount(at, p, BINS), pairs if positive else np.zeros(BINS))
 
 
 def bin_of(p: np.ndarray) -> np.ndarray:
-    """The bin of each p, (n,) int64 from 0."""
+    """Return the bin of each p, (n,) int64 from 0."""
     return np.minimum((p * BINS).astype(np.int64), BINS - 1)
 
 
 def cuts(layer: OutputLayer | None) -> np.ndarray:
-    """The scores that part the bins, ascending (19,), the tenth the threshold; none without a threshold."""
+    """Return the scores between the bins, ascending (19,), the tenth the threshold; none without a threshold."""
     if layer is None or layer.threshold is None:
         return np.empty(0)
     p = np.arange(1, BINS) / BINS

@@ -1,4 +1,4 @@
-"""Exact evaluation over all pairs: every pair is scored once, block by block, and none is kept."""
+"""Exact evaluation over all pairs: every pair is scored once, block by block, and none is stored."""
 
 import operator
 from dataclasses import dataclass, fields
@@ -19,13 +19,13 @@ from learner.runtime.protocol import Engine, Work
 from learner.search.exact import as_tensor, blocks, count_pairs, parts_of, without
 
 BARS = 60  # of the histogram
-TIE = 1e-6  # float32 products of the same two texts differ by less than this, with their place in a block
+TIE = 1e-6  # float32 products of the same two texts differ by less than this between places in a block
 HIGH = 1.0001  # the highest cosine: rounding puts some above 1
 
 
 @dataclass(frozen=True)
 class AllPairs:
-    """What a scorer does over all pairs of the evaluation items, by whichever method it was measured."""
+    """A scorer's figures over all pairs of the evaluation items, whichever way they were measured."""
 
     pairs: int
     positives: int | None  # None where they are estimated
@@ -46,13 +46,12 @@ def evaluate_exact(
     tie: float = TIE,
     engine: Engine | None = None,
 ) -> AllPairs | None:
-    """Exact figures over all pairs of `left` and `right`; nothing (None) where there is no positive.
+    """Return exact figures over all pairs of `left` and `right`, or None without a positive.
 
     left, right: (n, d) and (m, d) vectors whose inner product is the score; positives: (k, 2) rows of left and right,
     each pair once, in a symmetric corpus (left and right are the same items) with the first row below the second; tie:
-    the score of a pair may differ by less than this from one computation to another. With an output layer that has a
-    threshold come the figures at it and the calibration error.
-    `progress` is called after each block: raising there stops it.
+    the score of a pair may differ by less than this from one computation to another. An output layer with a threshold
+    adds the figures at it and the calibration error. `progress` is called after each block: raising there stops it.
     """
     if not len(positives):
         return None
@@ -67,17 +66,17 @@ def evaluate_exact(
 
 @dataclass(frozen=True)
 class _Scale:
-    """Where negatives are counted: the positives' ascending scores, and the cuts, edges and floor that they make."""
+    """The thresholds for counting negatives: the positives' ascending scores, and cuts, edges and floor from them."""
 
     scores: np.ndarray  # (positives,) float32
     cuts: np.ndarray  # ascending, float32: just below each positive, and the layer's threshold
     edges: np.ndarray  # of the histogram's bars
-    floor: float  # only from here up are pairs looked at one by one
+    floor: float  # pairs are examined one by one only from here up
     layer: OutputLayer | None
 
     @classmethod
     def of(cls, scores: np.ndarray, tie: float, layer: OutputLayer | None) -> "_Scale":
-        """The scale of these ascending scores; a negative less than `tie` below a positive counts against it."""
+        """Return the scale of these ascending scores; a negative less than `tie` below a positive counts against it."""
         thresholds = scores - np.float32(tie)
         cut = [] if layer is None else [np.float32(layer.threshold)]
         low = float(thresholds[0])
@@ -88,11 +87,11 @@ class _Scale:
 
 @dataclass(frozen=True)
 class _Counts:
-    """What a pass over pairs counts of the negatives: arrays of one number for each bucket, bar and bin."""
+    """The negatives counted in one pass over pairs: arrays of one number for each bucket, bar and bin."""
 
     buckets: np.ndarray  # (cuts + 1,) int64
     bars: np.ndarray  # (BARS,) float64
-    bins: np.ndarray  # (BINS,) float64, and the sum of p in each; the lowest counts only what was looked at
+    bins: np.ndarray  # (BINS,) float64, and the sum of p in each; the lowest counts only examined pairs
     p: np.ndarray
     total: float  # the sum of every p
 
@@ -101,11 +100,11 @@ class _Counts:
         return _Counts(*(one + another for one, another in both))
 
     def at_cuts(self) -> np.ndarray:
-        """False positives at each ascending cut."""
+        """Return the false positives at each ascending cut."""
         return np.cumsum(self.buckets[::-1])[-2::-1]
 
     def reliability(self, negatives: int) -> Reliability:
-        """The bins of all negatives; the lowest, nearly all of them, is what the others leave."""
+        """Return the bins of all negatives; the lowest one, with nearly all of them, is the total minus the others."""
         bins, p = self.bins.copy(), self.p.copy()
         bins[0], p[0] = negatives - bins[1:].sum(), max(0.0, self.total - p[1:].sum())
         return Reliability(bins, p, np.zeros(BINS))
@@ -119,7 +118,7 @@ def _counting(
     device: str | torch.device | None,
     scale: _Scale,
 ) -> Work[slice, _Counts]:
-    """Work on a part of the left rows: what their pairs have of negatives."""
+    """Return the work that counts the negatives of a part of the left rows."""
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
 
     def work(part: slice, progress: Progress) -> _Counts:
@@ -133,9 +132,9 @@ def _counting(
 
 
 class _Negatives:
-    """What one pass over blocks counts of the negatives; pairs at minus infinity are none.
+    """Counts the negatives in one pass over blocks; pairs at minus infinity are skipped.
 
-    Positives are struck out of each block, so that rounding can never count one as its own false positive.
+    Positives are removed from each block, so that rounding can never count one as its own false positive.
     """
 
     def __init__(self, scale: _Scale, device: torch.device) -> None:
@@ -148,11 +147,11 @@ class _Negatives:
         self.total = torch.zeros((), dtype=torch.float64, device=device)  # the sum of every p
 
     def count(self, scores: Tensor) -> None:
-        """Nothing; the block is counted, and used up."""
+        """Count the block, overwriting it."""
         edges, layer = self.scale.edges, self.scale.layer
         above = scores[scores >= self.scale.floor]
         self.buckets += torch.bincount(torch.bucketize(above, self.cuts, right=True), minlength=len(self.buckets))
-        in_range = above.clamp(max=float(edges[-1]))  # the last bar holds what lies above it, too
+        in_range = above.clamp(max=float(edges[-1]))  # the last bar also holds what lies above it
         self.bars += torch.histc(in_range, BARS, edges[0], edges[-1])
         if layer is not None:
             p = _probability(above, layer)
@@ -162,18 +161,18 @@ class _Negatives:
             self.total += _probability(scores, layer).sum()
 
     def counts(self) -> _Counts:
-        """What was counted."""
+        """Return the counts."""
         buckets, bars, bins, p = (values.cpu().numpy() for values in (self.buckets, self.bars, self.bins, self.p))
         return _Counts(buckets, bars, bins, p, float(self.total))
 
 
 def _probability(scores: Tensor, layer: OutputLayer) -> Tensor:
-    """sigmoid(w·score + b) in the place of the scores: passes over a block cost time."""
+    """Compute sigmoid(w·score + b) in place: passes over a block cost time."""
     return torch.add(scores.new_tensor(layer.b), scores, alpha=layer.w, out=scores).sigmoid_()
 
 
 def _measured(scale: _Scale, counts: _Counts, pairs: int) -> AllPairs:
-    """The figures from what was counted of the negatives of all pairs."""
+    """Return the figures from the counts of the negatives of all pairs."""
     scores, thresholds, false, layer = scale.scores, scale.cuts, counts.at_cuts(), scale.layer
     positives = len(scores)
     at, values = None, {}
@@ -196,7 +195,7 @@ def _measured(scale: _Scale, counts: _Counts, pairs: int) -> AllPairs:
 
 
 def _curve(scores: np.ndarray, thresholds: np.ndarray, false: np.ndarray) -> Curve:
-    """The curve at ascending thresholds, from ascending positive scores and the false positives at each."""
+    """Return the curve at ascending thresholds, from ascending positive scores and the false positives at each."""
     true = len(scores) - np.searchsorted(scores, thresholds[::-1])
     last_of_tie = np.r_[np.diff(true) != 0, True]
     descending = thresholds[::-1].astype(np.float64)
@@ -204,12 +203,12 @@ def _curve(scores: np.ndarray, thresholds: np.ndarray, false: np.ndarray) -> Cur
 
 
 def bar_edges(low: float, high: float = HIGH) -> np.ndarray:
-    """Edges of equally wide bars from the lowest threshold to the highest score."""
+    """Return the edges of equally wide bars from the lowest threshold to the highest score."""
     return np.linspace(low, max(high, low + 1e-3), BARS + 1)
 
 
 def histogram(scores: np.ndarray, edges: np.ndarray, negatives: np.ndarray, pairs: int) -> dict[str, list[float] | int]:
-    """The stored form of the positives' scores (k,) and of how many negatives each bar holds."""
+    """Return the histogram as it is stored, from the positives' scores (k,) and the number of negatives in each bar."""
     return {
         "edges": edges.tolist(),
         "negatives": negatives.tolist(),

@@ -1,7 +1,7 @@
-"""Manual correction of imputed negatives: of the pairs that gold does not name, some are positives all the same.
+"""Manual correction of imputed negatives: some pairs that gold does not list are positives all the same.
 
-A matcher's putative false positives at a threshold are put before people. The share of them that are real false
-positives corrects the precision. Source: paper 004, section 3.3 and appendix A.3.
+People label a matcher's putative false positives at a threshold. The share of real false positives among them corrects
+the precision. Source: Mussmann, Jia and Liang (2020), section 3.3 and appendix A.3.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,14 +19,14 @@ from learner.search.exact import Pairs, nearest
 from learner.search.top_pairs import best_pairs
 
 STRATA = ("near", "random")  # near: a pair of neighbours under the pre-trained encoder; random: any other pair
-MOST = 1_000_000  # putative false positives: beyond, nobody's labels say much
+MOST = 1_000_000  # putative false positives: with more, a feasible number of labels tells little
 DRAWS = 10_000
 TAIL = 2.5  # per cent left out at each end of an interval
 
 
 @dataclass(frozen=True)
 class Putative:
-    """What a matcher takes for positives at a threshold: `true` known ones, and pairs that gold does not name."""
+    """The pairs that a matcher calls positive at a threshold: `true` known ones, and pairs that gold does not list."""
 
     threshold: float
     true: int
@@ -35,9 +35,7 @@ class Putative:
 
 @dataclass(frozen=True)
 class Checked:
-    """One stratum of putative false positives: how many there are, how many were labelled, and how many of these are
-    real false positives.
-    """
+    """One stratum of putative false positives: its size, the number labelled, and how many of these are real ones."""
 
     size: int
     labelled: int
@@ -45,23 +43,23 @@ class Checked:
 
     @property
     def rate(self) -> float:
-        """The share of real ones among the labelled; one half where nothing is labelled."""
+        """The share of real ones among the labelled; one half without labels."""
         return self.real / self.labelled if self.labelled else 0.5
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Draws (DRAWS,) from the posterior of the real ones in the whole stratum, prior Beta(½, ½).
+        """Draw (DRAWS,) the real ones in the whole stratum from their posterior, with prior Beta(½, ½).
 
-        What is labelled is known, so that a stratum that is labelled to its end has no width.
+        Labelled pairs are known, so a fully labelled stratum has no uncertainty.
         """
         rates = rng.beta(0.5 + self.real, 0.5 + self.labelled - self.real, DRAWS)
         return self.real + rng.binomial(self.size - self.labelled, rates)
 
 
 def correct(true: int, strata: Sequence[Checked], rng: np.random.Generator) -> dict[str, Estimate]:
-    """The precision at the threshold in three forms: `uncorrected`, `consistent` and `paper`. true: at least one.
+    """Return the precision at the threshold as `uncorrected`, `consistent` and `paper`; true is at least 1.
 
-    The paper's form takes away the false positives that are none. The consistent form counts them as the true
-    positives that they are: its denominator stays all the pairs at or above the threshold.
+    The paper's form removes the putative false positives that turn out to be positives. The consistent form counts them
+    as true positives: its denominator remains all pairs at or above the threshold.
     """
     false, labels = sum(one.size for one in strata), sum(one.labelled for one in strata)
     real = np.array(sum(one.rate * one.size for one in strata))
@@ -80,9 +78,9 @@ def correct(true: int, strata: Sequence[Checked], rng: np.random.Generator) -> d
 
 
 def compare(one: Checked, other: Checked) -> float:
-    """The two-sided p of the Mann–Whitney test that two matchers' putative false positives are real ones alike often.
+    """Return the two-sided p of the Mann–Whitney test: are two matchers' putative false positives equally often real?
 
-    Both must have labels. Source: paper 004, section 5.3, where both are of the stratum *near*.
+    Both must have labels. Source: Mussmann, Jia and Liang (2020), section 5.3, where both are of the stratum *near*.
     """
     samples = [np.repeat([1, 0], [stratum.real, stratum.labelled - stratum.real]) for stratum in (one, other)]
     return float(mannwhitneyu(*samples, method="asymptotic").pvalue)
@@ -96,21 +94,21 @@ def find_putative(
     symmetric: bool,
     progress: Progress = no_progress,
 ) -> Putative:
-    """The pairs at or above the highest threshold with that recall: true positives counted, the others by row.
+    """Return the pairs at or above the highest threshold with that recall: true positives counted, the others by row.
 
     left, right: (n, d) and (m, d) unit vectors of the evaluation items under the matcher; positives: (k, 2) rows of
     both, at least one, as `evaluate_exact` takes them, whose precision at this threshold is the same. Raises InputError
-    where more than a million pairs are putative false positives.
+    if more than a million pairs are putative false positives.
     """
     scores = np.sort(np.einsum("kd,kd->k", left[positives[:, 0]], right[positives[:, 1]]))[::-1]
     wanted = int(np.ceil(recall * len(scores) - 1e-9))
-    threshold = float(scores[max(wanted, 1) - 1]) - TIE  # a pair that ties with the last positive counts
+    threshold = float(scores[max(wanted, 1) - 1]) - TIE  # includes pairs that tie with the last positive
     found = best_pairs(left, right, symmetric, top=MOST + len(scores) + 1, threshold=threshold, progress=progress)
     known = positives[:, 0] * len(right) + positives[:, 1]
     false = found.take(~np.isin(found.keys(len(right)), known))
     if len(false) > MOST:
         raise InputError(
-            f"at recall {recall:g} more than {MOST:,} pairs that gold does not name score {threshold:.3f} or more: "
+            f"at recall {recall:g} more than {MOST:,} pairs that gold does not list score {threshold:.3f} or more: "
             "choose a lower recall"
         )
     return Putative(threshold, int((scores >= threshold).sum()), false)
@@ -119,7 +117,7 @@ def find_putative(
 def near(
     pairs: Pairs, left: np.ndarray, right: np.ndarray, symmetric: bool, progress: Progress = no_progress
 ) -> np.ndarray:
-    """Which of the pairs are among the 100 nearest neighbours, (n,) bool.
+    """Return which of the pairs are among the 100 nearest neighbours, (n,) bool.
 
     left, right: the vectors of the same items under the pre-trained encoder. In one list it is enough that either item
     is a neighbour of the other.
@@ -129,10 +127,10 @@ def near(
 
 
 def lowest(numbers: np.ndarray, stratum: np.ndarray, n: int) -> np.ndarray:
-    """Positions of the n pairs of each stratum with the lowest numbers (all of them in a smaller one).
+    """Return positions of the n pairs of each stratum with the lowest numbers (all pairs of a smaller stratum).
 
-    numbers: (k,) the pairs' permanent random numbers, so that two matchers are checked on the same pairs where they
-    can be; stratum: (k,) the stratum of each pair.
+    numbers: (k,) the pairs' permanent random numbers, so that two matchers are checked on the same pairs where
+    possible; stratum: (k,) the stratum of each pair.
     """
     order = np.lexsort((numbers, stratum))
     place = np.arange(len(order)) - np.searchsorted(stratum[order], stratum[order])  # within its stratum

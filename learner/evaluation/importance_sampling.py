@@ -1,8 +1,8 @@
 """Figures over all pairs when only some negatives are scored: importance sampling, with an interval on each figure.
 
-Source: paper 004, section 3.1.1 and appendix A.2. A sampled stratum usually shows no false positive at all, and a
-bootstrap of it would have no width: the intervals here reckon with one that the sample missed, in the stratum whose
-sampled pairs stand for most (Fay & Feuer 1997, Confidence intervals for directly standardized rates).
+Source: Mussmann, Jia and Liang (2020), section 3.1.1 and appendix A.2. A sampled stratum usually shows no false
+positive at all, and a bootstrap of it would have no width: these intervals allow for one that the sample missed, in the
+stratum whose sampled pairs have the largest weight (Fay and Feuer 1997).
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ POINTS = 500  # of a curve with a band
 
 @dataclass(frozen=True)
 class Stratum:
-    """The negatives of one part of all pairs: how many there are, and the scores (n,) of those that were looked at."""
+    """The negatives of one part of all pairs: their number, and the scores (n,) of those that were scored."""
 
     name: str
     size: int
@@ -37,12 +37,12 @@ class Stratum:
 
     @property
     def unseen(self) -> int:
-        """How many negatives were not looked at."""
+        """The number of negatives that were not scored."""
         return self.size - len(self.scores)
 
 
 def false_positives(strata: Sequence[Stratum], thresholds: np.ndarray) -> np.ndarray:
-    """The estimated number of negatives that score at least each threshold, (k,) float64; unbiased (A.2)."""
+    """Return the estimated number of negatives that score at least each threshold, (k,) float64; unbiased (A.2)."""
     return sum((one.weight * _at_least(one.scores, thresholds) for one in strata), start=np.zeros(len(thresholds)))
 
 
@@ -53,10 +53,10 @@ def estimate(
     rng: np.random.Generator,
     layer: OutputLayer | None = None,
 ) -> AllPairs:
-    """The figures with 95 % intervals, and the curve with a pointwise band, of at most 500 points.
+    """Return the figures with 95 % intervals, and the curve with a pointwise band, of at most 500 points.
 
-    positives: (k,) scores of all positives, at least one. With an output layer that has a threshold come the figures
-    at it and the calibration error.
+    positives: (k,) scores of all positives, at least one. An output layer with a threshold adds the figures at it and
+    the calibration error.
     """
     counts = _Counts.of(positives, strata, layer)
     false = false_positives(strata, counts.cuts)
@@ -82,10 +82,10 @@ _NOTHING = Reliability(np.zeros(BINS), np.zeros(BINS), np.zeros(BINS))
 
 @dataclass(frozen=True)
 class _Counts:
-    """What of the figures does not depend on the negatives.
+    """The parts of the figures that do not depend on the negatives.
 
-    cuts: (k,) descending scores: those of positives and those that part the bins of p; true: (k,) positives that score
-    as much; ranked: the positions of the positives' own scores; binned: those of the bins' cuts, ascending in score;
+    cuts: (k,) descending scores: those of positives and those between the bins of p; true: (k,) positives that score as
+    much; ranked: the positions of the positives' own scores; binned: those of the bins' cuts, ascending in score;
     known: the positives by bin; p, p_error: (20,) mean p of the negatives in each bin, and its standard error.
     """
 
@@ -121,7 +121,7 @@ class _Counts:
         return curve_from_counts(self.cuts[at], self.true[at], false[at], self.positives)
 
     def values(self, false: np.ndarray, p: np.ndarray) -> dict[str, float]:
-        """Every figure by name, given the false positives (k,) at the cuts, and their mean p (20,) in each bin."""
+        """Return every figure by name, from the false positives (k,) at the cuts and their mean p (20,) by bin."""
         at = None
         calibrated = {}
         if len(self.binned):
@@ -135,7 +135,10 @@ class _Counts:
 
 
 def _mean_p(strata: Sequence[Stratum], layer: OutputLayer | None) -> tuple[np.ndarray, np.ndarray]:
-    """The mean p of the negatives in each bin and its standard error, (20,); the bin's middle where none was seen."""
+    """Return the mean p of the negatives in each bin and its standard error, (20,) each.
+
+    A bin in which no negative was scored has its middle.
+    """
     middles = (np.arange(BINS) + 0.5) / BINS
     if layer is None:
         return middles, np.zeros(BINS)
@@ -148,7 +151,7 @@ def _mean_p(strata: Sequence[Stratum], layer: OutputLayer | None) -> tuple[np.nd
 
 
 def _spread(stratum: Stratum, layer: OutputLayer, mean: np.ndarray) -> np.ndarray:
-    """What a stratum's sample adds to the variance of the sum of p in each bin, (20,)."""
+    """Return what a stratum's sample adds to the variance of the sum of p in each bin, (20,)."""
     p = layer.probability(stratum.scores)
     at = bin_of(p)
     unseen = stratum.unseen / stratum.size if stratum.size else 0.0
@@ -168,7 +171,7 @@ class _Sample:
 
     @classmethod
     def of(cls, stratum: Stratum, cuts: np.ndarray, above: float, below: float) -> "_Sample":
-        """The sample with so many pairs added above all cuts, and below them."""
+        """Return the sample with `above` pairs added above all cuts, and `below` pairs below them."""
         between = np.diff(_at_least(stratum.scores, cuts), prepend=0).astype(np.float64)
         under = len(stratum.scores) - between.sum() + below
         between[0] += above
@@ -176,7 +179,7 @@ class _Sample:
         return cls(at, np.r_[between[at], under], stratum.unseen)
 
     def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Unseen pairs in each bucket, (k,) int64, drawn."""
+        """Draw the number of unseen pairs in each bucket, (k,) int64."""
         shares = rng.standard_gamma(self.shape)
         return np.asarray(rng.multinomial(self.unseen, shares / shares.sum())[:-1])
 
@@ -190,13 +193,13 @@ class _Draws:
 
 
 def _draw_both(counts: _Counts, strata: Sequence[Stratum], at: np.ndarray, rng: np.random.Generator) -> list[_Draws]:
-    """Draws for the worse end of an interval, and for the better one.
+    """Return draws for the worse end of an interval, and for the better one.
 
     In a sampled stratum the shares of its pairs between the cuts are Dirichlet, and the unseen pairs multinomial. For
-    the worse end one pair more scores above all cuts, in the stratum with the largest weight; for the better end one
-    more scores below them, in every stratum. Where one stratum is sampled, the percentiles at a single cut are then
-    Clopper and Pearson's, of Beta(k + 1, n − k) and Beta(k, n − k + 1); where several are, the worse one is Fay and
-    Feuer's, with gamma for Poisson counts.
+    the worse end one extra pair scores above all cuts, in the stratum with the largest weight; for the better end one
+    extra pair scores below them, in every stratum. With one sampled stratum, the percentiles at a single cut are then
+    Clopper and Pearson's, of Beta(k + 1, n − k) and Beta(k, n − k + 1); with several, the worse one is Fay and Feuer's,
+    with gamma for Poisson counts.
     """
     sampled = [one for one in strata if one.unseen]
     seen = sum((_at_least(one.scores, counts.cuts) for one in strata), start=np.zeros(len(counts.cuts)))
@@ -222,7 +225,7 @@ def _draws(
 
 
 def _estimate(value: float, worse: np.ndarray, better: np.ndarray, method: str, scored: int) -> Estimate:
-    """The value with the outer ends of both draws: a figure may be the better for more false positives (an error)."""
+    """Return the value with the outer ends of both draws: more false positives may improve a figure (an error)."""
     low = min(float(np.percentile(draws, TAIL)) for draws in (worse, better))
     high = max(float(np.percentile(draws, 100 - TAIL)) for draws in (worse, better))
     return Estimate(value, min(value, low), max(value, high), method, scored)
@@ -241,7 +244,7 @@ def _histogram(positives: np.ndarray, strata: Sequence[Stratum], pairs: int) -> 
 
 
 def _as_rows(positives: int, strata: Sequence[Stratum]) -> list[dict[str, Any]]:
-    """What each part of all pairs holds: the positives are one that was looked at whole."""
+    """Return the contents of each part of all pairs; the positives are a part that was scored completely."""
     known = {"name": "known positives", "size": positives, "sampled": positives, "positives": positives, "weight": 1.0}
     parts = [
         {"name": one.name, "size": one.size, "sampled": len(one.scores), "positives": 0, "weight": one.weight}
@@ -251,6 +254,6 @@ def _as_rows(positives: int, strata: Sequence[Stratum]) -> list[dict[str, Any]]:
 
 
 def _at_least(scores: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """How many scores are at least each threshold, (k,) int64."""
+    """Return how many scores are at least each threshold, (k,) int64."""
     ascending = np.sort(scores)
     return len(scores) - np.searchsorted(ascending, thresholds, side="left")

@@ -1,6 +1,6 @@
-"""Which negatives to score: the paper's near + random design, and strata of a cheap score.
+"""Which negatives to score: the near + random design of Mussmann, Jia and Liang (2020), and strata of a cheap score.
 
-Both return strata of negatives whose sizes are exact. The scorer may be anything; the cheap score is the cosine of a
+Both return strata of negatives whose sizes are exact. Any scorer will do; the cheap score is the cosine of a
 pre-trained encoder.
 """
 
@@ -19,7 +19,7 @@ from learner.search.nearest import near_pairs
 
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]  # rows of left, rows of right -> scores, one for each pair
 NEAR_RANDOM, STRATIFIED = "near-random", "stratified"
-NEAR = 100  # neighbours whose negatives are enumerated (paper 004, reference code)
+NEAR = 100  # neighbours whose negatives are enumerated (Mussmann, Jia and Liang 2020, released code)
 TOP, BULK = 1_024, 0.02  # size of the highest stratum; share of pairs above the lowest stratum
 CHUNK = 100_000  # pairs whose vectors are in memory at once
 
@@ -45,7 +45,7 @@ class Population:
         return self.keys(*self.positives.T)
 
     def draw(self, n: int, barred: Callable[[np.ndarray, np.ndarray], np.ndarray], rng: np.random.Generator) -> Pairs:
-        """n distinct pairs drawn uniformly from those not barred, in random order (fewer where fewer exist)."""
+        """Draw n distinct pairs uniformly from those not barred, in random order (fewer where fewer exist)."""
         wanted = n
         while True:
             wanted = min(self.pairs, 2 * wanted + 1_000)
@@ -60,9 +60,9 @@ class Population:
 def near_random(
     population: Population, score: Score, n: int, rng: np.random.Generator, progress: Progress = no_progress
 ) -> list[Stratum]:
-    """Two strata: all negatives among the nearest neighbours, and n drawn uniformly from the other negatives (A.2).
+    """Return two strata: all negatives among the nearest neighbours, and n drawn uniformly from the others (A.2).
 
-    Neighbours that an approximate search misses are among the others, so that both sizes are exact all the same.
+    Neighbours that an approximate search misses are among the others, so both sizes are exact all the same.
     """
     found = near_pairs(population.left, population.right, NEAR, population.symmetric, rng, progress=progress).pairs
     near = found.take(~np.isin(population.keys(found.left, found.right), population.positive_keys))
@@ -75,9 +75,9 @@ def near_random(
 def stratified(
     population: Population, score: Score, n: int, rng: np.random.Generator, progress: Progress = no_progress
 ) -> list[Stratum]:
-    """Strata of the cheap score, sizes doubling downward from the top; about n negatives, √size of them in each.
+    """Return strata of the cheap score, doubling in size from the top; about n negatives, in proportion to √size.
 
-    The lowest stratum, nearly all pairs, is drawn from the pairs at large; the others are drawn in one pass.
+    The lowest stratum, nearly all pairs, is drawn from all pairs; the others are drawn in one pass.
     """
     edges, sizes = _edges(population, progress)
     share = np.sqrt(sizes) / np.sqrt(sizes).sum()
@@ -88,14 +88,14 @@ def stratified(
 
 
 def _scored(names: Sequence[str], sizes: Sequence[int], drawn: Sequence[Pairs], score: Score) -> list[Stratum]:
-    """The strata, all their pairs scored in one call."""
+    """Return the strata, all their pairs scored in one call."""
     left, right = (np.concatenate([getattr(pairs, side) for pairs in drawn]) for side in ("left", "right"))
     parts = np.split(score(left, right), np.cumsum([len(pairs) for pairs in drawn])[:-1])
     return [Stratum(*each) for each in zip(names, sizes, parts, strict=True)]
 
 
 def _edges(population: Population, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
-    """Descending lower edges of all strata but the lowest, and the exact number of negatives in each stratum."""
+    """Return the descending lower edges of all strata but the lowest, and each stratum's exact number of negatives."""
     fine = np.linspace(-1.001, 1.001, 4_097)
     counts = np.zeros(4_096)
     for block, done in _blocks(population):
@@ -114,7 +114,7 @@ def _edges(population: Population, progress: Progress) -> tuple[np.ndarray, np.n
 
 
 def _lowest(edges: np.ndarray) -> float:
-    """The edge above which strata are drawn in one pass; few pairs are one stratum, without an edge."""
+    """Return the edge above which strata are drawn in one pass; few pairs are one stratum, without an edge."""
     return float(np.min(edges, initial=np.inf))
 
 
@@ -126,10 +126,10 @@ def _draw_above(
     rng: np.random.Generator,
     progress: Progress,
 ) -> list[Pairs]:
-    """A simple random sample of each stratum but the lowest, in one pass.
+    """Draw a simple random sample of each stratum but the lowest, in one pass.
 
-    Every pair gets a random number; the smallest ones of a stratum are its sample. Only numbers that can be among them
-    are kept: six standard deviations above the share that is wanted.
+    Every pair gets a random number; the smallest numbers of a stratum are its sample. Only numbers that can be among
+    them are kept: up to six standard deviations above the wanted share.
     """
     share = wanted / sizes
     bound = np.minimum(1.0, share + 6 * np.sqrt(share / sizes) + 20 / sizes)
@@ -148,13 +148,13 @@ def _draw_above(
 
 
 def _smallest(numbered: np.ndarray, n: int) -> Pairs:
-    """The pairs with the n smallest numbers."""
+    """Return the pairs with the n smallest numbers."""
     rows = numbered[np.argsort(numbered[:, 0])[:n]]
     return Pairs(rows[:, 1].astype(np.int64), rows[:, 2].astype(np.int64), np.zeros(len(rows), dtype=np.float32))
 
 
 def _draw_below(population: Population, edge: float, n: int, rng: np.random.Generator) -> Pairs:
-    """n pairs drawn uniformly from the negatives whose cheap score is below the edge."""
+    """Draw n pairs uniformly from the negatives whose cheap score is below the edge."""
     positive = population.positive_keys
 
     def barred(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -165,7 +165,7 @@ def _draw_below(population: Population, edge: float, n: int, rng: np.random.Gene
 
 
 def cosines(left: np.ndarray, right: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """The cosine of each pair of rows of unit vectors, (n,) float32."""
+    """Return the cosine of each pair of rows of unit vectors, (n,) float32."""
     parts = [
         np.einsum("nd,nd->n", left[rows[at : at + CHUNK]], right[columns[at : at + CHUNK]])
         for at in range(0, len(rows), CHUNK)
@@ -174,14 +174,14 @@ def cosines(left: np.ndarray, right: np.ndarray, rows: np.ndarray, columns: np.n
 
 
 def _blocks(population: Population) -> Iterator[tuple[Block, float]]:
-    """Every block of cheap scores, positives and pairs that do not exist at minus infinity, and the share done."""
+    """Yield every block of cheap scores and the share done; positives and non-existent pairs are at minus infinity."""
     left, right = as_tensor(np.asarray(population.left)), as_tensor(np.asarray(population.right))
     for block in without(blocks(left, right, population.symmetric), population.positives):
         yield block, min(1.0, (block.row + ROWS) / len(left))
 
 
 def _names(edges: np.ndarray) -> list[str]:
-    """What each stratum is, in words."""
+    """Return a name for each stratum."""
     bounds = [1.0, *edges.tolist()]
     names = [f"cosine {low:.3f} to {high:.3f}" for high, low in pairwise(bounds)]
     return [*names, f"cosine below {bounds[-1]:.3f}" if len(edges) else "all negatives"]

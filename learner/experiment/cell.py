@@ -21,7 +21,7 @@ MODEL = "model"
 
 
 def read_corpus(files: Files) -> Corpus:
-    """The corpus with its split: that of the file, else one that is the same for every seed. Raises InputError."""
+    """Load the corpus with its split: the file's, else one that is the same for every seed. Raises InputError."""
     corpus = load_corpus(
         files.left, files.right, files.gold, id_column=files.id_column, text_columns=files.text_columns
     )
@@ -31,7 +31,7 @@ def read_corpus(files: Files) -> Corpus:
 
 
 def is_done(cell: Cell, out: Path) -> bool:
-    """Whether the cell's folder holds the finished run of exactly this cell."""
+    """Return whether the cell's folder holds the finished run of exactly this cell."""
     try:
         stored = json.loads((out / cell.folder / DONE).read_text())
         return Cell.model_validate(stored["cell"]) == cell
@@ -40,7 +40,7 @@ def is_done(cell: Cell, out: Path) -> bool:
 
 
 def rounds_done(cell: Cell, out: Path) -> int:
-    """How many rounds of the cell are finished."""
+    """Return how many rounds of the cell are finished."""
     try:
         return (out / cell.folder / ROUNDS).read_text().count("\n")
     except OSError:
@@ -48,9 +48,9 @@ def rounds_done(cell: Cell, out: Path) -> int:
 
 
 def run_cell(cell: Cell, files: Files, out: Path, keep_models: bool, progress: Progress) -> None:
-    """Nothing; the cell's folder below `out` holds its files and the mark. What half a run left behind goes first.
+    """Run the cell in its folder below `out`, and mark it finished; leftovers of a stopped run are removed first.
 
-    Raises InputError when the data allow no such run.
+    Raises InputError if the data do not allow such a run.
     """
     folder, started = out / cell.folder, time.monotonic()
     shutil.rmtree(folder, ignore_errors=True)
@@ -71,7 +71,7 @@ def run_cell(cell: Cell, files: Files, out: Path, keep_models: bool, progress: P
 
 
 def _source(cell: Cell, out: Path) -> Path:
-    """The labels of the cell that this one rests on."""
+    """Return the path of the labels that this cell uses."""
     if cell.source is None:
-        raise InputError(f"{cell.title} needs the labels of another row: name it with labels")
+        raise InputError(f"{cell.title} needs the labels of another row: name that row in labels")
     return out / cell.source.folder / LABELS

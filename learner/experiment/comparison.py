@@ -1,4 +1,4 @@
-"""Rows against each other: figures at each number of labels, and the labels that a figure costs."""
+"""Rows compared: figures at each number of labels, and how many labels a figure costs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Cost:
-    """The labels after which a row first reaches this AP (mean over seeds); empty where it never does.
+    """The labels after which a row first reaches this AP (mean over seeds); None if it never does.
 
-    share: of the labels that the experiment's baseline needs.
+    share: relative to the labels that the experiment's baseline needs.
     """
 
     dataset: str
@@ -37,7 +37,7 @@ class Cost:
 
 
 def points_of(results: Results) -> list[Point]:
-    """Every row after every round, in the experiment's order."""
+    """Return every row after every round, in the experiment's order."""
     return [
         Point(dataset, row.name, records[0].round, round(sum(r.labels for r in records) / len(records)), len(records),
               means_of(records))
@@ -48,7 +48,7 @@ def points_of(results: Results) -> list[Point]:
 
 
 def costs_of(results: Results, points: Sequence[Point]) -> list[Cost]:
-    """What every row pays for each AP that the experiment names, else for what its baseline has at the end."""
+    """Return what every row pays for each AP that the experiment lists, or else for its baseline's final AP."""
     return [cost for dataset in results.datasets for cost in _costs(results, dataset, points)]
 
 

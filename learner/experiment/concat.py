@@ -1,4 +1,4 @@
-"""ConcatBERT on the labels that another row collected: trained, measured by sampling, written like a simulation."""
+"""ConcatBERT on the labels that another row collected: trained, measured by sampling, saved like a simulation."""
 
 import json
 from pathlib import Path
@@ -13,9 +13,9 @@ from learner.scorers.cross_encoder import save_concat, train_concat
 
 
 def run_concat(corpus: Corpus, concat: Concat, labels: Path, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds rounds.jsonl with one row, the whole evaluation in evaluation.json, and model/.
+    """Train and measure; write rounds.jsonl with one row, the whole evaluation to evaluation.json, and model/.
 
-    labels: a file id1, id2, label of train pairs. Raises InputError where they are of one class only.
+    labels: a file id1, id2, label of train pairs. Raises InputError if they are all of one class.
     """
     labelled = read_labels(labels, corpus)
     scorer = train_concat(concat.backbone, dataset_of(corpus).texts, labelled, concat.settings, progress)

@@ -1,4 +1,4 @@
-"""One bar for a whole experiment on a terminal; a line for each change elsewhere."""
+"""One progress bar for a whole experiment on a terminal; elsewhere a line for each change."""
 
 import sys
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ FORM = "{percentage:3.0f}%|{bar:20}| {remaining} left · {desc}"
 
 @contextmanager
 def grid_bar() -> Iterator[Progress]:
-    """A progress function that draws one bar whose words change; where stderr is no terminal it prints the counts."""
+    """Yield a progress function that updates one bar; where stderr is no terminal it prints the counts."""
     if not sys.stderr.isatty():
         yield _Lines()
         return

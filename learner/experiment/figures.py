@@ -1,4 +1,4 @@
-"""Learning curves: the paper's Figures 3 and 4, and one of all rows. A chart is Vega-Lite, for pages and for files."""
+"""Learning curves: Figures 3 and 4 of Mussmann, Jia and Liang (2020), and one of all rows, as Vega-Lite."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ WIDTH = 380
 ROOM, LEAST_ROOM = 0.2, 0.02  # of the vertical axis above and below the curves: share of their span, and at least
 LEGEND_ROW = 24  # pixels that two rows take in the legend of a page, below the plot and its axis
 
-# Of each figure the strategies; the first two are needed.
+# The strategies of each figure; the first two are required.
 STRATEGIES = {
     "figure3": ("Seed sets", ("uncertainty", "uncertainty-stated", "static-retrieval")),
     "figure4": ("Uncertainty sampling and as much static retrieval", ("uncertainty", "static-retrieval")),
@@ -38,12 +38,12 @@ class Figure:
 
     @property
     def stem(self) -> str:
-        """The name of its files, without the ending."""
+        """The name of its files, without the extension."""
         return f"{self.name}-{self.dataset}".replace(" ", "-")
 
 
 def figures_of(results: Results, points: Sequence[Point]) -> list[Figure]:
-    """Figures 3 and 4 on every data set that has their strategies, and the curves of all simulated rows."""
+    """Return Figures 3 and 4 for every data set that has their strategies, and the curves of all simulated rows."""
     found = []
     for dataset in results.datasets:
         simulated = [row for row in results.rows(dataset) if row.kind == "cosine"]
@@ -62,7 +62,7 @@ def _of(points: Sequence[Point], dataset: str, rows: Sequence[str]) -> list[Poin
 
 
 def data_of(figure: Figure) -> list[dict[str, Any]]:
-    """One dictionary for each point of the figure: what its CSV file holds, and what is drawn."""
+    """Return one dictionary for each point of the figure: the contents of its CSV file and of the chart."""
     return [
         {"dataset": point.dataset, "row": point.row, "round": point.round, "labels": point.labels, "seeds": point.seeds}
         | {key: value for name in PANELS for key, value in _cells(name, point.figures.get(name)).items()}
@@ -77,7 +77,7 @@ def _cells(name: str, mean: Mean | None) -> dict[str, float | None]:
 
 
 def panel(figure: Figure, measure: str) -> Plot:
-    """One measure against the labels spent: a line with points for each row, and its interval over seeds as a band."""
+    """Plot one measure against the labels spent: a line with points for each row, its interval over seeds as a band."""
     (title, form), data = PANELS[measure], pd.DataFrame(data_of(figure))
     base = alt.Chart(data).encode(x=_spent(figure), color=_colour(figure))
     scale = alt.Scale(domain=_around(data[measure]), nice=False, zero=False)
@@ -92,19 +92,19 @@ def panel(figure: Figure, measure: str) -> Plot:
 
 
 def page_panel(figure: Figure, measure: str) -> dict[str, Any]:
-    """The panel as Vega-Lite for a page, whose charts have their axes and legend within their height."""
+    """Return the panel as Vega-Lite for a page, where the height of a chart includes its axes and legend."""
     return panel(figure, measure).properties(height=HEIGHT + 60 + LEGEND_ROW * -(-len(_rows(figure)) // 2)).to_dict()
 
 
 def _around(values: "pd.Series[float]") -> list[float]:
-    """The ends of an axis that fits the curves: few seeds have wide intervals, which must not press them together."""
+    """Return the ends of an axis that fits the curves; the wide intervals of few seeds must not flatten them."""
     low, high = float(values.min()), float(values.max())
     room = max(LEAST_ROOM, ROOM * (high - low))
     return [max(0.0, low - room), min(1.0, high + room)]
 
 
 def _spent(figure: Figure) -> alt.X:
-    """The axis of labels, logarithmic as batches grow by a factor, with a tick at every number that was measured."""
+    """Return the axis of labels, logarithmic as batches grow by a factor, with a tick at every number measured."""
     spent = sorted({point.labels for point in figure.points})
     axis = alt.Axis(format=",d", values=spent, labelOverlap="greedy", grid=False)
     return alt.X("labels:Q", title="Labels spent", scale=alt.Scale(type="log", nice=False, padding=12), axis=axis)
@@ -141,14 +141,14 @@ def _repeated(values: Sequence[str], n: int) -> list[str]:
 
 
 def describe(figure: Figure, measure: str) -> str:
-    """Where each row ends, in a sentence: for those who do not see the chart."""
+    """Describe in a sentence where each row ends, for those who cannot see the chart."""
     last = {point.row: point for point in figure.points if measure in point.figures}
     ends = [f"{row} {point.figures[measure].value:.3f} at {point.labels:,}" for row, point in last.items()]
     return f"{PANELS[measure][0]} against labels spent, {figure.dataset}: " + "; ".join(ends) + "."
 
 
 def draw(figure: Figure, folder: Path) -> None:
-    """Nothing; the folder holds both panels side by side as PNG and SVG."""
+    """Save both panels side by side as PNG and SVG in the folder."""
     title = f"{figure.title}, {figure.dataset}"
     both = alt.hconcat(*(panel(figure, measure).properties(width=WIDTH) for measure in PANELS), title=title)
     save_chart(both, folder / figure.stem)

@@ -1,4 +1,4 @@
-"""The whole grid: cells side by side, resumed where they were left, reported while they run."""
+"""The whole grid: cells run side by side, resumed where they stopped, with progress reports."""
 
 import json
 import time
@@ -18,12 +18,12 @@ from learner.experiment.process import Run, Work, start
 from learner.experiment.spec import Cell, Experiment, cells_of
 
 STATE = "experiment.json"
-LOOK = 0.5  # seconds between two looks at the processes, and two reports
+LOOK = 0.5  # seconds between two checks of the processes, and two reports
 
 
 @dataclass
 class Standing:
-    """How far a cell is: waiting, running, done or failed (then with the reason)."""
+    """The state of a cell: waiting, running, done or failed (with the reason)."""
 
     cell: Cell
     state: str = "waiting"
@@ -36,9 +36,10 @@ class Standing:
 
 
 def run_grid(grid: "Grid", progress: Progress = no_progress) -> None:
-    """Nothing; every cell that can be finished is.
+    """Run every cell that can be finished.
 
-    `progress` is told how much of what was left is done; it may raise to stop, and then no process stays behind.
+    `progress` gets the share of the remaining work that is done; it may raise to stop, and then no process stays
+    behind.
     """
     try:
         while grid.step():
@@ -48,9 +49,9 @@ def run_grid(grid: "Grid", progress: Progress = no_progress) -> None:
 
 
 class Grid:
-    """The cells and the processes at work on them, one on each of the devices; `experiment.json` follows every change.
+    """The cells and the processes that run them, one on each of the devices; `experiment.json` follows every change.
 
-    Finished cells are taken from the folder. `left`: how many were not finished when the work began.
+    Finished cells are read from the folder. `left`: how many were unfinished at the start.
     """
 
     def __init__(self, experiment: Experiment, out: Path, devices: Sequence[str]) -> None:
@@ -62,7 +63,7 @@ class Grid:
         self._store()
 
     def count(self, state: str) -> int:
-        """The number of cells in this state."""
+        """Return the number of cells in this state."""
         return sum(standing.state == state for standing in self.standings)
 
     @property
@@ -70,7 +71,7 @@ class Grid:
         return [standing for standing in self.standings if standing.state == "failed"]
 
     def step(self) -> bool:
-        """Whether any cell is at work after what ended is put down and what can start has started."""
+        """Record the runs that have ended and start those that can start; return whether any cell is running."""
         before = [standing.state for standing in self.standings]
         self._collect()
         self._start()
@@ -82,7 +83,7 @@ class Grid:
         return bool(running)
 
     def stop(self) -> None:
-        """Nothing; no process is left, and cells that were at work wait again."""
+        """Stop all processes; running cells wait again."""
         for standing in self.standings:
             if standing.run is not None:
                 standing.run.stop()
@@ -90,7 +91,7 @@ class Grid:
         self._store()
 
     def report(self) -> tuple[str, float]:
-        """What is going on in words, and the share that is done of what was left at the start, 0 to 1."""
+        """Return the current work in words, and the share done of what was left at the start, 0 to 1."""
         done = self.count("done") + self.count("failed") - (len(self.standings) - self.left)
         parts = [standing_share(standing, self.out) for standing in self.standings if standing.run]
         return self._words(), (done + sum(parts)) / max(1, self.left)
@@ -108,7 +109,7 @@ class Grid:
         return [standing.run for standing in self.standings if standing.run is not None]
 
     def _collect(self) -> None:
-        """Nothing; runs that have ended are done or failed."""
+        """Mark runs that have ended as done or failed."""
         for standing in self.standings:
             if standing.run is None:
                 continue
@@ -120,7 +121,7 @@ class Grid:
                 standing.run = None
 
     def _start(self) -> None:
-        """Nothing; every free device has a cell whose labels are there, if there is one."""
+        """Give every free device a cell whose labels exist, if there is one."""
         states = {standing.cell.folder: standing.state for standing in self.standings}
         for standing in self.standings:
             if standing.state != "waiting":
@@ -138,7 +139,7 @@ class Grid:
         return start(Work(cell, files, self.out, self.experiment.keep_models, self.free.pop(0), self.threads))
 
     def _store(self) -> None:
-        """Nothing; the state lies in a file that is whole at any time."""
+        """Write the state to its file by an atomic write."""
         state = {
             "name": self.experiment.name,
             "definition": self.experiment.model_dump(mode="json"),
@@ -151,9 +152,9 @@ class Grid:
 
 
 def standing_share(standing: Standing, out: Path) -> float:
-    """The share of a running cell that is done: its finished rounds.
+    """Return the share of a running cell that is done, from its finished rounds.
 
-    Half of the cost is taken to be the same in every round (encoding, measuring), half to grow with its labels.
+    Assumes that half of the cost is the same in every round (encoding, measuring), and half grows with its labels.
     """
     settings, rounds = standing.cell.settings, standing.cell.rounds
     sizes = [batch_size_of(number, settings.first, settings.growth, settings.growth_kind) for number in range(rounds)]
@@ -163,7 +164,7 @@ def standing_share(standing: Standing, out: Path) -> float:
 
 
 def _stage(standing: Standing, out: Path) -> str:
-    assert standing.run is not None  # only of a running one
+    assert standing.run is not None  # only for a running one
     run, cell = standing.run, standing.cell
     number = min(rounds_done(cell, out) + 1, cell.rounds)
     where = "" if cell.concat else f"round {number} of {cell.rounds}, "

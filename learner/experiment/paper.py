@@ -1,4 +1,4 @@
-"""The figures of paper 004 (Mussmann, Jia and Liang 2020), to stand beside ours: Tables 1 to 6.
+"""The figures printed in Mussmann, Jia and Liang (2020), Tables 1 to 6, to compare with ours.
 
 Keyed by table, data set and row as in our tables; rates are fractions of 1 where the paper prints per cent.
 """
@@ -17,7 +17,7 @@ BERT, XLNET, ROBERTA, ALBERT = PAPER_BACKBONES
 
 
 def _rates(*names: str) -> Callable[..., Figures]:
-    """A function from a line of a table, in per cent, to fractions by these names."""
+    """Return a function that turns a line of a table, in per cent, into fractions by these names."""
 
     def line(*values: float) -> Figures:
         return {name: round(value / 100, 5) for name, value in zip(names, values, strict=True)}
@@ -107,5 +107,5 @@ PAPER: Mapping[str, Mapping[str, Mapping[str, Figures]]] = {
 
 
 def printed(table: str, dataset: str | None, row: str) -> Figures:
-    """What the paper's table says of this row, by measure; nothing where it has no such row."""
+    """Return the figures of this row in the paper's table, by measure; empty if it has no such row."""
     return PAPER.get(table, {}).get(dataset or "", {}).get(row, {})

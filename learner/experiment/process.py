@@ -1,4 +1,4 @@
-"""A cell in a process of its own: what it says on the way, how it ended, and that it never outlives its parent."""
+"""A cell in a process of its own: its messages, how it ended, and that it never outlives its parent."""
 
 import multiprocessing
 import os
@@ -24,7 +24,7 @@ ERROR = "error.txt"
 
 @dataclass(frozen=True)
 class Work:
-    """What a process is to do: a cell, its files, where it goes, and with how much of the machine."""
+    """The task of a process: a cell, its files, the output folder, and its share of the machine."""
 
     cell: Cell
     files: Files
@@ -36,7 +36,7 @@ class Work:
 
 @dataclass
 class Run:
-    """A cell at work: its stage, and once it has ended the error, if any."""
+    """A running cell: its stage and, once it has ended, the error, if any."""
 
     work: Work
     process: multiprocessing.process.BaseProcess
@@ -49,7 +49,7 @@ class Run:
         return self.process.exitcode is not None
 
     def listen(self) -> None:
-        """Nothing; everything that the process has said so far is taken in."""
+        """Read all messages that the process has sent so far."""
         try:
             while self.pipe.poll():
                 kind, content = self.pipe.recv()
@@ -61,34 +61,34 @@ class Run:
             pass  # the process has ended: its exit code says how
 
     def outcome(self) -> str | None:
-        """Why the ended run failed, or nothing."""
+        """Return why the ended run failed, or None."""
         self.listen()
         code = self.process.exitcode
         if code and self.error is None:
-            how = f"by signal {-code}, perhaps for want of memory" if code < 0 else f"with code {code}"
+            how = f"by signal {-code}, perhaps because memory ran out" if code < 0 else f"with code {code}"
             return f"its process ended {how}: use fewer workers, fewer neighbours or a larger machine"
         return self.error
 
     def stop(self) -> None:
-        """Nothing; the process has ended."""
+        """End the process."""
         self.process.kill()
         self.process.join()
 
 
 def start(work: Work) -> Run:
-    """The cell at work in a new process."""
+    """Start the cell in a new process."""
     context = multiprocessing.get_context("spawn")  # a fork would share the parent's threads and its GPU
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=do, args=(work, sending), daemon=True)
     process.start()
-    sending.close()  # so that the pipe ends with the process
+    sending.close()  # so that the pipe closes with the process
     return Run(work, process, receiving)
 
 
 def checked_devices(devices: list[str], workers: int) -> list[str]:
-    """One device for each cell that runs at a time: `workers` on each of the devices, else on the default one.
+    """Return one device for each cell that runs at a time: `workers` on each of the devices, else on the default one.
 
-    Raises InputError for a device that is not there.
+    Raises InputError for a device that does not exist.
     """
     known = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
     for device in devices:
@@ -98,7 +98,7 @@ def checked_devices(devices: list[str], workers: int) -> list[str]:
 
 
 def do(work: Work, pipe: connection.Connection) -> None:
-    """Nothing; does the work in this process, and tells the parent through the pipe."""
+    """Do the work in this process, and report to the parent through the pipe."""
     end_with_parent()
     disable_progress_bar()
     _use(work.device, work.threads)
@@ -112,14 +112,14 @@ def do(work: Work, pipe: connection.Connection) -> None:
 
     try:
         run_cell(work.cell, work.files, work.out, work.keep_models, tell)
-    except Exception as error:  # every failure of a cell is told, and the other cells go on
+    except Exception as error:  # every failure of a cell is reported, and the other cells continue
         (work.out / work.cell.folder / ERROR).write_text(traceback.format_exc())
         pipe.send(("failed", _sentence(error)))
 
 
 def _use(device: str, threads: int) -> None:
     torch.set_num_threads(threads)
-    os.environ[PROCESSES] = "1"  # cells are trained beside each other, each in one process
+    os.environ[PROCESSES] = "1"  # cells train in parallel, each in one process
     if device.startswith("cuda:"):
         torch.cuda.set_device(device)
     elif device == "cpu":

@@ -1,4 +1,4 @@
-"""All that an experiment writes: tables/, figures/ and report.md."""
+"""Everything that an experiment writes: tables/, figures/ and report.md."""
 
 import json
 import shutil
@@ -20,14 +20,14 @@ from learner.reports.tables import as_csv, write_table
 
 TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
 HOW = (
-    "Means over seeds; ± is half of the 95% interval over seeds (Student's t), and one seed has none. “Paper” is what "
-    "paper 004 (Mussmann, Jia and Liang 2020) prints. Rates are fractions of 1. P@R20: precision where 20% of the "
+    "Means over seeds; ± is half of the 95% interval over seeds (Student's t); one seed has none. “Paper” is the "
+    "figure in Mussmann, Jia and Liang (2020). Rates are fractions of 1. P@R20: precision where 20% of the "
     "positives are found."
 )
 
 
 def write_report(experiment: Experiment, out: Path) -> bool:
-    """Whether there are results to report; then tables/, figures/ and report.md in `out` are of the finished cells."""
+    """Write tables/, figures/ and report.md from the finished cells to `out`; return whether there are results."""
     results = read_results(experiment, out)
     if not results.records:
         return False
@@ -43,7 +43,7 @@ def write_report(experiment: Experiment, out: Path) -> bool:
 
 
 def _write_tables(results: Results, folder: Path) -> list[str]:
-    """The paper's tables as Markdown."""
+    """Write the paper's tables; return them as Markdown."""
     experiment = results.experiment
     datasets = {name: dataset_of(read_corpus(experiment.datasets[name])) for name in results.datasets}
     written = []
@@ -57,7 +57,7 @@ def _write_tables(results: Results, folder: Path) -> list[str]:
 
 
 def _write_comparison(results: Results, points: Sequence[Point], costs: Sequence[Cost], folder: Path) -> list[str]:
-    """The comparison of all rows as Markdown."""
+    """Write the comparison of all rows; return it as Markdown."""
     shown = "### All rows\n\n" + "\n".join(comparison_markdown(points, name) for name in results.datasets)
     paid = "### Labels to reach an AP\n\n" + "\n".join(costs_markdown(costs, name) for name in results.datasets)
     write_table(folder / "comparison", point_rows(points, (AP, PRECISION, "positives", SHARE)), "All rows", shown)
@@ -66,7 +66,7 @@ def _write_comparison(results: Results, points: Sequence[Point], costs: Sequence
 
 
 def _write_figure(figure: Figure, folder: Path) -> str:
-    """The figure as Markdown; its data, its panels for pages, and its pictures lie in the folder."""
+    """Write the figure's data, panels for pages and pictures; return the figure as Markdown."""
     (folder / f"{figure.stem}.csv").write_text(as_csv(data_of(figure)))
     panels: list[dict[str, Any]] = [
         {"description": describe(figure, measure), "chart": page_panel(figure, measure)} for measure in PANELS

@@ -1,4 +1,4 @@
-"""What finished cells have measured: one record for each round, and means over seeds."""
+"""The measurements of finished cells: one record for each round, and means over seeds."""
 
 import json
 import math
@@ -38,34 +38,34 @@ class Results:
         return [name for name in self.experiment.datasets if name in found]
 
     def rows(self, dataset: str) -> list[Row]:
-        """The rows with results on a data set, in the experiment's order."""
+        """Return the rows with results on a data set, in the experiment's order."""
         found = {record.row for record in self.records if record.dataset == dataset}
         return [row for row in self.experiment.rows if row.name in found]
 
     def row_of(self, dataset: str, wanted: Callable[[Row], bool]) -> Row | None:
-        """The first of these rows that is wanted."""
+        """Return the first of these rows that is wanted, or None."""
         return next(filter(wanted, self.rows(dataset)), None)
 
     def rounds(self, dataset: str, row: str) -> list[list[Record]]:
-        """The rounds of a row in order: of each the records of all seeds."""
+        """Return the rounds of a row in order, each with the records of all seeds."""
         mine = [record for record in self.records if (record.dataset, record.row) == (dataset, row)]
         numbers = sorted({record.round for record in mine})
         return [[record for record in mine if record.round == number] for number in numbers]
 
     def last(self, dataset: str, row: str) -> list[Record]:
-        """The last round of a row: the records of all seeds."""
+        """Return the last round of a row: the records of all seeds."""
         return self.rounds(dataset, row)[-1]
 
 
 def means_of(records: Iterable[Record]) -> dict[str, Mean]:
-    """The mean of every figure that all of these records have."""
+    """Return the mean of every figure that all of these records have."""
     found = list(records)
     common = [name for name in found[0].figures if all(name in record.figures for record in found)]
     return {name: mean_of([record.figures[name] for record in found]) for name in common}
 
 
 def read_results(experiment: Experiment, out: Path) -> Results:
-    """The results of the cells that are finished."""
+    """Read the results of the finished cells."""
     records = []
     for cell in cells_of(experiment):
         if is_done(cell, out):

@@ -1,4 +1,4 @@
-"""What an experiment is: data sets, rows and seeds, read from TOML, and the cells of their grid."""
+"""The specification of an experiment: data sets, rows and seeds from TOML, and the cells of their grid."""
 
 import hashlib
 import tomllib
@@ -15,7 +15,7 @@ from learner.scorers.cross_encoder import ConcatSettings
 MATCHED, REFERENCE = "stratified-match", "uncertainty"  # the first draws as many of each class as the second collected
 PATHS = ("left", "right", "gold", "split")
 
-# Names become folders, so they hold what every file system takes.
+# Names become folders, so they are restricted to what every file system accepts.
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._+-]{0,59}$", strip_whitespace=True)]
 
 
@@ -33,14 +33,14 @@ class Files(Part):
     id_column: str = "id"
     text_columns: list[str] = Field(["text"], min_length=1)
     test_fraction: float = Field(0.5, gt=0, lt=1)
-    paper: Literal["qqp", "wikiqa"] | None = None  # whose figures stand beside ours
-    part: Literal["dev", "test"] = "test"  # of the paper's parts, the one that the evaluation items are
+    paper: Literal["qqp", "wikiqa"] | None = None  # whose figures are compared with ours
+    part: Literal["dev", "test"] = "test"  # the paper's part that the evaluation items are
 
 
 class Row(Part):
     """One line of the tables: a strategy with settings of its own, or ConcatBERT on the labels of another row.
 
-    The settings of a concat row are those of `ConcatSettings`, those of others are those of projects.
+    The settings of a concat row are those of `ConcatSettings`, those of other rows are those of projects.
     """
 
     name: Name
@@ -48,8 +48,8 @@ class Row(Part):
     strategy: str | None = None
     settings: dict[str, Any] = Field(default_factory=dict)
     rounds: int | None = Field(None, ge=1)
-    labels: str | None = None  # the row whose labels are used: of concat rows, and for the counts of a matched one
-    backbone: str = DEFAULT_ENCODER  # of concat rows, as is the number of negatives that measure them
+    labels: str | None = None  # the row whose labels a concat row uses, or whose counts a matched row uses
+    backbone: str = DEFAULT_ENCODER  # of concat rows, like `sample`: the negatives to measure with
     sample: int = Field(20_000, ge=100)
 
 
@@ -62,9 +62,9 @@ class Concat(Part):
 
 
 class Cell(Part):
-    """One run: a row on a data set with a seed. `digest` stands for the data; `source`: the cell whose labels it uses.
+    """One run: a row on a data set with a seed. `digest` identifies the data; `source`: the cell whose labels it uses.
 
-    Two cells that are equal have equal results, so this is also what a finished run is recognised by.
+    Equal cells have equal results, so a finished run is recognised by its cell.
     """
 
     dataset: str
@@ -87,7 +87,7 @@ class Cell(Part):
 
 
 class Experiment(Part):
-    """A grid: every row with every seed on every data set; `settings` hold for all rows."""
+    """A grid: every row with every seed on every data set; `settings` apply to all rows."""
 
     name: str = Field(min_length=1, max_length=200)
     datasets: dict[Name, Files] = Field(min_length=1)
@@ -95,8 +95,10 @@ class Experiment(Part):
     seeds: list[Annotated[int, Field(ge=0, le=2**31 - 1)]] = Field([0], min_length=1)
     rounds: int = Field(4, ge=1)
     settings: dict[str, Any] = Field(default_factory=dict)
-    reach: list[Annotated[float, Field(gt=0, lt=1)]] = Field(default_factory=list)  # AP whose cost in labels is told
-    baseline: str | None = None  # the row that others are compared with: the first without it
+    reach: list[Annotated[float, Field(gt=0, lt=1)]] = Field(
+        default_factory=list
+    )  # AP values whose cost in labels is reported
+    baseline: str | None = None  # the row to compare others with; default: the first
     keep_models: bool = False
 
     @model_validator(mode="after")
@@ -109,14 +111,14 @@ class Experiment(Part):
             settings_of(self, row, 0)
             concat_of(row, 0)
         if self.baseline is not None and self.baseline not in {row.name for row in self.rows}:
-            raise InputError(f"baseline {self.baseline!r} is no row: name one of the rows")
+            raise InputError(f"baseline {self.baseline!r} is not a row: name one of the rows")
         return self
 
 
 def _distinct(what: str, values: list[str]) -> None:
     twice = next((value for value in values if values.count(value) > 1), None)
     if twice is not None:
-        raise InputError(f"{what} {twice!r} is there twice: give each {what} once")
+        raise InputError(f"{what} {twice!r} occurs twice: give each {what} once")
 
 
 def _check_row(row: Row, above: list[str]) -> None:
@@ -125,15 +127,17 @@ def _check_row(row: Row, above: list[str]) -> None:
             f"row {row.name!r}: strategy {row.strategy!r} is not known: use one of {', '.join(STRATEGIES)}"
         )
     if row.labels is not None and row.labels not in above:
-        raise InputError(f"row {row.name!r} takes the labels of {row.labels!r}: put a row of that name above it")
+        raise InputError(f"row {row.name!r} uses the labels of {row.labels!r}: put a row of that name above it")
     if row.kind == "concat" and row.labels is None:
-        raise InputError(f'row {row.name!r} is of kind concat: say by labels = "…" which row\'s labels it learns from')
+        raise InputError(f'row {row.name!r} has kind concat: name the row whose labels it is trained on, labels = "…"')
     if unknown := sorted({"strategy", "seed"} & row.settings.keys()):
-        raise InputError(f"row {row.name!r}: {unknown[0]} is no setting of a row: strategies and seeds span the grid")
+        raise InputError(
+            f"row {row.name!r}: {unknown[0]} is not a setting of a row: strategies and seeds span the grid"
+        )
 
 
 def source_of(experiment: Experiment, row: Row) -> Row | None:
-    """The row whose labels this one needs. Raises InputError where a matched row has none to match."""
+    """Return the row whose labels this one needs. Raises InputError if a matched row has none to match."""
     wanted = row.labels
     if wanted is not None:
         return next(other for other in experiment.rows if other.name == wanted)
@@ -142,12 +146,12 @@ def source_of(experiment: Experiment, row: Row) -> Row | None:
     above = experiment.rows[: experiment.rows.index(row)]
     found = next((other for other in above if other.strategy == REFERENCE), None)
     if found is None:
-        raise InputError(f"row {row.name!r} draws what an {REFERENCE} row collected: put such a row above it")
+        raise InputError(f"row {row.name!r} needs the labels of an {REFERENCE} row: put such a row above it")
     return found
 
 
 def settings_of(experiment: Experiment, row: Row, seed: int) -> Settings:
-    """The settings of the row's simulation with this seed. Raises InputError for a name or value not possible."""
+    """Return the settings of the row's simulation with this seed. Raises InputError for an impossible name or value."""
     own = row.settings if row.kind == "cosine" else {}
     strategy = {} if row.strategy is None else {"strategy": row.strategy}
     try:
@@ -157,7 +161,7 @@ def settings_of(experiment: Experiment, row: Row, seed: int) -> Settings:
 
 
 def concat_of(row: Row, seed: int) -> Concat | None:
-    """How the row's ConcatBERT is trained with this seed; nothing for other rows. Raises InputError likewise."""
+    """Return how the row's ConcatBERT is trained with this seed; None for other rows. Raises InputError likewise."""
     if row.kind != "concat":
         return None
     try:
@@ -168,16 +172,16 @@ def concat_of(row: Row, seed: int) -> Concat | None:
 
 
 def read_experiment(path: Path) -> Experiment:
-    """The experiment of a TOML file, its data sets' paths made absolute: they are relative to the file.
+    """Read an experiment from a TOML file; its data sets' paths are relative to the file, and are made absolute.
 
-    Raises InputError, one line, for anything that is wrong with it.
+    Raises InputError, one line, for any error in it.
     """
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is no TOML: {error}; correct it") from None
+        raise InputError(f"{path} is not valid TOML: {error}; correct it") from None
     try:
         return make_experiment(values, path.parent)
     except InputError as error:
@@ -185,7 +189,7 @@ def read_experiment(path: Path) -> Experiment:
 
 
 def make_experiment(values: dict[str, Any], folder: Path) -> Experiment:
-    """The experiment of these values; paths are relative to the folder. Raises InputError."""
+    """Return the experiment of these values; paths are relative to the folder. Raises InputError."""
     try:
         experiment = Experiment.model_validate(values)
     except ValidationError as error:
@@ -203,14 +207,14 @@ def _located(files: Files, folder: Path) -> Files:
 
 
 def _first(error: ValidationError) -> str:
-    """The first thing that is wrong, in a line."""
+    """Return the first error, in a line."""
     found = error.errors()[0]
     place = ".".join(map(str, found["loc"]))
     return f"{place}: {found['msg'].lower()}" + ("" if found["type"] == "missing" else f", not {found['input']!r}")
 
 
 def cells_of(experiment: Experiment) -> list[Cell]:
-    """Every cell of the grid, one seed after another; a cell stands after the one whose labels it needs."""
+    """Return every cell of the grid, seed by seed; a cell follows the one whose labels it needs."""
     digests = {name: digest(files) for name, files in experiment.datasets.items()}
     cells: list[Cell] = []
     for seed in experiment.seeds:
@@ -237,7 +241,7 @@ def _cell(experiment: Experiment, row: Row, seed: int, dataset: str, known: str,
 
 
 def digest(files: Files) -> str:
-    """The SHA-256 of the files' contents and of how they are read."""
+    """Return the SHA-256 of the files' contents and of how they are read."""
     read = files.model_dump(mode="json", exclude={*PATHS, "paper", "part"})
     whole = hashlib.sha256(repr(sorted(read.items())).encode())
     for name in PATHS:

@@ -1,4 +1,4 @@
-"""The paper's tables with ours beside it: which rows and figures each one has."""
+"""The paper's tables beside ours: the rows and figures of each one."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -65,7 +65,7 @@ class Table:
 
 
 def title_of(measure: str) -> str:
-    """The measure's name for people."""
+    """Return the measure's display name."""
     for prefix, kind in ((COSINE, "CosineBERT"), (CONCAT, "ConcatBERT")):
         if measure.startswith(prefix):
             return f"{kind} {title_of(measure.removeprefix(prefix))}"
@@ -73,17 +73,17 @@ def title_of(measure: str) -> str:
 
 
 def is_count(measure: str) -> bool:
-    """Whether the measure counts something, and is no share."""
+    """Return whether the measure is a count rather than a share."""
     return measure in COUNTS
 
 
 def paper_tables(results: Results, datasets: Mapping[str, Dataset]) -> list[Table]:
-    """The paper's Tables 1 to 6 as far as the experiment has rows of them; of each strategy the first row."""
+    """Return the paper's Tables 1 to 6 as far as the experiment has their rows, the first of each strategy."""
     ranked = (PRECISION, AP)
     tables = [
         Table("table1", "Data sets", COUNTS, list(_statistics(results, datasets))),
         Table("table2", "ConcatBERT trained on stated data", (ACCURACY, F1, MAP, PAIR_F1, *ranked),
-              list(_backbones(results)), "P@R20 and AP are of all pairs, the other figures of stated ones."),
+              list(_backbones(results)), "P@R20 and AP are over all pairs, the other figures over the given ones."),
         Table("table3", "Strategies", ranked, list(_strategies(results, "table3", TABLE3, ranked))),
         Table("table4", "Positives found", (POSITIVES,), list(_strategies(results, "table4", TABLE3, (POSITIVES,)))),
         Table("table5", "Stratified labels (oracles)", ranked, list(_strategies(results, "table5", TABLE5, ranked))),
@@ -94,7 +94,7 @@ def paper_tables(results: Results, datasets: Mapping[str, Dataset]) -> list[Tabl
 
 
 def _statistics(results: Results, datasets: Mapping[str, Dataset]) -> Iterator[Line]:
-    """Table 1: positives, pairs and stated negatives of the train and of the evaluation pairs."""
+    """Yield Table 1: positives, pairs and given negatives of the train and of the evaluation pairs."""
     for name, dataset in datasets.items():
         files = results.experiment.datasets[name]
         sides = {"train": (dataset.train_left, dataset.train_right),
@@ -103,19 +103,19 @@ def _statistics(results: Results, datasets: Mapping[str, Dataset]) -> Iterator[L
             counts = (
                 _within(dataset.positives, left, right),
                 count_pairs(len(left), len(right), dataset.symmetric),
-                _within(dataset.stated[dataset.stated[:, 2] == 0], left, right),
+                _within(dataset.given[dataset.given[:, 2] == 0], left, right),
             )
             ours = {measure: Mean(float(count)) for measure, count in zip(COUNTS, counts, strict=True)}
             yield Line(name, part, 0, ours, printed("table1", files.paper, part))
 
 
 def _within(pairs: np.ndarray, left: np.ndarray, right: np.ndarray) -> int:
-    """How many of the pairs, rows of (left, right, …), are pairs of these items."""
+    """Return how many of the pairs, rows of (left, right, …), are pairs of these items."""
     return int((np.isin(pairs[:, 0], left) & np.isin(pairs[:, 1], right)).sum())
 
 
 def _strategies(results: Results, table: str, strategies: Sequence[str], measures: Sequence[str]) -> Iterator[Line]:
-    """One line for each strategy: the last round of its first row."""
+    """Yield one line for each strategy: the last round of its first row."""
     for dataset in results.datasets:
         for strategy in strategies:
             if row := _first(results, dataset, strategy):
@@ -123,7 +123,7 @@ def _strategies(results: Results, table: str, strategies: Sequence[str], measure
 
 
 def _backbones(results: Results) -> Iterator[Line]:
-    """Table 2: every concat row that learns from stated pairs."""
+    """Yield Table 2: every concat row that is trained on given pairs."""
     for dataset in results.datasets:
         for row in results.rows(dataset):
             if row.kind == "concat" and _source(results, row).strategy == "stated":
@@ -132,7 +132,7 @@ def _backbones(results: Results) -> Iterator[Line]:
 
 
 def _models(results: Results) -> Iterator[Line]:
-    """Table 6: for each source of labels both models, where there is a concat row on them."""
+    """Yield Table 6: both models for each source of labels that a concat row uses."""
     for dataset in results.datasets:
         for strategy in TABLE6:
             cosine = _first(results, dataset, strategy)
@@ -148,7 +148,7 @@ def _first(results: Results, dataset: str, strategy: str) -> Row | None:
 
 
 def _learner_from(results: Results, dataset: str, name: str) -> Row | None:
-    """The first concat row that learns from the labels of this row."""
+    """Return the first concat row that is trained on the labels of this row."""
     return results.row_of(dataset, lambda row: row.kind == "concat" and row.labels == name)
 
 

@@ -10,7 +10,7 @@ from learner.reports.tables import grid, mean_cells, number, written
 
 
 def table_rows(table: Table) -> list[dict[str, Any]]:
-    """One dictionary for each line: our mean, its interval and the paper's figure of every measure."""
+    """Return one dictionary for each line: our mean, its interval and the paper's figure of every measure."""
     return [
         {"dataset": line.dataset, "row": line.row, "seeds": line.seeds}
         | {key: value for measure in table.measures for key, value in _cells(line, measure).items()}
@@ -23,7 +23,7 @@ def _cells(line: Line, measure: str) -> dict[str, float | None]:
 
 
 def point_rows(points: Sequence[Point], measures: Sequence[str]) -> list[dict[str, Any]]:
-    """One dictionary for each row and round."""
+    """Return one dictionary for each row and round."""
     return [
         {"dataset": point.dataset, "row": point.row, "round": point.round, "labels": point.labels, "seeds": point.seeds}
         | {key: value for name in measures for key, value in mean_cells(name, point.figures.get(name)).items()}
@@ -32,7 +32,7 @@ def point_rows(points: Sequence[Point], measures: Sequence[str]) -> list[dict[st
 
 
 def as_markdown(table: Table) -> str:
-    """The table with a part for each data set; measures that nothing is known of are left out."""
+    """Return the table with a part for each data set, without measures that have no values."""
     datasets = dict.fromkeys(line.dataset for line in table.lines)
     parts = [_part(table, [line for line in table.lines if line.dataset == name], name) for name in datasets]
     note = f"\n{table.note}\n" if table.note else ""
@@ -61,7 +61,7 @@ def _part(table: Table, lines: Sequence[Line], dataset: str) -> str:
 
 
 def comparison_markdown(points: Sequence[Point], dataset: str) -> str:
-    """AP of every row (lines) at every number of labels (columns) on one data set."""
+    """Return AP of every row (lines) at every number of labels (columns) on one data set."""
     mine = [point for point in points if point.dataset == dataset]
     spent = sorted({point.labels for point in mine})
     rows = dict.fromkeys(point.row for point in mine)
@@ -71,7 +71,7 @@ def comparison_markdown(points: Sequence[Point], dataset: str) -> str:
 
 
 def costs_markdown(costs: Sequence[Cost], dataset: str) -> str:
-    """The labels that every row (lines) pays for every AP (columns) on one data set."""
+    """Return the labels that every row (lines) needs for every AP (columns) on one data set."""
     mine = [cost for cost in costs if cost.dataset == dataset]
     targets = list(dict.fromkeys(cost.target for cost in mine))
     rows = dict.fromkeys(cost.row for cost in mine)

@@ -1,4 +1,4 @@
-"""A model measured over all pairs of files: every pair scored, or a sample of the negatives, or from audit labels."""
+"""A model's figures over all pairs of files: from every pair, from a sample of the negatives, or from audit labels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,9 +17,9 @@ from learner.data.dataset import Dataset
 from learner.evaluation.audit.files_estimate import measure_labels
 from learner.evaluation.audit.label_files import read_audit
 from learner.evaluation.exact import AllPairs
+from learner.evaluation.given_pairs import given_figures
 from learner.evaluation.importance_sampling import Stratum, estimate
 from learner.evaluation.sampling_designs import NEAR_RANDOM, STRATIFIED, Population, Score, near_random, stratified
-from learner.evaluation.stated_pairs import stated_figures
 from learner.loop.round import evaluate
 from learner.loop.simulate import dataset_of
 from learner.models.cosine_bert import Labelled
@@ -35,14 +35,14 @@ from learner.search.inner_product import Space
 DESIGNS = {NEAR_RANDOM: near_random, STRATIFIED: stratified}
 METHODS = ("exact", *DESIGNS)
 GAINED = ("average_precision", "precision_at_recall_20")  # figures that compare two models, whatever their thresholds
-FEW = 200_000  # pairs that a scorer which reads each pair alone still reads all
+FEW = 200_000  # up to this many pairs, a model that reads pairs one by one reads all
 
 
 @dataclass(frozen=True)
 class Method:
     """How to measure: exactly, or from about `sample` scored negatives; `base`: the encoder of the cheap score.
 
-    Without a name: exact, but stratified for a model that would have to read more than 200,000 pairs one by one, and
+    Without a name: exact, except stratified for a model that would have to read more than 200,000 pairs one by one, and
     near-random where multiplying all pairs would take hours.
     """
 
@@ -53,7 +53,7 @@ class Method:
 
 
 def checked_method(name: str | None, sample: int, base: str, seed: int) -> Method:
-    """The method. Raises InputError for a name that is not known."""
+    """Return the method. Raises InputError for an unknown name."""
     if name is not None and name not in METHODS:
         raise InputError(f"--method {name!r} is not known: use {', '.join(METHODS)}")
     return Method(name, sample, base, seed)
@@ -67,18 +67,20 @@ def evaluate_corpus(
     against: str | None = None,
     labelled: Labelled | None = None,
 ) -> dict[str, Any]:
-    """The estimates by name, with `pairs`, `positives`, curve, histogram and strata, of a matcher or a cross-encoder.
+    """Return a model's estimates by name, with `pairs`, `positives`, curve, histogram and strata.
 
-    against: a matcher or an encoder; its exact figures come as `against`, and what the model has more as `gain`.
-    labelled: the training pairs, by row, that weigh a model of two features, whose `weights` come too. A corpus without
-    splits is measured whole. Raises InputError without a gold positive, and where a cross-encoder or a re-ranker would
-    have to read too many pairs.
+    against: a matcher or an encoder; adds its exact figures as `against` and the model's gain over them as `gain`.
+    labelled: the training pairs, by row, that fit the `weights` of a model of two features. A corpus without splits is
+    measured whole. Raises InputError without a gold positive, and where a cross-encoder or a re-ranker would have to
+    read too many pairs.
     """
     dataset = dataset_of(all_evaluation(corpus))
     if not len(dataset.evaluation_positives):
-        raise InputError("the gold file names no positive pair of these items: there is nothing to measure")
+        raise InputError(
+            "the gold file has no positive pair of these items, so there is nothing to measure: check its ids"
+        )
     if against is not None and reads_pairs(against):
-        raise InputError(f"{against} reads pairs one by one, and what is compared with must rank all: name a matcher")
+        raise InputError(f"{against} reads pairs one by one, but --against must rank all pairs: name a matcher")
     scorer = load_scorer(model, dataset, progress, labelled)
     measured = _measure(dataset, scorer, method, progress)
     result = as_result(measured)
@@ -95,7 +97,7 @@ def evaluate_corpus(
 
 
 def gains(of: Mapping[str, Estimate], exact: Mapping[str, Estimate]) -> dict[str, Estimate]:
-    """What each figure is above the exact one of the same name: as sure as the figure is."""
+    """Subtract from each figure the exact one of the same name; the interval keeps its width."""
     return {
         name: Estimate(one.value - other.value, one.low - other.value, one.high - other.value, one.method, one.labels)
         for name, one in of.items()
@@ -104,17 +106,17 @@ def gains(of: Mapping[str, Estimate], exact: Mapping[str, Estimate]) -> dict[str
 
 
 def reads_pairs(model: str) -> bool:
-    """Whether the model reads both texts of a pair at once, so that it cannot rank all pairs."""
+    """Return whether the model reads both texts of a pair at once, so that it cannot rank all pairs."""
     return is_cross_encoder(model) or is_reranker(model)
 
 
 def evaluate_audit(
     model: str, corpus: Corpus, labels: Path, seed: int, progress: Progress = no_progress
 ) -> dict[str, Any]:
-    """The same from audit labels of a file (see `read_audit`), for a matcher or an encoder; gold adds stated figures.
+    """Return the same from the audit labels of a file (see `read_audit`), for a matcher or an encoder.
 
-    Raises InputError for a bad file, too few labels, a matcher that does not score by cosine, and a cross-encoder:
-    nobody knows how it ranks all pairs.
+    With gold, the figures on given pairs are added. Raises InputError for a bad file, too few labels, a matcher that
+    does not score by cosine, and a cross-encoder, which cannot rank all pairs.
     """
     if reads_pairs(model) or is_token_scorer(model) or is_feature_scorer(model):
         how = "reads pairs one by one" if reads_pairs(model) else "compares tokens"
@@ -127,16 +129,16 @@ def evaluate_audit(
             f"{model} scores by {scorer.space.distance}, and --audit ranks by cosine: measure it with --gold"
         )
     measured = measure_labels(dataset, scorer, found, np.random.default_rng(seed), progress)
-    return as_result(replace(measured, estimates={**measured.estimates, **stated_figures(dataset, scorer)}))
+    return as_result(replace(measured, estimates={**measured.estimates, **given_figures(dataset, scorer)}))
 
 
 def load_scorer(
     model: str, dataset: Dataset, progress: Progress = no_progress, labelled: Labelled | None = None
 ) -> Scorer:
-    """The scorer of the dataset's evaluation items.
+    """Load the scorer of the dataset's evaluation items.
 
-    model: the folder of what reads pairs; a matcher, or an encoder; or one whose tokens are compared, `bertscore:NAME`,
-    alone or, weighed by the labelled pairs, beside the cosine.
+    model: the folder of a cross-encoder or re-ranker; a matcher, or an encoder; or `bertscore:NAME`, which compares
+    tokens, alone or weighted together with the cosine by the labelled pairs.
     """
     if is_feature_scorer(model):
         return load_feature_scorer(model, dataset.texts, _evaluated(dataset), labelled, progress)
@@ -150,7 +152,7 @@ def load_scorer(
 
 
 def load_vectors(model: str, dataset: Dataset, progress: Progress = no_progress) -> VectorScorer:
-    """The scorer of a matcher or encoder, with the vectors of the dataset's evaluation items."""
+    """Load a matcher or encoder as the scorer, with the vectors of the dataset's evaluation items."""
     matcher = load_matcher(model)
     distance = matcher.encoder.distance
     vectors = blended(dataset, _encode(matcher, dataset, progress), matcher.blend, distance, progress)
@@ -158,7 +160,7 @@ def load_vectors(model: str, dataset: Dataset, progress: Progress = no_progress)
 
 
 def as_result(measured: AllPairs) -> dict[str, Any]:
-    """The form of the command's result: estimates by name; `positives` is a number where it is known."""
+    """Return the command's result: estimates by name; `positives` is a number if it is known."""
     known = {} if measured.positives is None else {"positives": measured.positives}
     return {
         **{name: found.as_dict() for name, found in measured.estimates.items()},
@@ -179,7 +181,7 @@ def _measure(dataset: Dataset, scorer: Scorer, method: Method, progress: Progres
         assert measured is not None  # there is a positive
         return measured
     measured = _sampled(dataset, scorer, replace(method, name=name), progress)
-    return replace(measured, estimates={**measured.estimates, **stated_figures(dataset, scorer)})
+    return replace(measured, estimates={**measured.estimates, **given_figures(dataset, scorer)})
 
 
 def _sampled(dataset: Dataset, scorer: Scorer, method: Method, progress: Progress) -> AllPairs:
@@ -199,11 +201,11 @@ def _sampled(dataset: Dataset, scorer: Scorer, method: Method, progress: Progres
 
 
 def _every_negative(dataset: Dataset, score: Score) -> Stratum:
-    """All negatives, each scored alone. Raises InputError where they are too many."""
+    """Return all negatives, each scored alone. Raises InputError where they are too many."""
     sides = len(dataset.evaluation_left), len(dataset.evaluation_right)
     pairs = count_pairs(*sides, dataset.symmetric)
     if pairs > FEW:
-        what = f"--method exact would read {pairs:,} pairs one by one, and a cross-encoder reads at most {FEW:,} so"
+        what = f"--method exact would read {pairs:,} pairs one by one, more than the {FEW:,} allowed"
         raise InputError(f"{what}: use stratified or near-random")
     rows, columns = pairs_numbered(np.arange(pairs), *sides, dataset.symmetric)
     positive = dataset.evaluation_positives
@@ -212,14 +214,14 @@ def _every_negative(dataset: Dataset, score: Score) -> Stratum:
 
 
 def all_evaluation(corpus: Corpus) -> Corpus:
-    """The corpus, all its items kept for measuring where it has no split."""
+    """Return the corpus; if it has no split, all its items are evaluation items."""
     if any(item.split is not None for item in corpus.items):
         return corpus
     return replace(corpus, items=[replace(item, split=Split.EVALUATION) for item in corpus.items])
 
 
 def _encode(matcher: Matcher, dataset: Dataset, progress: Progress) -> np.ndarray:
-    """Vectors (len(texts), d); of the evaluation items alone, unless those of others bear on their score."""
+    """Return vectors (len(texts), d), of the evaluation items only unless other items affect their scores."""
     rows = _evaluated(dataset)
     if matcher.blend.needs_all:
         rows = np.union1d(rows, np.union1d(dataset.train_left, dataset.train_right))
@@ -229,5 +231,5 @@ def _encode(matcher: Matcher, dataset: Dataset, progress: Progress) -> np.ndarra
 
 
 def _evaluated(dataset: Dataset) -> np.ndarray:
-    """The rows of all evaluation items."""
+    """Return the rows of all evaluation items."""
     return np.union1d(dataset.evaluation_left, dataset.evaluation_right)

@@ -1,4 +1,4 @@
-"""Labelled pairs in a file, as rows of a corpus: what a simulation, a label export or gold holds."""
+"""Labelled pairs in a file, as rows of a corpus: from a simulation, a label export or gold."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,10 +17,10 @@ NEEDED, OPTIONAL = ("id1", "id2", "label"), ("purpose",)
 
 
 def read_labels(path: Path, corpus: Corpus) -> Labelled:
-    """The labelled pairs of a file with the columns id1, id2 and label, each pair once, its last label.
+    """Read the labelled pairs of a file with the columns id1, id2 and label: each pair once, with its last label.
 
-    Pairs without a label (unsure), of one text with itself, or that were drawn for measuring (an export's column
-    `purpose`) are left out. Raises InputError with row and column, and where no pair is left.
+    Leaves out pairs without a label (unsure), pairs of one text with itself, and pairs drawn for measuring (an export's
+    column `purpose`). Raises InputError with row and column, and if no pair is left.
     """
     first = corpus.positions(Side.LEFT)
     second = first if corpus.kind == Kind.SYMMETRIC else corpus.positions(Side.RIGHT)
@@ -33,15 +33,16 @@ def read_labels(path: Path, corpus: Corpus) -> Labelled:
             continue
         labels[(min(pair), max(pair)) if first is second else pair] = _label(label, path, number)
     if not labels:
-        raise InputError(f"{path.name}: no pair in it has a label that may train: name a file of training labels")
+        raise InputError(f"{path.name}: no pair has a label to train on: name a file of training labels")
     rows = np.array(list(labels), dtype=np.int64)
     return Labelled(rows[:, 0], rows[:, 1], np.array(list(labels.values()), dtype=np.int64))
 
 
 def training_pairs(labelled: Labelled, corpus: Corpus, split: Corpus) -> Labelled:
-    """The pairs of train items alone; corpus: whose rows the labels name; split: the same with splits, perhaps fewer.
+    """Return the pairs of train items only.
 
-    Raises InputError where none is left.
+    corpus: the labels name its rows; split: the same corpus with splits, perhaps with fewer items. Raises InputError if
+    no pair is left.
     """
     trained = {
         (item.side, name)
@@ -52,15 +53,15 @@ def training_pairs(labelled: Labelled, corpus: Corpus, split: Corpus) -> Labelle
     allowed = np.array([(item.side, item.ids[0]) in trained for item in corpus.items])
     kept = allowed[labelled.left] & allowed[labelled.right]
     if not kept.any():
-        what = f"none of the {counted(len(labelled), 'labelled pair')} is of two train items"
-        raise InputError(f"{what}: name the split by which the labels were collected")
+        what = f"none of the {counted(len(labelled), 'labelled pair')} is a pair of two train items"
+        raise InputError(f"{what}: name the split that the labels were collected with")
     return Labelled(labelled.left[kept], labelled.right[kept], labelled.label[kept])
 
 
 def read_training(path: Path, corpus: Corpus, split: Corpus) -> Labelled:
-    """The file's labelled pairs of train items, as rows of the corpus with splits, which may have fewer items.
+    """Read the file's labelled pairs of train items, as rows of the corpus with splits, which may have fewer items.
 
-    Raises InputError where none is left.
+    Raises InputError if no pair is left.
     """
     labelled = training_pairs(read_labels(path, corpus), corpus, split)
     row = {(item.side, item.ids[0]): at for at, item in enumerate(split.items)}

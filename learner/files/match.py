@@ -36,9 +36,9 @@ class Cut:
 def match_corpus(
     model: str, corpus: Corpus, cut: Cut, out: Path, progress: Progress = no_progress, why: bool = False
 ) -> dict[str, Any]:
-    """How many pairs were written to `out`, and the lowest score among them. Raises InputError for a bad cut.
+    """Write the matching pairs to `out`; return their number and the lowest score. Raises InputError for a bad cut.
 
-    why: add a column that says what each part of a score adds.
+    why: add a column with the parts of each score.
     """
     _check_out(out)
     threshold = _threshold(model, cut)
@@ -73,14 +73,14 @@ def _threshold(model: str, cut: Cut) -> float:
 
 
 def _score_at_precision(folder: Path, precision: float) -> float:
-    """The lowest score at or above which the matcher's measured precision was reached."""
+    """Return the lowest score at or above which the matcher's measured precision was reached."""
     curve = read_details(folder).get("curve")
     if not curve:
-        raise InputError(f"no precision has been measured for {folder}: use --top or --threshold")
+        raise InputError(f"precision has not been measured for {folder}: use --top or --threshold")
     scores, measured = np.array(curve["score"]), np.array(curve["precision"])
     reached = measured >= precision
     if not reached.any():
-        raise InputError(f"precision {precision:g} was not reached by {folder}; the highest was {measured.max():.3f}")
+        raise InputError(f"{folder} does not reach precision {precision:g}: its highest is {measured.max():.3f}")
     return float(scores[reached].min())
 
 
@@ -98,7 +98,7 @@ def _table(corpus: Corpus, pairs: Pairs) -> pd.DataFrame:
 
 
 def _reasons(dataset: Dataset, blend: Blend, encoded: np.ndarray, pairs: Pairs, space: Space) -> list[str]:
-    """Of each pair, what each part adds to its score, the weightiest first."""
+    """Return the parts of each pair's score in words, the largest first."""
     similarities = scores(encoded, pairs.left, pairs.right, space)
     rows = zip(pairs.score.tolist(), similarities.tolist(), pairs.left.tolist(), pairs.right.tolist(), strict=True)
     return [", ".join(map(str, parts_of(blend, dataset.lexicon, *row))) for row in rows]
@@ -112,7 +112,7 @@ _WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {
 
 
 def _check_out(out: Path) -> None:
-    """Nothing; raises InputError where the file cannot be written, before anything expensive is done."""
+    """Raise InputError if the file cannot be written, before any expensive step."""
     if out.suffix not in _WRITERS:
         raise InputError(f"{out}: the suffix is {out.suffix or 'missing'}; use {', '.join(_WRITERS)}")
     if not out.parent.is_dir():

@@ -104,7 +104,7 @@ def times_as_many(dataset: Dataset) -> float:
 def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: int) -> np.ndarray:
     """(n, 4) int64, each pair once: rows left and right, then label and gold, 1, 0, or -1 where there is none."""
     gold = dict.fromkeys(map(tuple, data.dataset.positives.tolist()), 1)
-    gold |= {(left, right): label for left, right, label in data.dataset.stated.tolist()}
+    gold |= {(left, right): label for left, right, label in data.dataset.given.tolist()}
     labels = [label for label in current_labels(session, project_id, cutoff) if label.answer in LABELS]
     left = data.rows(np.array([label.left_id for label in labels], dtype=np.int64)).tolist()
     right = data.rows(np.array([label.right_id for label in labels], dtype=np.int64)).tolist()

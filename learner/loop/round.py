@@ -1,4 +1,4 @@
-"""One round: the same few functions serve the browser's rounds and the simulator's."""
+"""One round: the browser's rounds and the simulator's use the same few functions."""
 
 from dataclasses import dataclass, field, replace
 
@@ -10,9 +10,9 @@ from db.progress import Progress, no_progress
 from learner.catalog import STRATEGIES
 from learner.data.dataset import Dataset
 from learner.evaluation.exact import TIE, AllPairs, evaluate_exact
+from learner.evaluation.given_pairs import given_figures
 from learner.evaluation.importance_sampling import estimate
 from learner.evaluation.sampling_designs import NEAR_RANDOM, Population, near_random
-from learner.evaluation.stated_pairs import stated_figures
 from learner.models.cosine_bert import Labelled
 from learner.models.output_layer import OutputLayer, fit_output_layer
 from learner.runtime.device import default_device
@@ -26,15 +26,15 @@ from learner.strategies.pool import Background, Pool, draw_pairs, unscored
 
 NO_BACKGROUND = Background()
 EXACT_PAIRS = {"cpu": 2 * 10**11, "cuda": 2 * 10**13}  # about half an hour of two cores, or of a GPU (docs/scale.md)
-SAMPLED = 1_000_000  # negatives beside the near ones where the pairs are more: scoring them takes seconds
+SAMPLED = 1_000_000  # negatives besides the near ones where there are more pairs: scoring them takes seconds
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs to label, the first the most wanted: rows of the dataset, and the strategy that chose them.
+    """Pairs to label, the most wanted first: rows of the dataset, and the strategy that chose them.
 
-    rerank: the scores (k,) of the first k pairs by the re-ranker that put them in order, where one did; near: what the
-    strategy chose from, where it asked for near pairs.
+    rerank: the scores (k,) of the first k pairs from the re-ranker that ordered them, if one did; near: the near pairs
+    that the strategy chose from, if it asked for them.
     """
 
     pairs: Pairs
@@ -55,12 +55,12 @@ def choose(
     background: Background = NO_BACKGROUND,
     space: Space = COSINE,
 ) -> Batch:
-    """At most n unlabelled training pairs, each unordered pair once, with their score under the newest model.
+    """Choose at most n unlabelled training pairs, each unordered pair once, with their scores under the newest model.
 
-    vectors: (len(texts), d) in the space, under the model that chooses; layer: its output layer, or None where there is
-    no trained one yet: then the strategy's seed chooses, mostly the most similar pairs (paper 004, section 4.2), and
-    while all answers are positive pairs from further down; known: keys of the labelled pairs; background: their
-    answers, and what some strategies ask for beside. Raises InputError where they miss it.
+    vectors: (len(texts), d) in the space, under the model that chooses; layer: its output layer, or None without a
+    trained one: then the strategy's seed chooses, mostly the most similar pairs (Mussmann, Jia and Liang 2020, section
+    4.2), and, while all answers are positive, pairs from further down; known: keys of the labelled pairs; background:
+    their answers, and what some strategies need besides. Raises InputError if they lack it.
     """
     name = settings.strategy if _can_rank(layer) else _seed(settings.strategy, background.labelled)
     if not len(dataset.train_left) or not len(dataset.train_right):
@@ -79,19 +79,19 @@ def choose(
 
 
 def _can_rank(layer: OutputLayer | None) -> bool:
-    """Whether there is a trained layer under which one score is more uncertain than another."""
+    """Return whether there is a trained layer under which some scores are more uncertain than others."""
     return layer is not None and layer.threshold is not None
 
 
 def _seed(strategy_name: str, labelled: Labelled) -> str:
-    """The strategy that chooses while there is no trained layer."""
+    """Return the strategy that chooses while there is no trained layer."""
     seed = STRATEGIES[strategy_name].seed
     only_positives = 0 < labelled.positives == len(labelled)
     return SPREAD_STRATEGY if seed == SEED_STRATEGY and only_positives else seed
 
 
 def _seen(strategy_name: str, vectors: np.ndarray, background: Background) -> np.ndarray:
-    """The vectors among which candidates are searched."""
+    """Return the vectors to search candidates in."""
     if not STRATEGIES[strategy_name].static:
         return vectors
     if background.pretrained is None:
@@ -108,7 +108,7 @@ def _near(
     rng: np.random.Generator,
     progress: Progress,
 ) -> Near:
-    """Near training pairs whose key is not known."""
+    """Return near training pairs whose key is not known."""
     left, right = dataset.train_left, dataset.train_right
     sides = factors(vectors, left, right, space)
     near = near_pairs(*sides, settings.neighbours, dataset.symmetric, rng, settings.search, progress)
@@ -125,7 +125,7 @@ def _caps(dataset: Dataset, vectors: np.ndarray, settings: Settings, rng: np.ran
 
 
 def refit(vectors: np.ndarray, labelled: Labelled, space: Space) -> OutputLayer:
-    """The output layer of a trained encoder, fitted to the labels' scores as its vectors (texts, d) now have them."""
+    """Fit the output layer of a trained encoder to the labels' scores under its current vectors (texts, d)."""
     return fit_output_layer(scores(vectors, labelled.left, labelled.right, space), labelled.label)
 
 
@@ -138,11 +138,11 @@ def evaluate(
     seed: int = 0,
     exact: bool = False,
 ) -> AllPairs | None:
-    """Figures over all evaluation pairs, or None where there is no gold positive among them.
+    """Return the figures over all evaluation pairs, or None without a gold positive among them.
 
-    They are exact, unless the pairs are so many that this takes hours and nobody insists: then the near pairs are
-    counted, and a sample of the others. With an output layer come the figures at its threshold; with stated negatives
-    those of the stated pairs.
+    They are exact, unless there are so many pairs that this takes hours and `exact` does not insist: then the near
+    pairs are counted, and the others sampled. An output layer adds the figures at its threshold, given negatives those
+    on the given pairs.
     """
     if not len(dataset.evaluation_positives):
         return None
@@ -150,7 +150,7 @@ def evaluate(
     sides = len(dataset.evaluation_left), len(dataset.evaluation_right)
     exact = exact or count_pairs(*sides, dataset.symmetric) <= EXACT_PAIRS[default_device()]
     measured = _exact(dataset, scorer, progress) if exact else _sampled(dataset, scorer, seed, progress)
-    return replace(measured, estimates={**measured.estimates, **stated_figures(dataset, scorer)})
+    return replace(measured, estimates={**measured.estimates, **given_figures(dataset, scorer)})
 
 
 def _exact(dataset: Dataset, scorer: VectorScorer, progress: Progress) -> AllPairs:
@@ -166,7 +166,7 @@ def _exact(dataset: Dataset, scorer: VectorScorer, progress: Progress) -> AllPai
 
 
 def _sampled(dataset: Dataset, scorer: VectorScorer, seed: int, progress: Progress) -> AllPairs:
-    """The near + random design, with the scorer's own score as the cheap one."""
+    """Estimate by the near + random design, with the scorer's own score as the cheap one."""
     left, right, positives = dataset.evaluation_left, dataset.evaluation_right, dataset.evaluation_positives
     population = Population(*factors(scorer.vectors, left, right, scorer.space), positives, dataset.symmetric)
 

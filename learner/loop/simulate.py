@@ -1,4 +1,4 @@
-"""The browser's rounds with gold in the annotator's place."""
+"""The browser's rounds with gold labels in the annotator's place."""
 
 import csv
 import json
@@ -36,17 +36,17 @@ Composition = list[tuple[int, int]]  # positives and negatives of each round
 
 
 def dataset_of(corpus: Corpus) -> Dataset:
-    """The corpus as rows: one for each item, in its order. Every item has a split."""
+    """Return the corpus as rows: one for each item, in its order. Every item has a split."""
     items = corpus.items
     positives = [(pair.left, pair.right) for pair in corpus.gold if pair.positive]
-    stated = [(pair.left, pair.right, pair.positive) for pair in corpus.gold if not pair.closure]
+    given = [(pair.left, pair.right, pair.positive) for pair in corpus.gold if not pair.closure]
     return make_dataset(
         [item.text for item in items],
         [item.side for item in items],
         [item.split or "" for item in items],
         corpus.kind == Kind.SYMMETRIC,
         np.array(positives, dtype=np.int64),
-        stated,
+        given,
     )
 
 
@@ -61,7 +61,7 @@ class Labels:
     score: list[float] = field(default_factory=list)
 
     def add(self, dataset: Dataset, pairs: Pairs, number: int) -> None:
-        """Nothing; the round's pairs are labelled: gold answers, and what is not a gold positive is a negative."""
+        """Label the round's pairs with gold; pairs that are not gold positives are negatives."""
         positives = dataset.keys(*dataset.positives.T)
         self.left += pairs.left.tolist()
         self.right += pairs.right.tolist()
@@ -70,7 +70,7 @@ class Labels:
         self.score += pairs.score.tolist()
 
     def keys(self, dataset: Dataset) -> np.ndarray:
-        """One key for each labelled pair, (n,)."""
+        """Return one key for each labelled pair, (n,)."""
         labelled = self.arrays()
         return dataset.keys(labelled.left, labelled.right)
 
@@ -100,12 +100,13 @@ def simulate(
     progress: Progress = no_progress,
     composition: Composition | None = None,
 ) -> list[dict[str, Any]]:
-    """One object a round, as written to `out/rounds.jsonl`; beside it labels.csv, split.csv, base.json and model/.
+    """Run the rounds; return one object a round, as written to `out/rounds.jsonl`.
 
-    base.json has the figures of the pre-trained encoder, which a simulation starts from; they are also those of a
-    round that is not `trained`, for want of labels of both classes. The encoder gets the pooling and the distance of
-    the settings, and is trained in place. composition: of each round, for stratified-match. Raises InputError when
-    there is nothing to measure or to train on, or when the strategy misses what it needs.
+    Also writes labels.csv, split.csv, base.json and model/. base.json has the figures of the pre-trained encoder, where
+    a simulation starts; a round that is not `trained`, because labels of one class are missing, has the same figures.
+    The encoder gets the pooling and the distance of the settings, and is trained in place. composition: the positives
+    and negatives of each round, for stratified-match. Raises InputError if there is nothing to measure or to train on,
+    or if the strategy lacks what it needs.
     """
     dataset = dataset_of(corpus)
     _check(dataset)
@@ -154,42 +155,42 @@ def simulate(
 
 
 def composition_of(labels_csv: Path) -> Composition:
-    """How many positives and negatives each round of a simulation collected, from its labels.csv.
+    """Return how many positives and negatives each round of a simulation collected, from its labels.csv.
 
-    Raises InputError where the file is none.
+    Raises InputError if the file is not one.
     """
     try:
         with labels_csv.open(newline="") as file:
             rows = [(int(row["round"]), int(row["label"])) for row in csv.DictReader(file)]
     except (OSError, KeyError, ValueError, TypeError) as error:
-        what = f"{labels_csv} does not say what each round collected ({error!r})"
+        what = f"{labels_csv} does not list what each round collected ({error!r})"
         raise InputError(f"{what}: give the labels.csv of a simulation by uncertainty") from error
     counts = Counter(rows)
     return [(counts[number, 1], counts[number, 0]) for number in range(1, max(counts, default=(0, 0))[0] + 1)]
 
 
 def _size(number: int, settings: Settings) -> int:
-    """The pairs that round `number`, counted from 1, collects."""
+    """Return the number of pairs that round `number`, counted from 1, collects."""
     return batch_size_of(number - 1, settings.first, settings.growth, settings.growth_kind)
 
 
 def _check(dataset: Dataset) -> None:
     if not len(dataset.evaluation_positives):
-        raise InputError("no gold positive lies among the evaluation items: use a larger --test-fraction or more gold")
+        raise InputError("no gold positive is among the evaluation items: use a larger --test-fraction or more gold")
     if not len(dataset.train_left) or not len(dataset.train_right):
         raise InputError("no training pairs are left: use a smaller --test-fraction")
 
 
 def _check_strategy(dataset: Dataset, settings: Settings, rounds: int, composition: Composition | None) -> None:
     if settings.lexical and settings.distance != "cosine":
-        raise InputError(f"spelling counts beside a cosine, not beside {settings.distance}: leave --lexical out")
-    name, stated = settings.strategy, gold_of(dataset, np.empty(0, dtype=np.int64))
-    if STRATEGIES[name].seed == "stated" and len(stated.stated) == len(stated.positives):
-        what = f"{name} takes stated negatives, and gold states none among the training pairs"
+        raise InputError(f"--lexical needs the cosine, not {settings.distance}: leave out --lexical")
+    name, gold = settings.strategy, gold_of(dataset, np.empty(0, dtype=np.int64))
+    if STRATEGIES[name].seed == "stated" and len(gold.given) == len(gold.positives):
+        what = f"{name} needs given negatives, but gold has none among the training pairs"
         raise InputError(f"{what}: add pairs with label 0, or choose another strategy")
     if name == "stratified-match" and len(composition or []) < rounds:
-        what = f"{name} matches another run, which has {len(composition or [])} of the {rounds} rounds asked for"
-        raise InputError(f"{what}: give --match-labels the labels.csv of an uncertainty run of as many rounds")
+        what = f"{name} copies another run, which has {len(composition or [])} of the {rounds} rounds asked for"
+        raise InputError(f"{what}: give --match-labels the labels.csv of an uncertainty run with as many rounds")
 
 
 def _measure(
@@ -214,7 +215,7 @@ def _row(
         **{name: estimate.as_dict() for name, estimate in measured.estimates.items()},
         "round": number,
         "labels": len(labels.label),
-        "positives": sum(labels.label),  # of the labels; those of the evaluation pairs are below
+        "positives": sum(labels.label),  # among the labels; those of the evaluation pairs are below
         "trained": layer is not None,
         "pairs": measured.pairs,
         "evaluation_positives": measured.positives,

@@ -1,4 +1,7 @@
-"""Average precision and its relatives from weighted scores (paper 004, section 2.2, equations 1 to 6)."""
+"""Average precision and related figures from weighted scores.
+
+Source: Mussmann, Jia and Liang (2020), section 2.2, equations 1 to 6.
+"""
 
 from dataclasses import dataclass
 
@@ -9,7 +12,7 @@ import numpy as np
 class Curve:
     """Precision and recall at each distinct score of a positive, descending: float64 arrays of one length.
 
-    `low` and `high` are a band of the precision, point by point (95 %), where there is one.
+    `low` and `high` are a pointwise 95 % band of the precision, if there is one.
     """
 
     score: np.ndarray
@@ -19,20 +22,20 @@ class Curve:
     high: np.ndarray | None = None
 
     def thinned(self, points: int = 500) -> "Curve":
-        """At most that many points, evenly spaced in recall, the ends kept: enough for a plot."""
+        """Return at most that many points, evenly spaced in recall, the ends included: enough for a plot."""
         return self if len(self.score) <= points else self.take(self.spread(points))
 
     def spread(self, points: int) -> np.ndarray:
-        """The positions of at most that many points, evenly spaced in recall, the ends kept; ascending."""
+        """Return the positions of at most that many points, evenly spaced in recall, the ends included; ascending."""
         at = np.searchsorted(self.recall, np.linspace(self.recall[0], self.recall[-1], points))
         return np.unique(np.clip(at, 0, len(self.recall) - 1))
 
     def take(self, at: np.ndarray) -> "Curve":
-        """The points at those positions, in that order."""
+        """Return the points at those positions, in that order."""
         return Curve(**{name: column[at] for name, column in self._columns().items()})
 
     def as_dict(self) -> dict[str, list[float]]:
-        """Equally long lists: recall, precision, score and, where there is a band, low and high."""
+        """Return equally long lists: recall, precision, score and, where there is a band, low and high."""
         return {name: column.tolist() for name, column in self._columns().items()}
 
     def _columns(self) -> dict[str, np.ndarray]:
@@ -49,14 +52,14 @@ class Confusion:
     positives: float
 
     def figures(self) -> dict[str, float]:
-        """Precision, recall and F1; no precision where nothing scores as much as the threshold."""
+        """Return precision, recall and F1; no precision if no score reaches the threshold."""
         found = self.true + self.false
         precision = {"precision": self.true / found} if found else {}
         return {**precision, "recall": self.true / self.positives, "f1": 2 * self.true / (found + self.positives)}
 
 
 def figures(curve: Curve, at: Confusion | None) -> dict[str, float]:
-    """Average precision and precision at recall 0.2 and, where there is a threshold, precision, recall and F1 at it."""
+    """Return average precision, precision at recall 0.2 and, given a threshold, precision, recall and F1 at it."""
     ranked = {
         "average_precision": average_precision(curve),
         "precision_at_recall_20": precision_at_recall(curve, 0.2),
@@ -65,12 +68,12 @@ def figures(curve: Curve, at: Confusion | None) -> dict[str, float]:
 
 
 def curve_from_counts(thresholds: np.ndarray, true: np.ndarray, false: np.ndarray, positives: float) -> Curve:
-    """The curve from TP and FP at descending thresholds (score ≥ threshold) and the number of all positives."""
+    """Return the curve from TP and FP at descending thresholds (score ≥ threshold) and the number of all positives."""
     return Curve(thresholds, true / positives, true / (true + false))
 
 
 def curve_from_scores(scores: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Curve:
-    """The curve of weighted, labelled scores; ties are one threshold. A weight w counts as w equal rows."""
+    """Return the curve of weighted, labelled scores; ties are one threshold. A weight w counts as w equal rows."""
     weights = np.ones(len(scores)) if weights is None else weights
     order = np.argsort(-scores, kind="stable")
     scores, positive, weights = scores[order], labels[order] > 0, weights[order]
@@ -81,11 +84,11 @@ def curve_from_scores(scores: np.ndarray, labels: np.ndarray, weights: np.ndarra
 
 
 def average_precision(curve: Curve) -> float:
-    """Σ (Rᵢ − Rᵢ₋₁)·Pᵢ over descending thresholds (equation 6)."""
+    """Return Σ (Rᵢ − Rᵢ₋₁)·Pᵢ over descending thresholds (equation 6)."""
     return float(np.sum(np.diff(curve.recall, prepend=0.0) * curve.precision))
 
 
 def precision_at_recall(curve: Curve, recall: float) -> float:
-    """The precision at the first threshold whose recall is at least `recall`."""
+    """Return the precision at the first threshold whose recall is at least `recall`."""
     at = int(np.searchsorted(curve.recall, recall * (1 - 1e-12)))
     return float(curve.precision[min(at, len(curve.precision) - 1)])

@@ -1,6 +1,7 @@
-"""BERTScore: how alike two texts are, token by token (Zhang et al. 2020; paper 003, section 3.1).
+"""BERTScore: the similarity of two texts, token by token.
 
-No weights by rarity; the tokens of beginning and end count as others do.
+Sources: Zhang et al. (2020); Jia, Lewis and Zettlemoyer (2022), section 3.1. Tokens are not weighted by rarity, and
+special tokens count like others.
 """
 
 import torch
@@ -10,7 +11,7 @@ TINY = 1e-12
 
 
 def bertscore(x: Tensor, y: Tensor, x_mask: Tensor, y_mask: Tensor) -> Tensor:
-    """F of each pair, (n,): the harmonic mean of both directions, each the mean cosine of a token's likest one.
+    """Return F of each pair, (n,): the harmonic mean of both directions, each the mean of a token's highest cosine.
 
     x: (n, s, d), y: (n, t, d) vectors of tokens; masks (n, s), (n, t) bool are false for padding. Keeps gradients.
     """
@@ -20,7 +21,7 @@ def bertscore(x: Tensor, y: Tensor, x_mask: Tensor, y_mask: Tensor) -> Tensor:
 
 
 def directions(x: Tensor, y: Tensor, x_mask: Tensor, y_mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The mean cosine of a token's likest one, (n,) each: from x to y, and from y to x. Keeps gradients."""
+    """Return the mean of a token's highest cosine, (n,) each: from x to y, and from y to x. Keeps gradients."""
     x, y = (torch.nn.functional.normalize(vectors, dim=-1) for vectors in (x, y))
     cosines = x @ y.transpose(1, 2)
     return _mean_best(cosines, x_mask, y_mask), _mean_best(cosines.transpose(1, 2), y_mask, x_mask)

@@ -1,9 +1,9 @@
-"""Bounds of a proportion that hold however often one looks: a rule that stops or announces something rests on these.
+"""Confidence sequences of a proportion: bounds that hold however often one looks, for rules that stop or announce.
 
 A confidence interval made for one look fails when it is looked at after every label: some look is bound to be lucky.
-Source: the beta-binomial mixture martingale (Robbins 1970, Ann. Math. Statist. 41; Howard, Ramdas, McAuliffe and Sekhon
-2021, Ann. Statist. 49). Under a true share t, B(k+1, n−k+1) / (tᵏ (1−t)ⁿ⁻ᵏ) exceeds 1/alpha ever with a probability of
-at most alpha (Ville's inequality); shares at which it does are excluded.
+Source: the beta-binomial mixture martingale (Robbins 1970; Howard, Ramdas, McAuliffe and Sekhon 2021). Under a true
+share t, the probability that B(k+1, n−k+1) / (tᵏ (1−t)ⁿ⁻ᵏ) ever exceeds 1/alpha is at most alpha (Ville's inequality);
+shares at which it does are excluded.
 """
 
 import numpy as np
@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln, xlog1py, xlogy
 
 ALPHA = 0.05
-HALVINGS = 50  # of the interval that holds the bound: to the last digits of a float64
+HALVINGS = 50  # of the interval around the bound: to the last digits of a float64
 
 
 def lower(k: ArrayLike, n: ArrayLike, alpha: float = ALPHA) -> np.ndarray:
-    """The lower bound of the share when k of n labels are positives, float64 of the common shape of k and n.
+    """Return the lower bound of the share when k of n labels are positives, float64 of the common shape of k and n.
 
     Together with `upper` it holds at all n at once with a probability of at least 1 − alpha. Without labels it is 0.
     """
@@ -29,17 +29,17 @@ def lower(k: ArrayLike, n: ArrayLike, alpha: float = ALPHA) -> np.ndarray:
 
 
 def upper(k: ArrayLike, n: ArrayLike, alpha: float = ALPHA) -> np.ndarray:
-    """The upper bound of the share, as `lower`. Without labels it is 1."""
+    """Return the upper bound of the share, as `lower`. Without labels it is 1."""
     return 1 - lower(np.subtract(n, k), n, alpha)
 
 
 def stratified_lower(sizes: ArrayLike, k: ArrayLike, n: ArrayLike, alpha: float = ALPHA) -> float:
-    """The lower bound of the share of positives in a population of strata that are sampled each by itself.
+    """Return the lower bound of the share of positives in a population of strata that are sampled independently.
 
     sizes: (h,) pairs of the population in each stratum, for a precision those at or above the threshold, at least one
-    in all; k, n: (h,) positives and labels among these pairs. Each stratum that is not empty bears an equal part of the
-    error alpha, so that the bound holds at all times whatever the order of the labels. What is labelled is known: no
-    stratum holds fewer positives than were found.
+    in all; k, n: (h,) positives and labels among these pairs. Each non-empty stratum gets an equal part of the error
+    alpha, so the bound holds at all times whatever the order of the labels. Labelled pairs are known: no stratum holds
+    fewer positives than were found.
     """
     sizes, k, n = (np.asarray(column, dtype=np.float64) for column in (sizes, k, n))
     inside = sizes > 0

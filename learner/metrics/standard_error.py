@@ -1,4 +1,4 @@
-"""How sure a mean is."""
+"""The standard error of a mean."""
 
 import math
 from collections.abc import Sequence
@@ -6,5 +6,5 @@ from statistics import stdev
 
 
 def standard_error(values: Sequence[float]) -> float | None:
-    """The standard error of the mean, the spread taken with n − 1; nothing for one value."""
+    """Return the standard error of the mean, with n − 1 in the variance; None for one value."""
     return stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None

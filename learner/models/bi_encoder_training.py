@@ -1,6 +1,7 @@
-"""Retrieval by a bi-encoder: each query is to be nearer to its passage than to every other passage of the step.
+"""Retrieval by a bi-encoder: each query should be nearer to its passage than to every other passage of the step.
 
-Source: paper 000, section 3.1; the same loss trains DPR (paper 001). Distinct texts of a step are embedded once.
+Source: Joshi et al. (2022), section 3.1; DPR (in Kulshreshtha et al. 2021) is trained with the same loss. Distinct
+texts of a step are embedded once.
 """
 
 import json
@@ -22,14 +23,14 @@ from learner.runtime.training_group import ALONE, Group
 from learner.runtime.training_launcher import train_together
 
 FILE = "retriever.json"
-QUERY, PASSAGE = "query", "passage"  # folders of the towers; of one tower the first
+QUERY, PASSAGE = "query", "passage"  # folders of the towers; a single tower is in the first
 WARM_UP, WEIGHT_DECAY = 0.06, 0.01
-BESIDE_RATE = 100.0  # what is learned beside starts from nothing, and learns this many times as fast as the encoders
+BESIDE_RATE = 100.0  # what is trained besides starts from scratch, at this many times the encoders' learning rate
 
 
 @dataclass(frozen=True)
 class Retriever:
-    """Encoders of queries and of passages, which are the same object where there is one tower; scale: of the cosine."""
+    """Encoders of queries and of passages, the same object if there is one tower; scale: of the cosine."""
 
     query: Encoder
     passage: Encoder
@@ -41,7 +42,7 @@ class Retriever:
         return [self.query] if self.query is self.passage else [self.query, self.passage]
 
     def save(self, folder: Path) -> None:
-        """Nothing; the folder holds the towers, each as sentence-transformers loads it."""
+        """Save the towers to the folder, each as sentence-transformers loads it."""
         for name, encoder in zip((QUERY, PASSAGE), self.towers, strict=False):
             encoder.save(folder / name)
         about = {"towers": len(self.towers), "similarity": self.query.distance, "scale": self.scale}
@@ -49,21 +50,22 @@ class Retriever:
 
 
 class Beside(Protocol):
-    """Something that is learned beside the retrieval, on the same encoders."""
+    """A task that is trained besides retrieval, on the same encoders."""
 
     @property
     def head(self) -> nn.Module:
-        """What is trained beside the encoders."""
+        """The module that is trained besides the encoders."""
 
     def loss(self, rng: np.random.Generator, group: Group) -> Tensor:
-        """The loss of one step, to be added."""
+        """Return the loss of one step, to be added."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """What a retriever learns from: pairs (n, 2) int64, rows of the queries and of the passages.
+    """The training data of a retriever: pairs (n, 2) int64, rows of the queries and of the passages.
 
-    wrong: (n, k) rows of passages that do not belong to each pair's query; without them (k = 0) any passages are drawn.
+    wrong: (n, k) rows of passages that do not belong to each pair's query; without them (k = 0) passages are drawn at
+    random.
     """
 
     queries: Sequence[str]
@@ -75,7 +77,10 @@ class Lesson:
 def lesson_of(
     pairs: Sequence[tuple[str, str]], others: Sequence[str], wrong: Sequence[Sequence[str]] | None = None
 ) -> Lesson:
-    """The pairs of texts as a lesson; others: further passages, for random negatives; wrong: passages for each pair."""
+    """Return the pairs of texts as a lesson.
+
+    others: more passages, for random negatives; wrong: passages for each pair.
+    """
     queries = {text: row for row, text in enumerate(dict.fromkeys(x for x, _ in pairs))}
     passages: dict[str, int] = {}
     for text in (*(y for _, y in pairs), *others):
@@ -88,7 +93,7 @@ def lesson_of(
 
 
 def new_retriever(settings: RetrieverSettings, device: str | None = None) -> Retriever:
-    """The untrained retriever: every tower is its backbone. Raises InputError where one cannot be had."""
+    """Return an untrained retriever, whose towers are their backbones. Raises InputError if one cannot be loaded."""
 
     def tower(name: str) -> Encoder:
         return load_encoder(name, device).variant(distance=settings.similarity)
@@ -99,7 +104,7 @@ def new_retriever(settings: RetrieverSettings, device: str | None = None) -> Ret
 
 
 def load_retriever(folder: Path, device: str | None = None) -> Retriever:
-    """The retriever that was saved in the folder. Raises InputError where it cannot be loaded."""
+    """Load the retriever that was saved in the folder. Raises InputError if it cannot be loaded."""
     about = json.loads((folder / FILE).read_text())
 
     def tower(name: str) -> Encoder:
@@ -110,7 +115,10 @@ def load_retriever(folder: Path, device: str | None = None) -> Retriever:
 
 
 def retrieval_loss(scores: Tensor, right: Tensor) -> Tensor:
-    """Mean −log softmax of the right column (n,) of each row of scores (n, m): paper 000, section 3.1."""
+    """Return mean −log softmax of the right column (n,) of each row of scores (n, m).
+
+    Source: Joshi et al. (2022), section 3.1.
+    """
     return nn.functional.cross_entropy(scores, right)
 
 
@@ -122,17 +130,17 @@ def train_retriever(
     progress: Progress = no_progress,
     beside: Beside | None = None,
 ) -> None:
-    """Nothing; the encoders are trained in place.
+    """Train the encoders in place.
 
-    Negatives of a pair: the other passages of the step, those of other pairs and wrong or random ones. What is known as
-    right is never a negative, nor is the query itself.
+    Negatives of a pair: the other passages of the step, those of other pairs and wrong or random ones. Passages known
+    to be right are never negatives, nor is the query itself.
     """
     networks = _networks(retriever, beside)
     train_together(_descend, (retriever, lesson, settings, np.random.default_rng(seed), beside), networks, progress)
 
 
 def _networks(retriever: Retriever, beside: Beside | None) -> list[nn.Module]:
-    """What is trained."""
+    """Return the modules to train."""
     return [*(encoder.model for encoder in retriever.towers), *([beside.head] if beside else [])]
 
 
@@ -145,7 +153,7 @@ def _descend(
     progress: Progress,
     group: Group,
 ) -> list[nn.Module]:
-    """The networks that were trained, in place."""
+    """Train the networks in place, and return them."""
     step = Step(retriever, lesson, settings, rng, group)
     parameters = [p for encoder in retriever.towers for p in encoder.model.parameters() if p.requires_grad]
     groups: list[dict[str, Any]] = [{"params": parameters, "lr": settings.learning_rate}]
@@ -178,7 +186,7 @@ class Step:
         self.known = own | set(map(tuple, lesson.pairs.tolist()))
 
     def loss(self, batch: np.ndarray) -> Tensor:
-        """The loss of these pairs (positions)."""
+        """Return the loss of these pairs (positions)."""
         query, passage = self.lesson.pairs[batch].T
         queries, passages = np.unique(query), np.unique(np.r_[passage, self._negatives(batch)])
         with fast_training(self.retriever.query.device):
@@ -193,7 +201,7 @@ class Step:
         )
 
     def _negatives(self, batch: np.ndarray) -> np.ndarray:
-        """Passages beyond those of the step's pairs, for each of them as many as the settings say."""
+        """Return passages beyond those of the step's pairs, as many for each pair as the settings say."""
         wrong, size = self.lesson.wrong[batch], (len(batch), self.settings.negatives)
         if not wrong.shape[1]:
             return self.rng.integers(len(self.lesson.passages), size=size).ravel()
@@ -204,7 +212,7 @@ class Step:
         return self.group.whole(encoder.embed, tokens)
 
     def _known(self, query: np.ndarray, passages: np.ndarray, right: np.ndarray) -> Tensor:
-        """Where a query of the step and any of its passages are another right pair, (n, m) bool."""
+        """Return where a query of the step and one of its passages are another right pair, (n, m) bool."""
         known = [[(q, p) in self.known for p in passages.tolist()] for q in query.tolist()]
         mask = torch.tensor(known, dtype=torch.bool)
         mask[torch.arange(len(right)), torch.from_numpy(right)] = False

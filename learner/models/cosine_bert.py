@@ -1,6 +1,6 @@
 """CosineBERT: an encoder trained so that sigmoid(w·cos(e(x1), e(x2)) + b) is the probability of a match.
 
-Source: paper 004, section 4.1 and appendix A.1. Each distinct text of a step is embedded once.
+Source: Mussmann, Jia and Liang (2020), section 4.1 and appendix A.1. Each distinct text of a step is embedded once.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,9 +21,9 @@ from learner.runtime.training_launcher import train_together
 from learner.search.inner_product import Space, score, scores
 
 MAX_LENGTH = 128  # tokens of a text in training
-HEAD_RATE = 1e4  # w and b learn this many times as fast as the encoder
+HEAD_RATE = 1e4  # times the encoder's learning rate, for w and b
 ATTEMPTS, WORST_LOSS = 3, 0.6  # a refit loss above this means that training failed
-CHECKED = 1_000  # pairs are enough to tell; whoever encodes all texts afterwards refits to all pairs
+CHECKED = 1_000  # pairs suffice to tell; whoever encodes all texts afterwards refits to all pairs
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Labelled:
         return 0 < self.positives < len(self)
 
     def sample(self, n: int, rng: np.random.Generator) -> "Labelled":
-        """n of the pairs at random, in their order, or all where there are no more."""
+        """Return n of the pairs at random, in their order, or all if there are no more."""
         chosen = np.sort(rng.permutation(len(self))[:n])
         return Labelled(self.left[chosen], self.right[chosen], self.label[chosen])
 
 
 class Head(nn.Module):
-    """|w|·batch norm(score) + b: the trainable output layer, thrown away after training for the refitted one.
+    """The trainable output layer |w|·batch norm(score) + b; after training the refitted one replaces it.
 
     Without batch norm: |w|·score + b.
     """
@@ -64,16 +64,16 @@ class Head(nn.Module):
         self.w, self.b = nn.Parameter(torch.tensor(w)), nn.Parameter(torch.tensor(b))
 
     def forward(self, scores: Tensor) -> Tensor:
-        """Logits (n,) of scores (n,)."""
+        """Return the logits (n,) of scores (n,)."""
         return self.w.abs() * self.norm(scores[:, None])[:, 0] + self.b
 
 
 def train(
     encoder: Encoder, texts: Sequence[str], labelled: Labelled, settings: Settings, progress: Progress = no_progress
 ) -> OutputLayer:
-    """The output layer refitted to 1,000 of the pairs, or all; the encoder is trained in place.
+    """Train the encoder in place; return the output layer, refitted to at most 1,000 of the pairs.
 
-    A training whose refitted loss stays above 0.6 is repeated from the start with another order, three times at most.
+    If the refitted loss stays above 0.6, training restarts from scratch with another order, up to three times in all.
     """
     few = labelled.sample(CHECKED, np.random.default_rng(settings.seed))
     start = {name: value.clone() for name, value in encoder.model.state_dict().items()}
@@ -81,7 +81,7 @@ def train(
         encoder.model.load_state_dict(start)
         rng = np.random.default_rng([settings.seed, attempt])
         train_together(_descend, (encoder, *_distinct(texts, labelled), settings, rng), [encoder.model], progress)
-        # Encoding again takes a while: the progress stands still, but a cancel is seen.
+        # Encoding again takes a while: progress stands still, but a cancellation is noticed.
         found = cosines(encoder, texts, few, lambda stage, done: progress("train", 1.0))
         layer = fit_output_layer(found, few.label)
         if layer.loss <= WORST_LOSS:
@@ -90,13 +90,13 @@ def train(
 
 
 def cosines(encoder: Encoder, texts: Sequence[str], labelled: Labelled, progress: Progress = no_progress) -> np.ndarray:
-    """The score of each labelled pair, (n,) float32; each distinct text is encoded once."""
+    """Return the score of each labelled pair, (n,) float32; each distinct text is encoded once."""
     texts, labelled = _distinct(texts, labelled)
     return scores(encoder.encode(texts, progress), labelled.left, labelled.right, Space(encoder.distance))
 
 
 def _distinct(texts: Sequence[str], labelled: Labelled) -> tuple[list[str], Labelled]:
-    """The distinct texts of the pairs, and the pairs by their rows."""
+    """Return the distinct texts of the pairs, and the pairs by their rows."""
     rows, inverse = np.unique(np.r_[labelled.left, labelled.right], return_inverse=True)
     left, right = inverse[: len(labelled)], inverse[len(labelled) :]
     return [texts[row] for row in rows], Labelled(left, right, labelled.label)
@@ -111,7 +111,7 @@ def _descend(
     progress: Progress,
     group: Group,
 ) -> list[nn.Module]:
-    """The network that was trained, in place."""
+    """Train the network in place, and return it."""
     tokens = encoder.tokenize(texts, MAX_LENGTH)
     left, right = labelled.left, labelled.right
     labels = torch.from_numpy(labelled.label.astype(np.float32)).to(encoder.device)
@@ -129,7 +129,7 @@ def _descend(
 
 
 def _batches(left: np.ndarray, right: np.ndarray, settings: Settings, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Positions of each step's pairs; the incomplete batch at an epoch's end is dropped unless it is the only one."""
+    """Yield positions of each step's pairs; an epoch's incomplete last batch is dropped unless it is the only one."""
     n = len(left)
     size = min(settings.batch_size, n)
     for _ in range(settings.epochs):
@@ -138,13 +138,13 @@ def _batches(left: np.ndarray, right: np.ndarray, settings: Settings, rng: np.ra
             hubs = _hubs(left, right)[order]
             order = order[np.argsort(rng.permutation(int(hubs.max()) + 1)[hubs], kind="stable")]
         steps = [order[start : start + size] for start in range(0, n - size + 1, size)]
-        if settings.group_pairs:  # the pairs of one text that two steps share need not follow one another
+        if settings.group_pairs:  # if two steps share the pairs of one text, the steps need not be consecutive
             steps = [steps[step] for step in rng.permutation(len(steps))]
         yield from steps
 
 
 def _hubs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The one of each pair's two texts that is in more pairs, (n,): pairs with the same one share a text."""
+    """Return the one of each pair's two texts that is in more pairs, (n,): pairs with the same one share a text."""
     degree = np.bincount(np.r_[left, right])
     return np.where(degree[left] >= degree[right], left, right)
 
@@ -152,7 +152,7 @@ def _hubs(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 def _batch_scores(
     encoder: Encoder, tokens: Tokens, left: np.ndarray, right: np.ndarray, group: Group = ALONE
 ) -> Tensor:
-    """Scores (n,) with gradients; every distinct text is embedded once."""
+    """Return scores (n,) with gradients; every distinct text is embedded once."""
     rows, inverse = np.unique(np.r_[left, right], return_inverse=True)
     with fast_training(encoder.device):
         vectors = group.whole(encoder.embed, [tokens[row] for row in rows])

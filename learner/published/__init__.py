@@ -1,4 +1,4 @@
-"""Published data sets, as released or as Parquet, made into the product's own files."""
+"""Published data sets, as released or as Parquet, converted to Allpairs' own files."""
 
 from learner.published.qqp import read_qqp
 from learner.published.released import Options, Reader, Titles

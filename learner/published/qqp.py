@@ -1,7 +1,7 @@
-"""Quora question pairs: closure of the duplicates, and a split that no stated pair crosses.
+"""Quora question pairs: closure of the duplicates, and a split that no given pair crosses.
 
-Source: paper 004, section 3.1 and table 1. Positive means joined by duplicates, everything else is negative; the parts
-are drawn by components of duplicates and stated negatives together.
+Source: Mussmann, Jia and Liang (2020), section 3.1 and table 1. Pairs connected by duplicates are positive, all others
+negative; the parts are drawn by components of duplicates and given negatives together.
 """
 
 from pathlib import Path
@@ -12,23 +12,23 @@ from db.corpus.cells import bad, counted
 from db.corpus.files import read_rows
 from db.errors import InputError
 from learner.published.quora import COLUMNS, QuestionPair, read_quora
-from learner.published.released import Options, Released, Stated, Text, draw_parts, without_conflicts
+from learner.published.released import GivenPair, Options, Released, Text, draw_parts, without_conflicts
 
 RELEASED_NAMES = ("quora_duplicate_questions.tsv", "quora_duplicate_questions.tsv.gz")
 RELEASED_DUPLICATES = 149_263  # before closure
 
 
 def read_qqp(path: Path, options: Options) -> Released:
-    """The data set of `quora_duplicate_questions.tsv`, or of questions.parquet and duplicates.parquet in a folder.
+    """Read the data set from `quora_duplicate_questions.tsv`, or from questions.parquet and duplicates.parquet.
 
-    Raises InputError.
+    path: the file, or the folder of either. Raises InputError.
     """
     if (path / "questions.parquet").is_file():
         return _parquet(path)
     if path.is_dir():
         found = [path / name for name in RELEASED_NAMES if (path / name).is_file()]
         if not found:
-            raise InputError(f"{path}: neither {RELEASED_NAMES[0]} nor questions.parquet is in this folder")
+            raise InputError(f"{path}: this folder has neither {RELEASED_NAMES[0]} nor questions.parquet")
         path = found[0]
     if not path.exists():
         raise InputError(f"{path}: there is no such file or folder; check the path")
@@ -37,23 +37,23 @@ def read_qqp(path: Path, options: Options) -> Released:
 
 
 def _parquet(folder: Path) -> Released:
-    """Questions and duplicates with their published parts; no negative is stated."""
+    """Read questions and duplicates with their published parts; no negatives are given."""
     left, parts = [], {}
     for _, (name, text, part) in read_rows(folder / "questions.parquet", ("id", "text", "split")):
         left.append(Text(name, text))
         parts[name] = part
     rows = read_rows(folder / "duplicates.parquet", ("id1", "id2"))
-    gold = [Stated(one, other, 1) for _, (one, other) in rows]
+    gold = [GivenPair(one, other, 1) for _, (one, other) in rows]
     lone = len(parts) - len({name for pair in gold for name in (pair.id1, pair.id2)})
     what = (
-        f"The files state {len(gold):,} duplicates and no negatives, and {lone:,} of their questions have no duplicate"
+        f"The files list {len(gold):,} duplicates and no negatives, and {lone:,} of their questions have no duplicate"
     )
-    note = f"{what}; the released file states {RELEASED_DUPLICATES:,}: true duplicates are unmarked here."
+    note = f"{what}; the released file lists {RELEASED_DUPLICATES:,}: some true duplicates are unmarked here."
     return Released("qqp", left, None, gold, parts, notes=[note])
 
 
 def _csv(path: Path) -> tuple[list[QuestionPair], int]:
-    """The same rows separated by commas (the form of the later competition)."""
+    """Read the same rows separated by commas (the format of the later competition)."""
     return [QuestionPair(*values) for _, values in read_rows(path, COLUMNS[1:])], 0
 
 
@@ -80,7 +80,7 @@ def _drawn(path: Path, rows: list[QuestionPair], broken: int, rng: np.random.Gen
         "qqp",
         [Text(name, text) for name, text in zip(names, texts, strict=True)],
         None,
-        [Stated(names[i], names[j], label) for (i, j), label in kept.items()],
+        [GivenPair(names[i], names[j], label) for (i, j), label in kept.items()],
         dict(zip(names, parts, strict=True)),
         conflicts,
         _odd(broken, empty, conflicts),
@@ -94,10 +94,10 @@ def _label(value: str, path: Path, row: int) -> int:
 
 
 def _odd(broken: int, empty: int, conflicts: int) -> list[str]:
-    """Notes on what was left out."""
+    """Return notes on what was left out."""
     texts = (
         (broken, "line", "without six cells"),
         (empty, "pair", "with an empty question"),
-        (conflicts, "stated negative", "between questions that duplicates join (closure wins)"),
+        (conflicts, "given negative", "between questions that duplicates connect (closure wins)"),
     )
     return [f"Left out: {counted(n, what)} {why}." for n, what, why in texts if n]

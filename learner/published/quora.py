@@ -1,4 +1,4 @@
-"""The released file of Quora's question pairs, line by line: tab-separated, quoted where quotes are in the text."""
+"""The released file of Quora's question pairs, line by line: tab-separated, quoted where a text contains quotes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +11,7 @@ COLUMNS = ("id", "qid1", "qid2", "question1", "question2", "is_duplicate")
 
 
 class QuestionPair(NamedTuple):
-    """One row: two ids, two questions (white space folded), and "1" or "0"."""
+    """One row: two ids, two questions (with single blanks), and "1" or "0"."""
 
     qid1: str
     qid2: str
@@ -21,9 +21,9 @@ class QuestionPair(NamedTuple):
 
 
 def read_quora(path: Path) -> tuple[list[QuestionPair], int]:
-    """The rows of a file with the columns of COLUMNS, and how many lines made no row.
+    """Read the rows of a file with the columns of COLUMNS, and count the lines that made no row.
 
-    A question may span lines. Raises InputError where it is no such file.
+    A question may span lines. Raises InputError if the file is not one.
     """
     found: list[QuestionPair] = []
     lines = broken = 0
@@ -44,7 +44,7 @@ def read_quora(path: Path) -> tuple[list[QuestionPair], int]:
 
 
 def _rows(lines: Iterator[str]) -> Iterator[list[str]]:
-    """The cells of each row; lines with too few cells are one row with those that follow, if that makes it whole."""
+    """Yield the cells of each row; a line with too few cells is joined with those that follow, if that completes it."""
     held = ""
     for line in lines:
         cells = _cells(held + line)

@@ -1,4 +1,4 @@
-"""A published data set in the product's terms, and the files that it becomes."""
+"""A published data set in Allpairs' terms, and the files it is converted to."""
 
 import csv
 from collections.abc import Callable, Iterable, Sequence
@@ -18,12 +18,12 @@ from db.domain import Side, Split
 from db.errors import InputError
 
 PARTS = ("train", "dev", "test")
-SHARES = (0.5, 0.25, 0.25)  # of the components, where no split is published (paper 004, released code)
+SHARES = (0.5, 0.25, 0.25)  # of the components, where no split is published (Mussmann, Jia and Liang 2020, code)
 FILES = ("left.csv", "right.csv", "gold.csv", "split.csv")
 
 
 class Titles(StrEnum):
-    """Whether a title stands before each sentence of WikiQA."""
+    """Whether a title precedes each sentence of WikiQA."""
 
     AUTO = "auto"  # if every row has one
     ALWAYS = "always"  # wherever there is one
@@ -37,8 +37,8 @@ class Text(NamedTuple):
     text: str
 
 
-class Stated(NamedTuple):
-    """A pair that the data set states, by ids; label 1 or 0."""
+class GivenPair(NamedTuple):
+    """A pair given in the data set, by ids; label 1 or 0."""
 
     id1: str
     id2: str
@@ -54,7 +54,7 @@ class Table(NamedTuple):
 
 @dataclass(frozen=True)
 class Options:
-    """What a reader may be told: the seed of a drawn split, and what to do with WikiQA's titles."""
+    """Options of a reader: the seed of a drawn split, and how to treat WikiQA's titles."""
 
     seed: int = 0
     titles: Titles = Titles.AUTO
@@ -62,15 +62,15 @@ class Options:
 
 @dataclass(frozen=True)
 class Released:
-    """Texts (right: None for one list), the pairs stated about them, and the part of each left id.
+    """Texts (right: None for one list), the given pairs, and the part of each left id.
 
-    conflicts: stated negatives that are positive by other statements, and are left out of `gold`.
+    conflicts: given negatives that other given pairs imply to be positive, left out of `gold`.
     """
 
     name: str
     left: list[Text]
     right: list[Text] | None
-    gold: list[Stated]
+    gold: list[GivenPair]
     parts: dict[str, str]
     conflicts: int = 0
     notes: list[str] = field(default_factory=list)
@@ -86,7 +86,7 @@ Reader = Callable[[Path, Options], Released]
 
 
 def draw_parts(texts: Sequence[str], pairs: Iterable[tuple[int, int]], rng: np.random.Generator) -> list[str]:
-    """The part of each text: each component of the pairs, and of equal texts, is drawn whole (.5, .25, .25)."""
+    """Draw the part of each text; components of the pairs, and of equal texts, stay together (.5, .25, .25)."""
     first: dict[str, int] = {}
     same = [(first.setdefault(identity(text), i), i) for i, text in enumerate(texts)]
     _, which = np.unique(graph.components(len(texts), chain(same, pairs)), return_inverse=True)
@@ -97,10 +97,10 @@ def draw_parts(texts: Sequence[str], pairs: Iterable[tuple[int, int]], rng: np.r
 def without_conflicts(
     texts: Sequence[str], pairs: dict[tuple[int, int], int]
 ) -> tuple[dict[tuple[int, int], int], int]:
-    """The pairs (of positions) without the negatives that positives imply to be positive, and how many those were.
+    """Return the pairs (of positions) without negatives that positives imply to be positive, and the number of these.
 
-    Equal texts are one, so that a negative of two equal texts goes too. Closure wins (paper 004 takes its test labels
-    so).
+    Equal texts count as one, so a negative of two equal texts is dropped too. Closure wins, as in the test labels of
+    Mussmann, Jia and Liang (2020).
     """
     first: dict[str, int] = {}
     same = [(first.setdefault(identity(text), i), i) for i, text in enumerate(texts)]
@@ -111,17 +111,17 @@ def without_conflicts(
 
 
 def evaluated_part(released: Released, wanted: str | None) -> str:
-    """The part that measures: the wanted one, else the last there is. Raises InputError where it is not there."""
+    """Return the part to measure on: the wanted one, else the last there is. Raises InputError if it does not exist."""
     others = [part for part in released.present if part != "train"]
     if not others:
         raise InputError(f"{released.name}: there is no part to measure on; it has {', '.join(released.present)}")
     if wanted is not None and wanted not in others:
-        raise InputError(f"{released.name}: there is no part {wanted!r} here to measure on: use {' or '.join(others)}")
+        raise InputError(f"{released.name}: there is no part {wanted!r} to measure on: use {' or '.join(others)}")
     return wanted or others[-1]
 
 
 def write_released(released: Released, evaluated: str, folder: Path) -> list[str]:
-    """Notes; the folder holds left.csv, right.csv (two lists), gold.csv and split.csv."""
+    """Write left.csv, right.csv (two lists), gold.csv and split.csv to the folder; return notes."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in FILES:
         (folder / old).unlink(missing_ok=True)
@@ -132,9 +132,9 @@ def write_released(released: Released, evaluated: str, folder: Path) -> list[str
 
 
 def tables_of(released: Released, evaluated: str) -> tuple[dict[str, Table], list[str]]:
-    """The tables left, right (two lists), gold and split, and notes.
+    """Return the tables left, right (two lists), gold and split, and notes.
 
-    The part `train` trains, the evaluated one measures, another one takes no part.
+    Items of the part `train` train, those of the evaluated one measure, others are not used.
     """
     parts, moved = _one_part_each(released)
     splits = {"train": Split.TRAIN, evaluated: Split.EVALUATION}
@@ -142,14 +142,14 @@ def tables_of(released: Released, evaluated: str) -> tuple[dict[str, Table], lis
     tables = {"left": Table(Text._fields, released.left)}
     if released.right is not None:
         tables["right"] = Table(Text._fields, released.right)
-    tables["gold"] = Table(Stated._fields, released.gold)
+    tables["gold"] = Table(GivenPair._fields, released.gold)
     tables["split"] = Table(("id", "side", "split"), rows)
     what = "is in two parts, and measures" if moved == 1 else "are in two parts, and measure"
     return tables, [f"{counted(moved, 'text')} {what} only."] if moved else []
 
 
 def write_table(table: Table, path: Path) -> None:
-    """Nothing; the CSV file holds the header and the rows."""
+    """Write the header and the rows as CSV."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(table.header)
@@ -157,7 +157,7 @@ def write_table(table: Table, path: Path) -> None:
 
 
 def _one_part_each(released: Released) -> tuple[dict[str, str], int]:
-    """The parts with equal texts in one part, the last of PARTS, and how many texts were in two."""
+    """Return the parts with equal texts in one part, the last of PARTS, and how many texts were in two."""
     latest: dict[str, str] = {}
     mixed: set[str] = set()
     for name, text in released.left:

@@ -5,26 +5,26 @@ from pathlib import Path
 import numpy as np
 
 from db.corpus.files import read_rows
-from learner.published.released import Options, Released, Stated, Text, draw_parts
+from learner.published.released import GivenPair, Options, Released, Text, draw_parts
 
 
 def read_mlquestions(path: Path, options: Options) -> Released:
-    """MLQuestions: the questions of dev.parquet (here they train) and test.parquet, each against passages.parquet."""
+    """Read MLQuestions: dev.parquet (here for training) and test.parquet, each against passages.parquet."""
     questions, gold, parts = [], [], {}
     for file, part in (("dev", "train"), ("test", "test")):
         for number, (question, passage) in read_rows(path / f"{file}.parquet", ("question", "passage_row")):
             name = f"{file}{number}"
             questions.append(Text(name, question))
-            gold.append(Stated(name, f"p{passage}", 1))
+            gold.append(GivenPair(name, f"p{passage}", 1))
             parts[name] = part
     # Parquet rows are counted from 1, passage_row from 0.
     passages = [Text(f"p{row - 1}", text) for row, (text,) in read_rows(path / "passages.parquet", ("passage",))]
-    note = "The published dev pairs are the part that trains: the published train questions have no passages."
+    note = "The published dev pairs are used for training: the published train questions have no passages."
     return Released("mlquestions", questions, passages, gold, parts, notes=[note])
 
 
 def read_amazon_google(path: Path, options: Options) -> Released:
-    """Amazon–Google: both lists and the matches of left, right and gold (.csv.gz); the parts are drawn.
+    """Read Amazon–Google: both lists and the matches of left, right and gold (.csv.gz); the parts are drawn.
 
     One side is split and the other shared, as in WikiQA.
     """
@@ -33,6 +33,6 @@ def read_amazon_google(path: Path, options: Options) -> Released:
         for side in ("left", "right")
     )
     rows = read_rows(path / "gold.csv.gz", ("id1", "id2", "label"))
-    gold = [Stated(one, other, int(label)) for _, (one, other, label) in rows]
+    gold = [GivenPair(one, other, int(label)) for _, (one, other, label) in rows]
     drawn = draw_parts([text for _, text in left], (), np.random.default_rng(options.seed))
     return Released("amazon_google", left, right, gold, dict(zip((name for name, _ in left), drawn, strict=True)))

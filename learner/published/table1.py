@@ -1,4 +1,4 @@
-"""How large a data set is, part by part, as the product reads its files; beside it what paper 004 prints (Table 1)."""
+"""The size of a data set, part by part, beside Table 1 of Mussmann, Jia and Liang (2020)."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -24,27 +24,27 @@ PAPER_NEAR: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of a part's left and right texts (ascending int64; one list: the same), and the pairs stated in it."""
+    """The rows of a part's left and right texts (ascending int64; one list: the same), and its given pairs."""
 
     left: np.ndarray
     right: np.ndarray
     gold: list[GoldPair]
 
     def figures(self, symmetric: bool) -> dict[str, int]:
-        """Its positives (closed where symmetric), pairs and stated negatives."""
+        """Return its positives (closed where symmetric), pairs and given negatives."""
         positives = sum(pair.positive for pair in self.gold)
         pairs = count_pairs(len(self.left), len(self.right), symmetric)
         return {POSITIVES: positives, PAIRS: pairs, NEGATIVES: len(self.gold) - positives}
 
 
 def load_written(folder: Path, released: Released) -> Corpus:
-    """The corpus of the files that `write_released` left in the folder."""
+    """Load the corpus of the files that `write_released` wrote to the folder."""
     right = folder / "right.csv" if released.right is not None else None
     return load_corpus(folder / "left.csv", right, folder / "gold.csv")
 
 
 def parts_of(corpus: Corpus, released: Released) -> dict[str, Part]:
-    """The parts by name. A text of two parts is in the later one, as in the file of splits."""
+    """Return the parts by name. A text of two parts is in the later one, as in the file of splits."""
     names = released.present
     part_of = [_part(item.ids, released.parts, names) if item.side == Side.LEFT else "" for item in corpus.items]
     rights = np.array([row for row, item in enumerate(corpus.items) if item.side == Side.RIGHT], dtype=np.int64)
@@ -65,7 +65,7 @@ def _part(ids: Iterable[str], parts: Mapping[str, str], names: list[str]) -> str
 
 
 def statistics(corpus: Corpus, released: Released, encode: Encode | None = None) -> dict[str, dict[str, int]]:
-    """The figures of each part by name; with vectors also its near negatives.
+    """Return the figures of each part by name; with vectors also its near negatives.
 
     Those are the negatives among each text's 100 nearest neighbours in the part, each pair once.
     """
@@ -87,6 +87,6 @@ def _near_negatives(vectors: np.ndarray, part: Part, symmetric: bool) -> int:
 
 
 def of_paper(name: str, part: str) -> Mapping[str, float]:
-    """What the paper's Table 1 says of this part, by the same names; nothing for other data sets."""
+    """Return this part's figures in the paper's Table 1, by the same names; empty for other data sets."""
     near = PAPER_NEAR.get(name, {}).get(part)
     return {**printed("table1", name, part), **({} if near is None else {NEAR_NEGATIVES: near})}

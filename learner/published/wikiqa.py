@@ -1,6 +1,6 @@
 """WikiQA: the published split of the questions, each against all sentences of all parts.
 
-Source: paper 004, section 3.1 and table 1. A pair that nobody labelled is negative.
+Source: Mussmann, Jia and Liang (2020), section 3.1 and table 1. Unlabelled pairs are negative.
 """
 
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ from typing import NamedTuple
 from db.corpus.corpus import BETWEEN_TEXTS
 from db.corpus.files import read_rows
 from db.errors import InputError
-from learner.published.released import PARTS, Options, Released, Stated, Text, Titles
+from learner.published.released import PARTS, GivenPair, Options, Released, Text, Titles
 
 PARQUET = ("split", "question_id", "question", "title", "sentence", "label")
 RELEASED = ("QuestionID", "Question", "DocumentTitle", "Sentence", "Label")
 
 
 class Row(NamedTuple):
-    """A labelled sentence of a question; the title is empty where there is none."""
+    """A labelled sentence of a question; the title may be empty."""
 
     part: str
     question_id: str
@@ -28,9 +28,9 @@ class Row(NamedTuple):
 
 
 def read_wikiqa(path: Path, options: Options) -> Released:
-    """The data set of WikiQA-train.tsv, -dev.tsv and -test.tsv in a folder, or of wikiqa.parquet.
+    """Read the data set from WikiQA-train.tsv, -dev.tsv and -test.tsv in a folder, or from wikiqa.parquet.
 
-    Sentences are numbered s0, s1, … as they first come. Raises InputError.
+    Sentences are numbered s0, s1, … in order of appearance. Raises InputError.
     """
     rows = list(_rows(path))
     titled, notes = _titled(rows, options.titles)
@@ -52,7 +52,7 @@ def read_wikiqa(path: Path, options: Options) -> Released:
         "wikiqa",
         [Text(name, text) for name, text in questions.items()],
         [Text(name, text) for text, name in sentences.items()],
-        [Stated(*pair, label) for pair, label in labels.items()],
+        [GivenPair(*pair, label) for pair, label in labels.items()],
         parts,
         conflicts,
         notes,
@@ -67,16 +67,16 @@ def _rows(path: Path) -> Iterator[Row]:
     for part in PARTS:
         file = path / f"WikiQA-{part}.tsv"
         if not file.is_file():
-            raise InputError(f"{path}: neither {file.name} nor wikiqa.parquet is in this folder")
+            raise InputError(f"{path}: this folder has neither {file.name} nor wikiqa.parquet")
         yield from (Row(part, *values) for _, values in read_rows(file, RELEASED))
 
 
 def _titled(rows: list[Row], titles: Titles) -> tuple[bool, list[str]]:
-    """Whether titles stand before the sentences, and a note where they could not."""
+    """Return whether titles precede the sentences, and a note if some are missing."""
     missing = sum(not row.title for row in rows)
     if titles == Titles.NEVER or not missing:
         return titles != Titles.NEVER, []
     if titles == Titles.ALWAYS:
-        return True, [f"{missing:,} of {len(rows):,} rows have no title: their sentences stand alone."]
-    note = f"{missing:,} of {len(rows):,} rows have no title: titles are left out of all (--titles always mixes)."
+        return True, [f"{missing:,} of {len(rows):,} rows have no title: their sentences are used without one."]
+    note = f"{missing:,} of {len(rows):,} rows have no title: all titles are left out (--titles always keeps them)."
     return False, [note]

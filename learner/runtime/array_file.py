@@ -8,9 +8,9 @@ from numpy.typing import DTypeLike
 
 
 def new_array_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> np.memmap:
-    """An array of this shape in a new .npy file, zero, for which there is room on the disk.
+    """Create a new .npy file with an array of zeros of this shape, and reserve its disk space.
 
-    Raises OSError where there is none; without the room, writing to the array would end the process.
+    Raises OSError if the disk lacks the space; otherwise writing to the array would kill the process.
     """
     array = np.lib.format.open_memmap(path, "w+", dtype, shape)
     if hasattr(os, "posix_fallocate"):  # macOS has no such function

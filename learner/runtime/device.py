@@ -1,4 +1,4 @@
-"""Where tensors live, and how training multiplies them."""
+"""The device of tensors, and the number format of training."""
 
 import copy
 from collections.abc import Iterator
@@ -10,12 +10,12 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 
 def default_device() -> str:
-    """`cuda` where there is a GPU, else `cpu`."""
+    """Return `cuda` if there is a GPU, else `cpu`."""
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 class Portable:
-    """Something with a `model`, which travels to other processes on the processor, and arrives on their device."""
+    """An object with a `model`, which is pickled on the CPU and unpickled on the receiving process's device."""
 
     model: Any
 
@@ -30,10 +30,10 @@ class Portable:
 
 @contextmanager
 def fast_training(device: torch.device) -> Iterator[None]:
-    """A context for the forward pass of a training step.
+    """Return a context for the forward pass of a training step.
 
-    Bfloat16 where the hardware multiplies it. On a CPU attention as plain products: of texts as short as ours the
-    gradient of the fused kernel takes a quarter of a step.
+    Bfloat16 where the hardware supports it. On a CPU attention is computed as plain products: for texts as short as
+    ours the gradient of the fused kernel takes a quarter of a step.
     """
     with (
         torch.autocast(device.type, torch.bfloat16, enabled=multiplies_bfloat16(device)),
@@ -44,14 +44,14 @@ def fast_training(device: torch.device) -> Iterator[None]:
 
 @contextmanager
 def seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """A context in which torch draws from this seed; afterwards its generators go on as if nothing had been drawn."""
+    """Return a context in which torch draws from this seed; its generators continue afterwards as if untouched."""
     with torch.random.fork_rng([device.index or 0] if device.type == "cuda" else []):
         torch.manual_seed(seed)
         yield
 
 
 def multiplies_bfloat16(device: torch.device) -> bool:
-    """Whether the device has units for products of bfloat16; others emulate them, slower than float32."""
+    """Return whether the device has units for products of bfloat16; others emulate them, slower than float32."""
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     found = torch.cpu.get_capabilities()

@@ -1,4 +1,4 @@
-"""Which engine works at the parts of a large computation: this process, or a Ray cluster."""
+"""The engine that works on the parts of a large computation: this process, or a Ray cluster."""
 
 import os
 
@@ -7,9 +7,9 @@ from learner.runtime.protocol import ENGINE, LOCAL, Engine
 
 
 def default_engine() -> Engine:
-    """The engine that the environment names: ALLPAIRS_ENGINE `local` (or nothing) or `ray`, ALLPAIRS_RAY_ADDRESS where.
+    """Return the engine set in the environment: ALLPAIRS_ENGINE `local` (default) or `ray`, at ALLPAIRS_RAY_ADDRESS.
 
-    Raises InputError for another word, and where Ray is not installed.
+    Raises InputError for another value, and if Ray is not installed.
     """
     name = os.environ.get("ALLPAIRS_ENGINE", "local")
     if name == "local":
@@ -20,9 +20,9 @@ def default_engine() -> Engine:
 
 
 def _on_ray(address: str | None) -> Engine:
-    """The cluster at the address."""
+    """Return the cluster at the address."""
     try:
-        from learner.runtime.ray_engine import OnRay  # of an optional requirement
+        from learner.runtime.ray_engine import OnRay  # part of an optional requirement
     except ModuleNotFoundError as error:
         raise InputError(
             f"{ENGINE}=ray needs Ray: pip install -r requirements-cluster.txt, or set it to local"

@@ -1,4 +1,4 @@
-"""How long a process lives that another one started."""
+"""The lifetime of a process that another one started."""
 
 import multiprocessing
 import os
@@ -7,7 +7,7 @@ from multiprocessing import connection
 
 
 def end_with_parent() -> None:
-    """Nothing; from now on this process ends as soon as its parent is gone, however that ended."""
+    """Make this process end as soon as its parent is gone, however that ended."""
     threading.Thread(target=_watch, daemon=True).start()
 
 

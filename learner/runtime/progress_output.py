@@ -15,7 +15,7 @@ from db.progress import Progress
 
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
-    """A progress function that draws one bar a stage on a terminal's stderr, and nothing elsewhere."""
+    """Yield a progress function that draws one bar a stage on a terminal's stderr, and nothing elsewhere."""
     bar: tqdm[Any] | None = None
     current, reached = "", 0.0
 
@@ -40,7 +40,7 @@ def progress_bar() -> Iterator[Progress]:
 
 
 def print_result(result: dict[str, Any], out: Path | None) -> None:
-    """Nothing; the result goes to the file, else to stdout, as JSON."""
+    """Write the result as JSON to the file, else to stdout."""
     text = json.dumps(result, indent=2)
     if out is None:
         print(text)
@@ -49,7 +49,7 @@ def print_result(result: dict[str, Any], out: Path | None) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Nothing; the file holds the text. Raises InputError where it cannot be written."""
+    """Write the text to the file. Raises InputError if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -58,6 +58,6 @@ def write_text(path: Path, text: str) -> None:
 
 
 def fail(message: str, code: int) -> None:
-    """Never: ends the program with one line on stderr."""
+    """Exit with one line on stderr."""
     print("error: " + " ".join(message.split()), file=sys.stderr)
     raise SystemExit(code)

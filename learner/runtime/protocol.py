@@ -1,4 +1,4 @@
-"""The seam between what is computed and where: a stage names its parts, an engine has them worked at."""
+"""The interface between a computation and its engine: a stage names its parts, an engine computes them."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 from db.progress import Progress, no_progress, part_of
 
-ENGINE, ADDRESS = "ALLPAIRS_ENGINE", "ALLPAIRS_RAY_ADDRESS"  # of the environment
+ENGINE, ADDRESS = "ALLPAIRS_ENGINE", "ALLPAIRS_RAY_ADDRESS"  # environment variables
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -14,9 +14,9 @@ Work = Callable[[Part, Progress], Result]
 
 
 class Engine(Protocol):
-    """Has the parts of a stage worked at. Every engine gives the same results, in the same order.
+    """Computes the parts of a stage. Every engine gives the same results, in the same order.
 
-    Scores and vectors may differ by 10⁻⁶: what products add up to depends on threads, blocks and processors.
+    Scores and vectors may differ by 10⁻⁶: the sum of a product depends on threads, blocks and processors.
     """
 
     def map(
@@ -28,15 +28,15 @@ class Engine(Protocol):
         progress: Progress = no_progress,
         on_device: bool = True,
     ) -> Iterator[Result]:
-        """What work(part, progress) returns of each part, in their order, where work = make(*given).
+        """Yield work(part, progress) for each part, in order, where work = make(*given).
 
-        make: a function of a module, `given` what all parts need, such as a model or vectors; parts: small, such as
-        slices. work must depend on nothing else and may be done twice; its tensors come back on the processor where
-        another process made them. stage: the word for the progress. on_device: whether work wants a GPU.
+        make: a function of a module; given: what all parts need, such as a model or vectors; parts: small, such as
+        slices. work must depend on nothing else and may be run twice; tensors from another process come back on the
+        CPU. stage: the name shown in the progress. on_device: whether work wants a GPU.
         """
 
     def parts(self, n: int, least: int, most: int) -> list[slice]:
-        """Slices of n rows that keep every process busy, each of at most so many rows, and of no fewer than pay."""
+        """Return slices of n rows that keep every process busy, each of at most `most` rows and worth distributing."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +52,13 @@ class Local:
         progress: Progress = no_progress,
         on_device: bool = True,
     ) -> Iterator[Result]:
-        """As `Engine.map`; the words of the progress are the work's own."""
+        """Do as `Engine.map`; the progress shows the work's own stages."""
         work = make(*given)
         for at, part in enumerate(parts):
             yield work(part, part_of(progress, at / len(parts), (at + 1) / len(parts)))
 
     def parts(self, n: int, least: int, most: int) -> list[slice]:
-        """As `Engine.parts`: nothing is gained by smaller ones."""
+        """Return slices as `Engine.parts`: smaller ones gain nothing here."""
         return slices(n, most)
 
 
@@ -66,5 +66,5 @@ LOCAL = Local()
 
 
 def slices(n: int, size: int) -> list[slice]:
-    """Slices of n rows, of this size but for the last; of no rows an empty one."""
+    """Return slices of n rows, of this size except the last; for no rows an empty one."""
     return [slice(start, min(start + size, n)) for start in range(0, max(n, 1), size)]

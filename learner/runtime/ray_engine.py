@@ -1,4 +1,4 @@
-"""Parts of a stage as tasks of a Ray cluster. Ray schedules, moves and repeats them; we only name them."""
+"""Parts of a stage as tasks of a Ray cluster. Ray schedules, moves and repeats them; we only define them."""
 
 import logging
 import os
@@ -22,19 +22,19 @@ from db.errors import InputError
 from db.progress import Progress, no_progress
 from learner.runtime.protocol import ADDRESS, ENGINE, LOCAL, Part, Result, Work, slices
 
-AHEAD = 2  # parts for each process that are under way or wait to be fetched: the store never holds more results
-ROUNDS = 3  # parts for each process where their size is free: the last ones keep nobody waiting for long
+AHEAD = 2  # parts for each process that run or wait to be fetched: the store never holds more results
+ROUNDS = 3  # parts for each process if their size is free: the last ones then delay nobody for long
 RETRIES = 10  # of a part whose process or machine is lost
 CONNECT = 5.0  # seconds until an address counts as wrong
-LOOK = 1.0  # seconds between two looks at whether the stage was cancelled
-# Of the environment: tasks find code and models as we do.
+LOOK = 1.0  # seconds between two checks for cancellation
+# Environment variables that tasks need to find code and models as we do.
 CARRIED = ("HF_HUB_OFFLINE", "PYTHONPATH", "ALLPAIRS_HOME", "ALLPAIRS_ARTIFACTS")
 
 
 class OnRay:
     """The cluster at an address; without one a cluster of this machine alone, which ends with the process.
 
-    It is connected when there are parts for it, once for each process.
+    Connects on first use, once for each process.
     """
 
     def __init__(self, address: str | None = None) -> None:
@@ -49,10 +49,10 @@ class OnRay:
         progress: Progress = no_progress,
         on_device: bool = True,
     ) -> Iterator[Result]:
-        """As `Engine.map`. One part alone is worked at here: nothing needs to be moved.
+        """Do as `Engine.map`. A single part is computed here, so that nothing needs to be moved.
 
-        A part whose process, machine or memory is lost is worked at again. Raises InputError where no cluster answers,
-        and where it has no room for what is given.
+        A part whose process, machine or memory is lost is repeated. Raises InputError if no cluster answers, and if it
+        has no room for what is given.
         """
         if len(parts) < 2:
             yield from LOCAL.map(make, given, parts, stage, progress)
@@ -61,7 +61,7 @@ class OnRay:
         waiting: deque[ray.ObjectRef] = deque()
         left = deque(parts)
         try:
-            shared = {id(one): ray.put(one) for one in given}  # what is given twice is moved once
+            shared = {id(one): ray.put(one) for one in given}  # an object that is given twice is moved once
             task, most = self._task(on_device), AHEAD * self._processes(on_device)
             for done in range(len(parts)):
                 while left and len(waiting) < most:
@@ -83,7 +83,7 @@ class OnRay:
                 ray.cancel(reference, force=True)
 
     def parts(self, n: int, least: int, most: int) -> list[slice]:
-        """As `Engine.parts`: some for each process. Raises InputError where no cluster answers."""
+        """Return slices as `Engine.parts`, several for each process. Raises InputError if no cluster answers."""
         if n <= least:
             return slices(n, least)
         _connect(self.address)
@@ -94,22 +94,22 @@ class OnRay:
         return _work_at.options(num_cpus=1, num_gpus=gpus, max_retries=RETRIES)
 
     def _processes(self, on_device: bool) -> int:
-        """Parts that are worked at at once: one for each GPU where it is wanted and there is any, else each core."""
+        """Return how many parts run at once: one for each GPU if wanted and available, else one for each core."""
         return max(1, int((on_device and _gpus()) or _total("CPU", ray.nodes())))
 
 
 def _connect(address: str | None) -> None:
-    """Nothing; Ray is connected. Raises InputError where nothing answers at the address."""
+    """Connect to Ray. Raises InputError if nothing answers at the address."""
     if ray.is_initialized():
         return
     _require_answer(address)
     _hand_on_remarks()
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a cluster of ours reports nothing to Ray's makers
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # send no usage statistics to Ray's makers
     carried = {name: os.environ[name] for name in CARRIED if name in os.environ}
     try:
         ray.init(
             address=address or "local",
-            runtime_env={"env_vars": {**carried, ENGINE: "local"}},  # a part is worked at where it arrives
+            runtime_env={"env_vars": {**carried, ENGINE: "local"}},  # a part is computed where it arrives
             log_to_driver=False,
             configure_logging=False,
             include_dashboard=None if address else False,
@@ -121,7 +121,7 @@ def _connect(address: str | None) -> None:
 
 
 def _hand_on_remarks() -> None:
-    """Nothing; what Ray says in this process goes where everything that is logged goes, and is errors alone."""
+    """Route Ray's messages in this process to our log, errors only."""
     logger = logging.getLogger("ray")
     logger.handlers.clear()
     logger.propagate = True
@@ -129,7 +129,7 @@ def _hand_on_remarks() -> None:
 
 
 def _require_answer(address: str | None) -> None:
-    """Nothing. Raises InputError where nothing listens: Ray itself would try for minutes."""
+    """Raise InputError if nothing listens at the address: Ray itself would try for minutes."""
     host, _, port = (address or "").rpartition(":")
     if not port.isdecimal():
         return
@@ -144,7 +144,7 @@ def _unanswered(address: str | None, why: str) -> str:
 
 
 def _gpus() -> float:
-    """GPUs that lie beside a core: that of a worker's machine, which lends no core, works at no part."""
+    """Return the GPUs on nodes with cores; the GPU of a worker's machine, which offers no cores, takes no parts."""
     return _total("GPU", [node for node in ray.nodes() if node["Resources"].get("CPU", 0.0) >= 1])
 
 
@@ -153,10 +153,10 @@ def _total(name: str, nodes: Sequence[dict[str, Any]]) -> float:
 
 
 def _first(waiting: "deque[ray.ObjectRef]", stage: str, progress: Progress, done: float) -> Any:
-    """What the first of those that wait returns, which waits no more; meanwhile the progress is told, and may raise."""
+    """Remove the first waiting reference and return its result; meanwhile report progress, which may raise."""
     while True:
         progress(stage, done)
-        # Not `get` with a time limit: it would begin to fetch anew each time, and a large result would never arrive.
+        # `get` with a time limit would restart the fetch each time, and a large result would never arrive.
         if ray.wait([waiting[0]], timeout=LOOK, fetch_local=False)[0]:
             found = ray.get(waiting[0])
             waiting.popleft()
@@ -169,7 +169,7 @@ def _work_at(make: Callable[..., Work[Any, Any]], part: Any, *given: Any) -> Any
 
 
 def _on_processor(result: Any) -> Any:
-    """The result with its tensors in ordinary memory, where every process can read them."""
+    """Return the result with its tensors in ordinary memory, where every process can read them."""
     if getattr(result, "is_cuda", False):
         return result.cpu()
     if isinstance(result, tuple) and not hasattr(result, "_fields"):

@@ -1,4 +1,4 @@
-"""The seam between a training and the processes that do it: who makes which rows of a step, and one gradient of all."""
+"""The interface between training and its processes: who computes which rows of a step, and one common gradient."""
 
 import os
 from collections.abc import Callable, Iterable
@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from db.errors import InputError
 
-PROCESSES = "ALLPAIRS_PROCESSES"  # of the environment
-# What lies in the folder that the processes of a training share.
+PROCESSES = "ALLPAIRS_PROCESSES"  # an environment variable
+# The contents of the folder that the processes of a training share.
 GIVEN, WEIGHTS, FAILED = "given.pt", "weights.pt", "failed"
 
 Row = TypeVar("Row")
@@ -21,34 +21,34 @@ class Group(Protocol):
     """The processes that train a model together, as one of them sees it. All go through the same steps."""
 
     def whole(self, make: Callable[[list[Row]], Tensor], rows: list[Row]) -> Tensor:
-        """make(rows), a vector (d,) for each row: a process makes its share, and has all.
+        """Return make(rows), a vector (d,) for each row: a process computes its share, and gets all of them.
 
-        What is computed from all of them (a batch norm, a softmax over the step) is the same in every process;
-        gradients flow into its own share alone.
+        Whatever is computed from all of them (a batch norm, a softmax over the step) is the same in every process;
+        gradients flow only into its own share.
         """
 
     def average(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Nothing; every gradient is the mean over the processes, which is that of one process."""
+        """Average every gradient over the processes, which gives the gradient of a single process."""
 
 
 class Alone:
     """One process, which does everything."""
 
     def whole(self, make: Callable[[list[Row]], Tensor], rows: list[Row]) -> Tensor:
-        """make(rows)."""
+        """Return make(rows)."""
         return make(rows)
 
     def average(self, parameters: Iterable[nn.Parameter]) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 ALONE = Alone()
 
 
 def process_count() -> int:
-    """How many processes train: ALLPAIRS_PROCESSES of the environment, else one.
+    """Return how many processes train: ALLPAIRS_PROCESSES in the environment, else one.
 
-    Raises InputError where that is no such number, or more than there are GPUs, and where accelerate is not installed.
+    Raises InputError if that is not such a number, or more than the number of GPUs, or if accelerate is not installed.
     """
     written = os.environ.get("ALLPAIRS_PROCESSES", "1")
     if not written.isdecimal() or int(written) < 1:
@@ -56,7 +56,7 @@ def process_count() -> int:
     n = int(written)
     if n > 1 and torch.cuda.is_available() and n > torch.cuda.device_count():
         raise InputError(
-            f"{PROCESSES} is {n}, and there are {torch.cuda.device_count()} GPUs: set it to no more than that"
+            f"{PROCESSES} is {n}, but there are {torch.cuda.device_count()} GPUs: set it to no more than that"
         )
     if n > 1 and find_spec("accelerate") is None:
         raise InputError(f"{PROCESSES}={n} needs accelerate: pip install -r requirements-cluster.txt, or set it to 1")

@@ -1,4 +1,4 @@
-"""Trainings by several processes of this machine: started, listened to, and ended, however the training ends."""
+"""Training by several processes of this machine: started, listened to, and ended, however the training ends."""
 
 import pickle
 import signal
@@ -18,17 +18,17 @@ from db.progress import Progress
 from learner.runtime.training_group import ALONE, FAILED, GIVEN, PROCESSES, WEIGHTS, process_count
 
 METHOD = "spawn"  # a fork would share this process's threads and its GPU
-LOOK = 0.2  # seconds between two looks at what the processes say, and at whether the training was cancelled
+LOOK = 0.2  # seconds between two checks for messages of the processes, and for cancellation
 
 
 def train_together(
     work: Callable[..., list[nn.Module]], given: Sequence[Any], networks: list[nn.Module], progress: Progress
 ) -> None:
-    """Nothing; the networks are trained in place, by as many processes as the environment says.
+    """Train the networks in place, with as many processes as the environment says.
 
     work: a function of a module; work(*given, progress, group) trains the networks that are in `given`, and returns
-    them in the order of `networks`. Every process has a copy of `given`, on a device of its own.
-    Raises InputError where a process is killed, and what work raises.
+    them in the order of `networks`. Every process has a copy of `given`, on a device of its own. Raises InputError if a
+    process is killed, and whatever work raises.
     """
     processes = process_count()
     if processes == 1:
@@ -36,7 +36,7 @@ def train_together(
         return
     with TemporaryDirectory(prefix="allpairs-training-") as name:
         folder = Path(name)
-        torch.save((work, given), folder / GIVEN)  # not as arguments: their tensors would be memory that all share
+        torch.save((work, given), folder / GIVEN)  # tensors passed as arguments would be shared memory
         _run(folder, processes, progress)
         trained = torch.load(folder / WEIGHTS, map_location="cpu", weights_only=True)
     for network, weights in zip(networks, trained, strict=True):
@@ -44,8 +44,8 @@ def train_together(
 
 
 def _run(folder: Path, processes: int, progress: Progress) -> None:
-    """Nothing; the folder's work is done, and no process is left, in whatever way this ends."""
-    from learner.runtime.training_member import member  # of an optional requirement
+    """Do the folder's work, and leave no process behind, however it ends."""
+    from learner.runtime.training_member import member  # part of an optional requirement
 
     threads = max(1, torch.get_num_threads() // processes)
     receiving, sending = Pipe(duplex=False)
@@ -65,7 +65,7 @@ def _run(folder: Path, processes: int, progress: Progress) -> None:
 
 
 def _listen(started: ProcessContext, receiving: "connection.Connection[Any, Any]", progress: Progress) -> None:
-    """Nothing; every process has ended well. Meanwhile the progress is told, and may raise."""
+    """Wait until every process has ended well; meanwhile report progress, which may raise."""
     heard = ("train", 0.0)
     while not started.join(timeout=LOOK):
         while receiving.poll():
@@ -74,15 +74,15 @@ def _listen(started: ProcessContext, receiving: "connection.Connection[Any, Any]
 
 
 def _cause(folder: Path, processes: Sequence[BaseProcess], error: ProcessException) -> Exception:
-    """Why the training ended: a process was killed, or had an error; others then fail for want of that process."""
+    """Return why the training ended: a process was killed, or had an error; others then fail because it is missing."""
     told = sorted(folder.glob(f"{FAILED}-*"))
     signals = {-(process.exitcode or 0) for process in processes} - {signal.SIGTERM, signal.SIGABRT}  # how others end
     killed = [signal.Signals(number).name for number in signals if number > 0]
     if told and not killed:
         return pickle.loads(told[0].read_bytes())
     return InputError(
-        f"a training process ended by {killed[0]}, perhaps for want of memory: set {PROCESSES} lower, or use a smaller "
-        "batch size, and train again"
+        f"a training process ended by {killed[0]}, perhaps because memory ran out: set {PROCESSES} lower, or use a "
+        "smaller batch size, and train again"
         if killed
         else f"a training process ended early ({error.msg}): see the worker's log, or set {PROCESSES} to 1"
     )

@@ -30,7 +30,7 @@ class Member:
         self.accelerator = accelerator
 
     def whole(self, make: Callable[[list[Row]], Tensor], rows: list[Row]) -> Tensor:
-        """As `Group.whole`; a process makes a row at least: the same parameters then have a gradient in all of them."""
+        """Do as `Group.whole`; each makes at least one row, so that the same parameters have gradients in all."""
         rank, size = self.accelerator.process_index, self.accelerator.num_processes
         start, end = (len(rows) * at // size for at in (rank, rank + 1))
         own = make(rows[start:end] or rows[:1])
@@ -42,7 +42,7 @@ class Member:
         return torch.cat([found[:start], own[: end - start], found[end:]])
 
     def average(self, parameters: Iterable[nn.Parameter]) -> None:
-        """As `Group.average`, in one message."""
+        """Do as `Group.average`, in one message."""
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         means = self.accelerator.reduce(torch.cat([gradient.flatten() for gradient in gradients]), "mean")
         parts = means.split([gradient.numel() for gradient in gradients])
@@ -51,7 +51,7 @@ class Member:
 
 
 def member(rank: int, size: int, folder: Path, threads: int, says: "connection.Connection[Any, Any]") -> None:
-    """Nothing; the folder's work is done as the process of this rank. The first one leaves its weights there."""
+    """Do the folder's work as the process of this rank. The first one leaves its weights there."""
     end_with_parent()
     try:
         configure()
@@ -68,21 +68,21 @@ def member(rank: int, size: int, folder: Path, threads: int, says: "connection.C
 
 
 def _joined(rank: int, size: int, folder: Path, threads: int) -> Accelerator:
-    """The accelerator, when all processes have met; on the GPU of this process's number where there are GPUs."""
+    """Wait for all processes and return the accelerator, on the GPU of this process's number if there are GPUs."""
     own = next(name for _, name in socket.if_nameindex() if name.startswith("lo"))
     os.environ |= {
         "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size),
         "OMP_NUM_THREADS": str(threads), "GLOO_SOCKET_IFNAME": own, "NCCL_SOCKET_IFNAME": own,
     }  # fmt: skip
     torch.set_num_threads(threads)
-    # They meet in a file, not at a port: a free one could be taken meanwhile, and others could reach it.
+    # They meet in a file instead of at a port, which others could take or reach.
     backend = "nccl" if default_device() == "cuda" else "gloo"
     torch.distributed.init_process_group(backend, f"file://{folder / 'meeting'}", rank=rank, world_size=size)
     return Accelerator(cpu=default_device() == "cpu")
 
 
 def _telling(says: "connection.Connection[Any, Any]") -> Progress:
-    """A progress function that speaks to the parent, now and then."""
+    """Return a progress function that reports to the parent at intervals."""
     spoken = 0.0
 
     def tell(stage: str, done: float) -> None:
@@ -95,11 +95,11 @@ def _telling(says: "connection.Connection[Any, Any]") -> Progress:
 
 
 def _pickled(error: Exception) -> bytes:
-    """The error as the parent can raise it, with the place where it happened."""
+    """Return the error as the parent can raise it, with the place where it happened."""
     error.add_note(f"In a training process:\n{traceback.format_exc()}")
     try:
         content = pickle.dumps(error)
         pickle.loads(content)
-    except Exception:  # an error of a library that cannot travel
+    except Exception:  # an error of a library that cannot be pickled
         return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
     return content

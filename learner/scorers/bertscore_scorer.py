@@ -1,4 +1,7 @@
-"""A scorer that compares texts token by token: BERTScore F of one of an encoder's layers (paper 003, section 3.1)."""
+"""A scorer that compares texts token by token: BERTScore F of one of an encoder's layers.
+
+Source: Jia, Lewis and Zettlemoyer (2022), section 3.1.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +18,12 @@ from learner.metrics.bertscore import bertscore
 from learner.models.cross_encoder_input import BUDGETS, SMALL_BUDGET, blocks
 
 PREFIX, AT = "bertscore:", "@"
-CHUNK = 512  # pairs compared between two reports of progress
+CHUNK = 512  # pairs compared between two progress reports
 
 
 @dataclass(frozen=True)
 class TokenScorer:
-    """BERTScore F of any pair of the texts, by the vectors of layer `depth`, counted from 1. It is no probability."""
+    """BERTScore F of any pair of the texts, from the vectors of layer `depth`, counted from 1. Not a probability."""
 
     encoder: TokenEncoder
     texts: Sequence[str]
@@ -28,11 +31,11 @@ class TokenScorer:
 
     @property
     def layer(self) -> None:
-        """There is none."""
+        """Always None: the score has no output layer."""
         return
 
     def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
-        """The score of each pair of rows, (n,) float32; each text of 512 pairs is read once."""
+        """Return the score of each pair of rows, (n,) float32; each text of 512 pairs is encoded once."""
         parts = [np.empty(0, dtype=np.float32)]
         for start in range(0, len(left), CHUNK):
             here = slice(start, start + CHUNK)
@@ -42,7 +45,7 @@ class TokenScorer:
         return np.concatenate(parts)
 
     def _vectors(self, rows: np.ndarray) -> list[Tensor]:
-        """The vectors (t, d) of each of these texts."""
+        """Return the vectors (t, d) of each of these texts."""
         ids = self.encoder.tokens([self.texts[row] for row in rows])
         found: list[Tensor] = [torch.empty(0)] * len(ids)
         with torch.inference_mode():
@@ -65,14 +68,14 @@ class TokenScorer:
 
 
 def is_token_scorer(name: str) -> bool:
-    """Whether the name is one of `load_token_scorer`."""
+    """Return whether the name is one for `load_token_scorer`."""
     return name.startswith(PREFIX)
 
 
 def load_token_scorer(name: str, texts: Sequence[str], device: str | None = None) -> TokenScorer:
-    """The scorer of these texts: `bertscore:ENCODER`, by its last layer, or `bertscore:ENCODER@LAYER`.
+    """Load the scorer of these texts: `bertscore:ENCODER`, with its last layer, or `bertscore:ENCODER@LAYER`.
 
-    The prefix may be missing. Raises InputError where the encoder cannot be had, or lacks the layer.
+    The prefix is optional. Raises InputError if the encoder cannot be loaded or lacks the layer.
     """
     source, _, depth = name.removeprefix(PREFIX).partition(AT)
     encoder = load_token_encoder(source, device)
@@ -85,7 +88,7 @@ def load_token_scorer(name: str, texts: Sequence[str], device: str | None = None
 
 
 def _padded(vectors: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """The vectors (n, t, d) and a mask (n, t) that is false for padding."""
+    """Return the vectors (n, t, d) and a mask (n, t) that is false for padding."""
     padded = pad_sequence(list(vectors), batch_first=True)
     lengths = torch.tensor([len(one) for one in vectors], device=padded.device)
     return padded, torch.arange(padded.shape[1], device=padded.device) < lengths[:, None]

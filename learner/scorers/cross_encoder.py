@@ -1,7 +1,8 @@
-"""ConcatBERT: a cross-encoder, trained to tell from both texts of a pair, read as one, whether they match.
+"""ConcatBERT: a cross-encoder that reads both texts of a pair as one, trained to tell whether they match.
 
-Source: paper 004, section 3.2; learning rate, batch and length are those of its released code. It ranks well among
-pairs like those it was trained on, but scores every pair alone: it is measured by sampling (`learner.files.evaluate`).
+Source: Mussmann, Jia and Liang (2020), section 3.2; learning rate, batch and length are those of the released code. It
+ranks well among pairs like those it was trained on, but reads every pair alone: it is measured by sampling
+(`learner.files.evaluate`).
 """
 
 import json
@@ -39,8 +40,8 @@ class ConcatSettings(BaseModel):
     learning_rate: float = Field(2e-5, gt=0, lt=1, description="Learning rate.")
     batch_size: int = Field(32, ge=1, le=4096, description="Pairs in one training step.")
     max_length: int = Field(128, ge=8, le=8192, description="Tokens of a pair, both texts together.")
-    dropout: bool = Field(True, description="Train with the dropout that the backbone's configuration states.")
-    seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of the output layer, of the order and of dropout.")
+    dropout: bool = Field(True, description="Train with the dropout of the backbone's configuration.")
+    seed: int = Field(0, ge=0, le=2**31 - 1, description="Seed of the output layer, order and dropout.")
 
 
 def train_concat(
@@ -51,13 +52,13 @@ def train_concat(
     progress: Progress = no_progress,
     device: str | None = None,
 ) -> TextScorer:
-    """The trained scorer of pairs of these texts, by row; backbone: a name of the hub, or a folder.
+    """Train and return the scorer of pairs of these texts, by row; backbone: a hub name, or a folder.
 
-    Raises InputError where the labels are of one class only, and where the backbone cannot be had.
+    Raises InputError if the labels are of one class only, and if the backbone cannot be loaded.
     """
     if not labelled.has_both_classes:
         kind = "positive" if labelled.positives else "negative"
-        raise InputError(f"all {len(labelled):,} labels are {kind}, and a model needs both kinds: collect more")
+        raise InputError(f"all {len(labelled):,} labels are {kind}, and training needs both kinds: label more pairs")
     target = torch.device(device or default_device())
     with seeded(settings.seed, target):
         model = load_backbone(backbone, settings.max_length, str(target))
@@ -66,7 +67,7 @@ def train_concat(
 
 
 def load_backbone(name: str, max_length: int, device: str | None = None) -> CrossEncoder:
-    """The encoder of that name or folder with a new output layer of one logit. Raises InputError.
+    """Load the encoder of that name or folder with a new output layer of one logit. Raises InputError.
 
     The new layer is drawn from torch's generator.
     """
@@ -77,7 +78,7 @@ def load_backbone(name: str, max_length: int, device: str | None = None) -> Cros
 
 
 def save_concat(scorer: TextScorer, folder: Path, **details: Any) -> None:
-    """Nothing; the folder holds the cross-encoder, which `learner evaluate --model` reads, and the details."""
+    """Save the cross-encoder, for `learner evaluate --model`, and the details to the folder."""
     scorer.model.save_pretrained(str(folder), create_model_card=False)
     (folder / FILE).write_text(json.dumps(details, indent=2))
 

@@ -1,4 +1,4 @@
-"""What gives a score to a pair of texts: an encoder's cosine, or a model that reads both texts at once."""
+"""Scorers of pairs of texts: an encoder's cosine, or a model that reads both texts at once."""
 
 import json
 from collections.abc import Sequence
@@ -19,19 +19,19 @@ from learner.models.encoder import NO_CODE, SAFETENSORS, require_folder
 from learner.models.output_layer import OutputLayer
 from learner.search.inner_product import COSINE, Space, scores
 
-CHUNK = 512  # pairs read between two reports of progress
+CHUNK = 512  # pairs read between two progress reports
 ARCHITECTURE = "ForSequenceClassification"
 
 
 class Scorer(Protocol):
-    """Scores any pair of rows of a dataset; its layer, where there is one, makes a probability of a score."""
+    """Scores any pair of rows of a dataset; its layer, if there is one, turns a score into a probability."""
 
     @property
     def layer(self) -> OutputLayer | None:
         """p = sigmoid(w·score + b)."""
 
     def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
-        """The score of each pair of rows, (n,)."""
+        """Return the score of each pair of rows, (n,)."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class VectorScorer:
     space: Space = COSINE
 
     def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
-        """The score of each pair of rows, (n,) float32."""
+        """Return the score of each pair of rows, (n,) float32."""
         return scores(self.vectors, left, right, self.space)
 
 
@@ -60,7 +60,7 @@ class TextScorer:
         return OutputLayer(1.0, 0.0)
 
     def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
-        """The logit of each pair of rows, (n,) float32: every pair is read alone."""
+        """Return the logit of each pair of rows, (n,) float32; every pair is read alone."""
         parts = [np.empty(0, dtype=np.float32)]
         for start in range(0, len(left), CHUNK):
             here = slice(start, start + CHUNK)
@@ -71,7 +71,10 @@ class TextScorer:
 
 @dataclass(frozen=True)
 class RerankScorer:
-    """The score of a re-ranker (paper 002): true's logit less false's; p = sigmoid(score), the threshold is 0."""
+    """The score of a re-ranker: true's logit minus false's; p = sigmoid(score), the threshold is 0.
+
+    Source: Ju, Yang and Wang (2021).
+    """
 
     model: Reranker
     texts: Sequence[str]
@@ -82,18 +85,18 @@ class RerankScorer:
         return OutputLayer(1.0, 0.0)
 
     def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
-        """The score of each pair of rows, (n,) float32: the left text is the query, every pair is read alone."""
+        """Return the score of each pair of rows, (n,) float32; the left text is the query, every pair is read alone."""
         pairs = np.column_stack([left, right])
         return scores_of(truth_logits(self.model, self.texts, self.texts, pairs, progress)).astype(np.float32)
 
 
 def load_rerank_scorer(name: str, texts: Sequence[str], device: str | None = None) -> RerankScorer:
-    """The scorer of a re-ranker's folder, for these texts. Raises InputError where it cannot be one."""
+    """Load the scorer of a re-ranker's folder, for these texts. Raises InputError if the folder is not one."""
     return RerankScorer(load_reranker(name, device), texts)
 
 
 def is_cross_encoder(name: str) -> bool:
-    """Whether the name is a folder with a model that classifies a sequence."""
+    """Return whether the name is a folder with a model for sequence classification."""
     try:
         config: dict[str, Any] = json.loads((Path(name).expanduser() / "config.json").read_text())
     except (OSError, ValueError):
@@ -102,7 +105,7 @@ def is_cross_encoder(name: str) -> bool:
 
 
 def load_cross_encoder(name: str, texts: Sequence[str], device: str | None = None) -> TextScorer:
-    """The scorer of a cross-encoder's folder, for these texts. Raises InputError where it cannot be one."""
+    """Load the scorer of a cross-encoder's folder, for these texts. Raises InputError if the folder is not one."""
     require_folder(name)
     require_whole(Path(name).expanduser())
     try:
@@ -111,6 +114,6 @@ def load_cross_encoder(name: str, texts: Sequence[str], device: str | None = Non
         what = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{name} cannot be loaded as a cross-encoder ({what}): save it again") from error
     if model.num_labels not in (1, 2):
-        what = f"the model has {model.num_labels} outputs, and a pair needs one, or two (no, yes)"
+        what = f"the model has {model.num_labels} outputs, but scoring needs one, or two (no, yes)"
         raise InputError(f"{name}: {what}: use another model")
     return TextScorer(model, texts)

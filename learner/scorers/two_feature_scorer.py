@@ -1,7 +1,7 @@
-"""A scorer of two features: the cosine of an encoder's vectors, and BERTScore F of its tokens (paper 003, section 3.2).
+"""A scorer of two features: the cosine of an encoder's vectors, and BERTScore F of its tokens.
 
-The paper weighs the BERTScore of several layers by a logistic regression; here the cosine stands in place of the other
-layers, so that the part of each can be told.
+Jia, Lewis and Zettlemoyer (2022), section 3.2, weight the BERTScore of several layers by a logistic regression; here
+the cosine replaces the other layers, so that the effect of each feature shows.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ class Weights:
     """logit = cosine·its weight + bertscore·its weight + intercept.
 
     cosine_spread, bertscore_spread: the features' standard deviations over the pairs that they were fitted on; a weight
-    times its spread says what the feature counts.
+    times its spread is the feature's effect.
     """
 
     cosine: float
@@ -38,22 +38,22 @@ class Weights:
     positives: int
 
     def logit(self, cosines: np.ndarray, bertscores: np.ndarray) -> np.ndarray:
-        """The logits (n,) float32 of pairs with these features, (n,) each."""
+        """Return the logits (n,) float32 of pairs with these features, (n,) each."""
         return (self.cosine * cosines + self.bertscore * bertscores + self.intercept).astype(np.float32)
 
     def as_dict(self) -> dict[str, float]:
-        """The form of a command's result."""
+        """Return the weights as in a command's result."""
         return asdict(self)
 
 
 def fit_weights(cosines: np.ndarray, bertscores: np.ndarray, labels: np.ndarray) -> Weights:
-    """The weights of a logistic regression (C = 1) on both features, standardised; all (n,), labels 0 or 1.
+    """Fit a logistic regression (C = 1) on both features, standardised; all (n,), labels 0 or 1.
 
-    Raises InputError where the labels are of one class.
+    Raises InputError if the labels are of one class.
     """
     if len(np.unique(labels)) < 2:
         kind = "positive" if labels.any() else "negative"
-        raise InputError(f"all {len(labels):,} labels are {kind}, and weighing needs both kinds: name more labels")
+        raise InputError(f"all {len(labels):,} labels are {kind}, and fitting needs both kinds: name more labels")
     features = np.column_stack([cosines, bertscores]).astype(np.float64)
     centre, spread = features.mean(axis=0), features.std(axis=0)
     spread[spread == 0] = 1.0
@@ -80,25 +80,25 @@ class FeatureScorer:
         return OutputLayer(1.0, 0.0)
 
     def score(self, left: np.ndarray, right: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
-        """The logit of each pair of rows, (n,) float32."""
+        """Return the logit of each pair of rows, (n,) float32."""
         return self.weights.logit(self.cosine.score(left, right), self.tokens.score(left, right, progress))
 
 
 def is_feature_scorer(name: str) -> bool:
-    """Whether the name is one of `load_feature_scorer`."""
+    """Return whether the name is one for `load_feature_scorer`."""
     return name.startswith(PREFIX)
 
 
 def load_feature_scorer(
     name: str, texts: Sequence[str], rows: np.ndarray, labelled: Labelled | None, progress: Progress = no_progress
 ) -> FeatureScorer:
-    """The scorer of pairs of these rows, `cosine+bertscore:ENCODER` or `cosine+bertscore:ENCODER@LAYER`.
+    """Load the scorer of pairs of these rows, `cosine+bertscore:ENCODER` or `cosine+bertscore:ENCODER@LAYER`.
 
-    labelled: the pairs, also of other rows, that weigh the features. Raises InputError without them, and where the
-    encoder cannot be had or lacks the layer.
+    labelled: the pairs, also of other rows, that fit the weights. Raises InputError without them, and if the encoder
+    cannot be loaded or lacks the layer.
     """
     if labelled is None:
-        raise InputError(f"{name} weighs two features by labelled training pairs: give --labels, and a --split")
+        raise InputError(f"{name} fits two weights to labelled training pairs: give --labels and --split")
     source = name.removeprefix(PREFIX)
     tokens = load_token_scorer(source, texts)
     encoder = load_encoder(source.partition(AT)[0])

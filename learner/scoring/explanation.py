@@ -1,4 +1,4 @@
-"""Why a pair has its score: what each part adds, with the words that it rests on."""
+"""Why a pair has its score: what each part adds, with the words behind it."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from learner.data.lexical_features import KINDS, Lexicon
 from learner.scoring.lexical_weights import total
 from learner.scoring.score import Blend
 
-NAMED = 4  # words named by one part
+NAMED = 4  # words shown for a part
 TITLES = {"ngrams": "letters", "words": "words", "numbers": "numbers", "length": "length"}
 
 
@@ -21,14 +21,14 @@ class Part:
     words: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """For example `words +0.18 (xj-900, acme)`."""
+        """Return for example `words +0.18 (xj-900, acme)`."""
         return f"{self.title} {self.amount:+.2f}" + (f" ({', '.join(self.words)})" if self.words else "")
 
 
 def parts_of(blend: Blend, lexicon: Lexicon, score: float, cosine: float, left: int, right: int) -> list[Part]:
-    """The parts of the score of two rows with this cosine, the weightiest first; they add up to the score.
+    """Return the parts of the score of two rows with this cosine, the largest first; they add up to the score.
 
-    What is left when meaning and spelling are taken away is the crowd's; it holds the error of hashing, too.
+    The hubness correction is what remains after meaning and lexical similarity, and includes the error of hashing.
     """
     whole = total(blend.lexical)
     values = lexicon.values(np.array([left]), np.array([right]))[0] / whole
@@ -37,12 +37,12 @@ def parts_of(blend: Blend, lexicon: Lexicon, score: float, cosine: float, left: 
         if weight := blend.lexical.get(kind, 0.0):
             parts.append(Part(TITLES[kind], weight * value, _words(lexicon, kind, left, right)))
     if blend.hubness:
-        parts.append(Part("crowd", score - sum(part.amount for part in parts)))
+        parts.append(Part("hubness", score - sum(part.amount for part in parts)))
     return sorted(parts, key=lambda part: -abs(part.amount))
 
 
 def _words(lexicon: Lexicon, kind: str, left: int, right: int) -> tuple[str, ...]:
-    """The words that a part rests on: shared ones, and numbers that either text has."""
+    """Return the words behind a part: shared ones, and numbers that either text has."""
     if kind not in ("words", "numbers"):
         return ()
     one, other = lexicon.words[left].indices, lexicon.words[right].indices

@@ -1,9 +1,9 @@
-"""How crowded a text's neighbourhood is: a text that resembles many others is a poor match for each of them.
+"""The hubness correction: a text that resembles many others is a poor match for each of them.
 
 A score is lowered by the mean score of each text's three nearest texts of the other list, times a weight. With weight ½
-it is the similarity of Conneau et al., Word Translation without Parallel Data (2018), section 2.3. The weight is a
-setting: one fitted to labels is too small, since these are chosen among the most similar pairs. The texts of the
-shorter of two lists get twice the weight: their neighbours are the many, and tell more. docs/log.md has both.
+it is CSLS (Conneau et al. 2018, section 2.3). The weight is a setting: fitted to labels it would be too small, since
+these are chosen among the most similar pairs. The texts of the shorter of two lists get twice the weight: they have
+more neighbours, which tell more. docs/log.md has both results.
 """
 
 import numpy as np
@@ -24,9 +24,10 @@ def hubness_of(
     distance: Distance = "cosine",
     progress: Progress = no_progress,
 ) -> np.ndarray:
-    """What is taken off each text's scores, (texts,) float32; 0 for a text without a split or without others.
+    """Return what is subtracted from each text's scores, (texts,) float32; 0 where there are no neighbours.
 
-    vectors: (texts, d) with their offset. The neighbours are all texts of the other list that have a split.
+    vectors: (texts, d) with their offset. The neighbours are all texts of the other list that have a split; a text
+    without a split has none.
     """
     offset, space = np.zeros(len(vectors), dtype=np.float32), Space(distance, offset=True)
     left = np.union1d(dataset.train_left, dataset.evaluation_left)

@@ -1,9 +1,9 @@
-"""How much spelling counts beside the encoder's cosine: a logistic regression on the labels, with a prior.
+"""The weights of lexical similarity beside the encoder's cosine: a logistic regression on the labels, with a prior.
 
-The cosine is that of the pre-trained encoder, which has not seen the labels: one trained on them would seem to leave
-nothing to add. What is found holds beside the trained one as well. The crowd is in the regression because labelled
-pairs were chosen by a score with the crowd taken off: without it, spelling is credited with what the crowd explains.
-Both are measured in docs/log.md.
+The cosine is the pre-trained encoder's, which has not seen the labels: one trained on them would seem to leave nothing
+to add. The weights hold for the trained encoder as well. Hubness is in the regression because labelled pairs were
+chosen by a score with the hubness correction: otherwise lexical similarity is credited with what hubness explains.
+docs/log.md has both measurements.
 """
 
 from collections.abc import Mapping
@@ -17,18 +17,18 @@ from learner.models.cosine_bert import Labelled
 from learner.models.output_layer import sigmoid
 from learner.search.inner_product import COSINE, scores
 
-# Before there are labels: weights of cosine, crowd, KINDS and bias, and how far they may be off (deviations).
+# Before there are labels: weights of cosine, hubness, KINDS and bias, and their standard deviations.
 MEAN = np.array([10.0, -10.0, 0.0, 0.0, 0.0, 0.0, -5.0])
 DEVIATION = np.array([4.0, 5.0, 2.0, 2.0, 2.0, 1.0, 4.0])
-# What two texts have in common never counts against them, nor a crowd for them.
+# Lexical similarity never counts against two texts, nor hubness for them.
 BOUNDS = [(1.0, None), (None, 0.0), *[(0.0, None)] * len(KINDS), (None, None)]
-LEAST = 0.02  # a smaller share changes no ranking that anyone would notice, and costs 512 columns
+LEAST = 0.02  # a smaller share changes no ranking noticeably, and costs 512 columns
 
 
 def fit_lexical(dataset: Dataset, labelled: Labelled, pretrained: np.ndarray) -> dict[str, float]:
-    """The weight of each kind where the cosine's is 1; empty where the cosine alone does as well.
+    """Return the weight of each kind where the cosine's is 1; empty if the cosine alone does as well.
 
-    pretrained: (texts, d + 1) under the pre-trained encoder, the last column what the crowd takes off.
+    pretrained: (texts, d + 1) under the pre-trained encoder, the last column being the hubness correction.
     """
     left, right = labelled.left, labelled.right
     cosines, hubness = scores(pretrained[:, :-1], left, right, COSINE), pretrained[left, -1] + pretrained[right, -1]
@@ -36,7 +36,7 @@ def fit_lexical(dataset: Dataset, labelled: Labelled, pretrained: np.ndarray) ->
 
 
 def fit_weights(cosines: np.ndarray, hubness: np.ndarray, values: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    """The same from the labelled pairs: (n,) each, values (n, 4); labels 0 or 1, of both classes, one or none."""
+    """Fit the same weights to labelled pairs: (n,) each, values (n, 4); labels 0 or 1, of both classes, one or none."""
     x = np.column_stack([cosines, hubness, values, np.ones(len(labels))]).astype(np.float64)
     y, precision = labels.astype(np.float64), DEVIATION**-2
 
@@ -53,5 +53,5 @@ def fit_weights(cosines: np.ndarray, hubness: np.ndarray, values: np.ndarray, la
 
 
 def total(weights: Mapping[str, float]) -> float:
-    """The sum of all weights, the cosine's among them."""
+    """Return the sum of all weights, including the cosine's."""
     return 1.0 + sum(weights.values())

@@ -19,7 +19,7 @@ FILE = "matcher.json"
 
 @dataclass(frozen=True)
 class Matcher:
-    """An encoder and, once trained, its output layer; blend: what its score is made of."""
+    """An encoder and, once trained, its output layer; blend: the components of its score."""
 
     encoder: Encoder
     layer: OutputLayer | None
@@ -27,7 +27,7 @@ class Matcher:
 
 
 def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
-    """Nothing; the folder holds the matcher, whole or (killed halfway) not at all. Replaces what stood there.
+    """Save the matcher to the folder by an atomic write, replacing what is there.
 
     Its checksums leave out the matcher's own file, to which details are added later.
     """
@@ -45,7 +45,7 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
 
 
 def load_matcher(name: str, device: str | None = None) -> Matcher:
-    """The matcher in a folder, or a bare encoder by name or folder: its cosine ranks alike, without w and b.
+    """Load the matcher of a folder, or a bare encoder by name or folder, whose cosine ranks pairs without w and b.
 
     A matcher scores by the distance it was trained with; a bare encoder by its cosine, whatever its folder says.
     """
@@ -61,7 +61,7 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
 
 
 def read_details(folder: Path) -> dict[str, Any]:
-    """What the matcher's file holds; nothing for a bare encoder. Raises InputError where the file is broken."""
+    """Return the contents of the matcher's file; empty for a bare encoder. Raises InputError if the file is broken."""
     file = folder / FILE
     try:
         return dict(json.loads(file.read_text())) if file.is_file() else {}
@@ -74,7 +74,7 @@ def _broken(folder: Path, error: Exception) -> InputError:
 
 
 def add_details(folder: Path, **details: Any) -> None:
-    """Nothing; the matcher's file holds these too."""
+    """Add these details to the matcher's file."""
     known = read_details(folder)
     partial = folder / f"{FILE}.tmp"
     partial.write_text(json.dumps({**known, **details}, indent=2))

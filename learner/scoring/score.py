@@ -1,8 +1,8 @@
-"""What a matcher's score is made of: the encoder's cosine, beside it how texts are spelled, less how crowded they are.
+"""A matcher's score: the encoder's cosine blended with lexical similarity, with the hubness correction.
 
-    score(a, b) = (cos(a, b) + Σ weight·similarity(a, b)) / (1 + Σ weight) - crowd(a) - crowd(b)
+    score(a, b) = (cos(a, b) + Σ weight·similarity(a, b)) / (1 + Σ weight) - hubness(a) - hubness(b)
 
-All of it is an inner product of vectors less an offset for each text, so that one search and one way to measure do.
+It is an inner product of vectors minus an offset for each text, so that the same search and evaluation serve it.
 """
 
 from collections.abc import Mapping
@@ -20,20 +20,20 @@ from learner.scoring.lexical_weights import total
 
 @dataclass(frozen=True)
 class Blend:
-    """hubness: weight of `learner.scoring.hubness`; lexical: weight of each kind of feature; the cosine's is 1."""
+    """hubness: weight of `learner.scoring.hubness`; lexical: weight of each kind of feature, the cosine's being 1."""
 
     hubness: float = 0.0
     lexical: Mapping[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """For a matcher's details; `Blend.read` is the way back."""
+        """Return the blend for a matcher's details; `Blend.read` reads it back."""
         return asdict(self)
 
     @classmethod
     def read(cls, details: Mapping[str, Any]) -> "Blend":
-        """The blend of a matcher with these details, the plain cosine where they name none.
+        """Return the blend of a matcher with these details, or the plain cosine if they have none.
 
-        Raises ValueError, TypeError or AttributeError where they are broken.
+        Raises ValueError, TypeError or AttributeError if they are broken.
         """
         lexical = {str(kind): float(weight) for kind, weight in details.get("lexical", {}).items()}
         return cls(float(renamed(details).get("hubness", 0.0)), lexical)
@@ -51,14 +51,15 @@ def blended(
     distance: Distance = "cosine",
     progress: Progress = no_progress,
 ) -> np.ndarray:
-    """The vectors (texts, d), more columns where spelling counts, and a last one: what is taken off a text's scores.
+    """Return the vectors (texts, d), with columns for lexical features if they count, and a last one for the offset.
 
-    All float32. Spelling goes with unit vectors and their cosine alone.
+    The offset is subtracted from a text's scores. All float32. Lexical features need unit vectors and their cosine.
     """
     n, d = vectors.shape
-    spelled, lacking = dataset.lexicon.vectors(blend.lexical) if blend.lexical else (np.empty((n, 0)), np.zeros(n))
-    whole = np.empty((n, d + spelled.shape[1] + 1), dtype=np.float32)  # at once: of very many texts copies have no room
-    whole[:, :d], whole[:, d:-1], whole[:, -1] = vectors, spelled, lacking
+    lexical, lacking = dataset.lexicon.vectors(blend.lexical) if blend.lexical else (np.empty((n, 0)), np.zeros(n))
+    # Allocated once: copies would not fit for very many texts.
+    whole = np.empty((n, d + lexical.shape[1] + 1), dtype=np.float32)
+    whole[:, :d], whole[:, d:-1], whole[:, -1] = vectors, lexical, lacking
     if blend.lexical:
         weight = np.float32(total(blend.lexical))
         whole[:, :-1] /= np.sqrt(weight)

@@ -1,4 +1,4 @@
-"""Which labelled pairs are most like a pair: what a model that is asked about it has seen."""
+"""The labelled pairs most similar to a pair: what the model has seen of its kind."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ BLOCK = 1_024  # pairs compared with all labelled ones at once
 def most_alike(
     vectors: np.ndarray, pairs: np.ndarray, labelled: np.ndarray, symmetric: bool, k: int = 3
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each pair the positions of the k labelled pairs most like it, the most alike first, and how alike they are.
+    """Return for each pair the positions of the k most similar labelled pairs, best first, and their similarities.
 
-    Two arrays (n, k), int64 and float32; fewer columns where fewer pairs are labelled. Pairs are alike by the mean
-    cosine of their left and of their right texts; in a project of one list (symmetric) whichever way round gives more.
+    Two arrays (n, k), int64 and float32; fewer columns if fewer pairs are labelled. The similarity is the mean cosine
+    of the left texts and of the right texts; in a project of one list (symmetric) the larger of both orders.
 
     vectors: (texts, d), of any length; pairs, labelled: (n, 2) and (m, 2) rows of vectors.
     """

@@ -1,4 +1,4 @@
-"""BM25: texts ranked by the words that they share with a query, rare words before common ones."""
+"""BM25: texts ranked by the words they share with a query, rare words weighing more than common ones."""
 
 import logging
 from collections.abc import Sequence
@@ -12,8 +12,8 @@ from learner.runtime.engine import default_engine
 from learner.runtime.protocol import Engine, Work, slices
 from learner.search.exact import Neighbours
 
-K1, B = 0.82, 0.68  # tuned on MS MARCO passages (paper 002, section 3)
-QUERIES = 512  # searched for at once
+K1, B = 0.82, 0.68  # tuned on MS MARCO passages (Ju, Yang and Wang 2021, section 3)
+QUERIES = 512  # searched at once
 WORD = r"(?u)\b\w+\b"
 
 
@@ -21,11 +21,11 @@ class Bm25:
     """An index of texts. Words are lower-cased runs of letters and digits; no stop words, no stemming."""
 
     def __init__(self, texts: Sequence[str], k1: float = K1, b: float = B) -> None:
-        """Raises ValueError where no text has a word."""
-        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it tells of every index at the level of debugging
+        """Index the texts. Raises ValueError if no text has a word."""
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it logs every index at debug level
         words = _words(texts)
         if not any(words):
-            raise ValueError("no text has a word to be found by")
+            raise ValueError("no text contains a word to search by")
         self.index: Any = bm25s.BM25(method="lucene", k1=k1, b=b)
         self.size = len(texts)
         self.index.index(words, show_progress=False)
@@ -33,7 +33,7 @@ class Bm25:
     def search(
         self, queries: Sequence[str], k: int, progress: Progress = no_progress, engine: Engine | None = None
     ) -> Neighbours:
-        """The k best texts of each query; ids (n, k) int64, scores (n, k) float32; k is at most the number of texts."""
+        """Return the k best texts of each query: ids (n, k) int64, scores (n, k) float32; k ≤ number of texts."""
         engine = engine or default_engine()
         parts = [queries[part] for part in slices(len(queries), QUERIES)]
         found = list(engine.map(_searching, (self, k), parts, "search", progress, on_device=False))
@@ -41,7 +41,7 @@ class Bm25:
 
 
 def _searching(index: Bm25, k: int) -> Work[Sequence[str], Neighbours]:
-    """Work on some of the queries: `Bm25.search` for them."""
+    """Return the work that runs `Bm25.search` on some of the queries."""
     most = min(k, index.size)
 
     def work(queries: Sequence[str], progress: Progress) -> Neighbours:

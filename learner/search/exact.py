@@ -1,4 +1,4 @@
-"""Exact nearest neighbours by blocked matrix products: never an array over all pairs."""
+"""Exact nearest neighbours by blocked matrix products, without an array over all pairs."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from learner.runtime.engine import default_engine
 from learner.runtime.protocol import Engine, Work, slices
 
 ROWS, COLUMNS = 1024, 8192
-WIDE = 32_768  # columns of a block in which the best of each row are looked for: fewer blocks, fewer merges
+WIDE = 32_768  # columns of a block when searching the best of each row: fewer blocks, fewer merges
 PARTS = 16  # blocks of rows in each part of a search or an evaluation
 GPU_ROWS, GPU_WIDE = 2048, 131_072  # 2,048 × 8,192 is 2²⁴ pairs: float32 still counts a block's pairs exactly
 EVERY = slice(None)
@@ -32,16 +32,16 @@ class Pairs:
         return len(self.left)
 
     def take(self, chosen: np.ndarray) -> "Pairs":
-        """The pairs at those positions (or where a mask is true), in that order."""
+        """Return the pairs at those positions (or where a mask is true), in that order."""
         return Pairs(self.left[chosen], self.right[chosen], self.score[chosen])
 
     def keys(self, rows: int) -> np.ndarray:
-        """One int64 for each pair, equal for equal pairs; `rows` is above every row number."""
+        """Return one int64 for each pair, equal for equal pairs; `rows` is above every row number."""
         return self.left * rows + self.right
 
 
 def no_pairs() -> Pairs:
-    """Pairs, of which there are none."""
+    """Return an empty set of pairs."""
     none = np.empty(0, dtype=np.int64)
     return Pairs(none, none, np.empty(0, dtype=np.float32))
 
@@ -55,7 +55,7 @@ class Neighbours(NamedTuple):
 
 @dataclass(frozen=True)
 class Block:
-    """Scores of the pairs rows × columns; pairs that do not exist (self, mirrored) are minus infinity."""
+    """Scores of the pairs rows × columns; non-existent pairs (self, mirrored) are minus infinity."""
 
     row: int
     column: int
@@ -68,12 +68,12 @@ class Block:
 
 
 def parts_of(n: int) -> list[slice]:
-    """Slices of n rows, each some blocks high: the parts of what is computed over all pairs."""
+    """Return slices of n rows, each some blocks high: the parts of a computation over all pairs."""
     return slices(n, PARTS * ROWS)
 
 
 def blocks(left: Tensor, right: Tensor, symmetric: bool, part: slice = EVERY) -> Iterator[Block]:
-    """All scores of these rows, block by block; in a symmetric corpus (left is right) only pairs with row < column."""
+    """Yield all scores of these rows, block by block; in a symmetric corpus (left is right) only row < column."""
     rows = _rows(left)
     start, end, _ = part.indices(len(left))
     for row in range(start, end, rows):
@@ -81,19 +81,19 @@ def blocks(left: Tensor, right: Tensor, symmetric: bool, part: slice = EVERY) ->
         for column in range(first, len(right), COLUMNS):
             scores = left[row : min(row + rows, end)] @ right[column : column + COLUMNS].T
             if symmetric and column < row + rows:
-                # keep strictly above the diagonal of the whole matrix
+                # keep what is strictly above the diagonal of the whole matrix
                 mirrored = torch.ones_like(scores, dtype=torch.bool).tril_(row - column)
                 scores.masked_fill_(mirrored, -torch.inf)
             yield Block(row, column, scores)
 
 
 def _rows(vectors: Tensor) -> int:
-    """Rows of a block on the vectors' device."""
+    """Return the number of rows of a block on the vectors' device."""
     return GPU_ROWS if vectors.is_cuda else ROWS
 
 
 def without(all_blocks: Iterable[Block], pairs: np.ndarray) -> Iterator[Block]:
-    """The blocks with the scores of these pairs (k, 2), each once, at minus infinity."""
+    """Yield the blocks with the scores of these pairs (k, 2), each listed once, at minus infinity."""
     rows, columns = pairs[np.argsort(pairs[:, 0], kind="stable")].T
     for block in all_blocks:
         near = slice(*np.searchsorted(rows, [block.row, block.end]))
@@ -103,7 +103,10 @@ def without(all_blocks: Iterable[Block], pairs: np.ndarray) -> Iterator[Block]:
 
 
 def pairs_numbered(numbers: np.ndarray, rows: int, columns: int, symmetric: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns (k,) of the pairs with these numbers, from 0: row by row; symmetric: columns after the row."""
+    """Return rows and columns (k,) of the pairs with these numbers, from 0, row by row.
+
+    In a symmetric corpus a row is paired with the columns after it.
+    """
     if not symmetric:
         left, right = np.divmod(numbers, columns)
         return left, right
@@ -113,12 +116,12 @@ def pairs_numbered(numbers: np.ndarray, rows: int, columns: int, symmetric: bool
 
 
 def count_pairs(left: int, right: int, symmetric: bool) -> int:
-    """The number of pairs: n(n-1)/2 in a symmetric corpus, left × right otherwise."""
+    """Return the number of pairs: n(n-1)/2 in a symmetric corpus, left × right otherwise."""
     return left * (left - 1) // 2 if symmetric else left * right
 
 
 def as_tensor(vectors: np.ndarray, device: str | torch.device | None = None) -> Tensor:
-    """The vectors as a float32 tensor on that device, on the default one where none is given."""
+    """Return the vectors as a float32 tensor on that device, or else on the default one."""
     return torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float32)).to(device or default_device())
 
 
@@ -131,7 +134,7 @@ def nearest(
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Pairs:
-    """Each left row with its k nearest right rows, itself left out; in a symmetric corpus each pair once, left < right.
+    """Pair each left row with its k nearest right rows, without itself; in a symmetric corpus left < right, once.
 
     left: (n, d) and right: (m, d) unit vectors; in a symmetric corpus both are the same array.
     """
@@ -147,9 +150,9 @@ def neighbours(
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Neighbours:
-    """The k right rows nearest to each left row, itself left out where symmetric; ties in the order of the rows.
+    """Return the k right rows nearest to each left row, without itself if symmetric; ties in the order of the rows.
 
-    Fewer columns where there are fewer right rows.
+    Fewer columns if there are fewer right rows.
     """
     ids, scores = _nearest(left, right, k + symmetric, device, progress, engine)
     if symmetric:
@@ -169,7 +172,7 @@ def nearest_scores(
     device: str | torch.device | None = None,
     progress: Progress = no_progress,
 ) -> np.ndarray:
-    """The scores of `neighbours` alone, (n, k) float32."""
+    """Return only the scores of `neighbours`, (n, k) float32."""
     return neighbours(left, right, k, symmetric, device, progress).scores
 
 
@@ -181,7 +184,7 @@ def _nearest(
     progress: Progress,
     engine: Engine | None,
 ) -> tuple[Tensor, Tensor]:
-    """Row numbers and scores, each (n, k), of the k right rows nearest to each left row."""
+    """Return row numbers and scores, each (n, k), of the k right rows nearest to each left row."""
     wanted, parts = min(k, len(right)), parts_of(len(left))
     scores = torch.empty((len(left), wanted), device=device or default_device())
     ids = torch.empty_like(scores, dtype=torch.long)
@@ -194,7 +197,7 @@ def _nearest(
 def _searching(
     left: np.ndarray, right: np.ndarray, k: int, device: str | torch.device | None
 ) -> Work[slice, tuple[Tensor, Tensor]]:
-    """Work on a part of the left rows: `_nearest` of them."""
+    """Return the work that runs `_nearest` on a part of the left rows."""
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
     rows = _rows(queries)
 
@@ -211,15 +214,15 @@ def _searching(
 
 
 def as_pairs(ids: np.ndarray, scores: np.ndarray, symmetric: bool) -> Pairs:
-    """The neighbours (n, k) of each row as pairs; in a symmetric corpus each once, without self pairs.
+    """Return the neighbours (n, k) of each row as pairs; in a symmetric corpus each once, without self pairs.
 
-    An id of -1 means that no neighbour was found (FAISS says so when they run out), and is dropped.
+    Ids of -1 are dropped: FAISS returns them when there are no more neighbours.
     """
     return _pairs_of(torch.from_numpy(ids), torch.from_numpy(scores), symmetric)
 
 
 def _pairs_of(ids: Tensor, scores: Tensor, symmetric: bool) -> Pairs:
-    """`as_pairs` on the device of its tensors."""
+    """Do `as_pairs` on the device of the tensors."""
     rows = torch.arange(len(ids), device=ids.device).repeat_interleave(ids.shape[1])
     columns = ids.flatten()
     found = columns >= 0
@@ -230,7 +233,7 @@ def _pairs_of(ids: Tensor, scores: Tensor, symmetric: bool) -> Pairs:
 
 
 def _best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tensor]:
-    """Scores and column numbers, each (rows, k), of the k best columns: a running top-k over column blocks."""
+    """Return scores and column numbers, each (rows, k), of the k best columns: a running top-k over column blocks."""
     best: tuple[Tensor, Tensor] | None = None
     wide = GPU_WIDE if corpus.is_cuda else WIDE
     for column in range(0, len(corpus), wide):
@@ -247,14 +250,14 @@ def _best_of_rows(queries: Tensor, corpus: Tensor, k: int) -> tuple[Tensor, Tens
 
 
 def best_of_each(ids: np.ndarray, scores: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of candidates (n, m) the k with the highest scores in each row, in no order: their ids and scores (n, k)."""
+    """Return the k candidates (n, m) with the highest scores in each row, in no order: their ids and scores (n, k)."""
     k = min(k, scores.shape[1])
     chosen = np.argpartition(-scores, k - 1, axis=1)[:, :k]
     return np.take_along_axis(ids, chosen, 1), np.take_along_axis(scores, chosen, 1)
 
 
 def _each_once(left: Tensor, right: Tensor, score: Tensor, rows: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Every unordered pair once, as left < right, in the order of the rows."""
+    """Return every unordered pair once, as left < right, in the order of the rows."""
     keys, order = torch.sort(torch.minimum(left, right) * rows + torch.maximum(left, right), stable=True)
     first = torch.ones_like(keys, dtype=torch.bool)
     first[1:] = keys[1:] != keys[:-1]
@@ -263,5 +266,5 @@ def _each_once(left: Tensor, right: Tensor, score: Tensor, rows: int) -> tuple[T
 
 
 def as_arrays(left: Tensor, right: Tensor, score: Tensor) -> Pairs:
-    """The pairs of three tensors on any device."""
+    """Return the pairs of three tensors on any device."""
     return Pairs(left.cpu().numpy(), right.cpu().numpy(), score.cpu().numpy())

@@ -1,4 +1,4 @@
-"""Nearest neighbours by FAISS, in the form of `learner.search.exact.nearest`; approximate but for the flat index."""
+"""Nearest neighbours by FAISS, like `learner.search.exact.nearest`; approximate except for the flat index."""
 
 import faiss
 import numpy as np
@@ -8,16 +8,16 @@ from learner.runtime.protocol import slices
 from learner.search.exact import ROWS, Pairs, as_pairs, best_of_each
 
 SHARD = 1_000_000  # vectors in one index
-LINKS, LOOKED_AT = 32, 256  # of HNSW: links of a vector, and vectors that a search keeps in sight
+LINKS, LOOKED_AT = 32, 256  # of HNSW: links of a vector, and candidates that a search keeps (efSearch)
 
 
 def nearest_by_faiss(
     left: np.ndarray, right: np.ndarray, k: int, symmetric: bool, kind: str, progress: Progress = no_progress
 ) -> Pairs:
-    """Each left row with about its k nearest right rows, as `learner.search.exact.nearest` returns them.
+    """Pair each left row with about its k nearest right rows, as `learner.search.exact.nearest` does.
 
-    kind: `faiss-flat` (exact) or `faiss-hnsw`; a flat index goes to the GPU where FAISS knows one. One index holds so
-    many right rows at most; of several the best are merged.
+    kind: `faiss-flat` (exact) or `faiss-hnsw`; a flat index is put on the GPU if FAISS supports it. An index holds at
+    most SHARD right rows; the results of several are merged.
     """
     wanted = min(k + symmetric, len(right))
     ids = np.full((len(left), wanted), -1, dtype=np.int64)

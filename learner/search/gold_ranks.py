@@ -20,11 +20,11 @@ def ranks_of_gold(
     device: str | torch.device | None = None,
     progress: Progress = no_progress,
 ) -> np.ndarray:
-    """The rank (n,) float64, from 1, of row gold[i] among all passages for query i; memory for a block of scores.
+    """Return the rank (n,) float64, from 1, of row gold[i] among all passages for query i; in blocks of scores.
 
-    queries: (n, d), passages: (m, d) vectors, gold: (n,) int64. Among passages with the same score the gold one is put
-    first, in the middle, or last. counts: (m,) how often each passage is there: the rank is that of the gold one's
-    first copy, and other passages take a place for each of theirs.
+    queries: (n, d), passages: (m, d) vectors, gold: (n,) int64. Among passages with the same score the gold one comes
+    first, in the middle, or last. counts: (m,) the number of copies of each passage: the rank is that of the gold one's
+    first copy, and other passages take one rank for each copy.
     """
     left, right = as_tensor(queries, device), as_tensor(passages, device)
     copies = as_tensor(np.ones(len(passages)) if counts is None else counts, device)
@@ -46,7 +46,7 @@ def _ranks(
         scores = here @ right[column : column + COLUMNS].T
         inside = (gold >= column) & (gold < column + scores.shape[1])
         at = inside.nonzero()[:, 0]
-        scores[at, gold[at] - column] = -torch.inf  # rounding must not put it beside itself
+        scores[at, gold[at] - column] = -torch.inf  # rounding must not rank it against itself
         weights = copies[column : column + COLUMNS]
         above += (scores > own[:, None]).float() @ weights
         equal += (scores == own[:, None]).float() @ weights

@@ -1,7 +1,7 @@
-"""The score of two vectors, and vectors lifted so that their inner product is that score.
+"""The score of two vectors, and vectors extended so that their inner product is that score.
 
-Everything that searches or measures multiplies blocks of left and right vectors. -‖a-b‖² is such a product too: of
-[2a, -‖a‖², -1] and [b, 1, ‖b‖²]; and so is a score with something taken off for each of the two texts.
+Every search and evaluation multiplies blocks of left and right vectors. -‖a-b‖² is such a product too: of [2a, -‖a‖²,
+-1] and [b, 1, ‖b‖²]; and so is a score with an offset subtracted for each of the two texts.
 """
 
 from collections.abc import Callable
@@ -20,18 +20,18 @@ Vectors = TypeVar("Vectors", np.ndarray, Tensor)
 
 @dataclass(frozen=True)
 class Space:
-    """How two vectors make a score: by a distance and, where there is an offset, less the last column of each."""
+    """How two vectors make a score: by a distance and, with an offset, minus the last column of each."""
 
     distance: Distance = "cosine"
     offset: bool = False
 
 
 COSINE = Space()
-BLENDED = Space(offset=True)  # what `learner.scoring.score` makes of unit vectors
+BLENDED = Space(offset=True)  # of the vectors that `learner.scoring.score` makes
 
 
 def as_left(vectors: np.ndarray, space: Space) -> np.ndarray:
-    """The vectors (n, d) as the left factor of a score, with more columns where they are lifted."""
+    """Return the vectors (n, d) as the left factor of a score, with extra columns if needed."""
     if space == COSINE:
         return vectors
     bare, offset = _parted(vectors, space)
@@ -41,7 +41,7 @@ def as_left(vectors: np.ndarray, space: Space) -> np.ndarray:
 
 
 def as_right(vectors: np.ndarray, space: Space) -> np.ndarray:
-    """The vectors (n, d) as the right factor of a score, with more columns where they are lifted."""
+    """Return the vectors (n, d) as the right factor of a score, with extra columns if needed."""
     if space == COSINE:
         return vectors
     bare, offset = _parted(vectors, space)
@@ -52,7 +52,7 @@ def as_right(vectors: np.ndarray, space: Space) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Factor:
-    """Vectors of some rows as a factor of a score: an array (n, d) that is made, a part at a time, when it is read."""
+    """Vectors of some rows as a factor of a score: an array (n, d) that is computed part by part when it is read."""
 
     vectors: np.ndarray
     rows: np.ndarray
@@ -73,34 +73,34 @@ Readable = np.ndarray | Factor
 
 
 def factors(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Space) -> tuple[Factor, Factor]:
-    """The factors of the scores of these left and right rows; one and the same where nothing tells them apart."""
+    """Return the factors of the scores of these left and right rows; the same object if they do not differ."""
     one = Factor(vectors, left, space, as_left)
     same = space == COSINE and np.array_equal(left, right)
     return one, one if same else Factor(vectors, right, space, as_right)
 
 
-View = tuple[np.ndarray, Space, Callable[[np.ndarray, Space], np.ndarray]] | None  # what a factor is beside its vectors
+View = tuple[np.ndarray, Space, Callable[[np.ndarray, Space], np.ndarray]] | None  # a factor without its vectors
 
 
 def taken_apart(side: Readable) -> tuple[np.ndarray, View]:
-    """The vectors of a side and what it makes of them: two factors of the same vectors then travel with one copy."""
+    """Split a side into its vectors and a view: two factors of the same vectors are then moved with one copy."""
     return (side.vectors, (side.rows, side.space, side.as_factor)) if isinstance(side, Factor) else (side, None)
 
 
 def put_together(vectors: np.ndarray, view: View) -> Readable:
-    """What was taken apart."""
+    """Undo `taken_apart`."""
     return vectors if view is None else Factor(vectors, *view)
 
 
 def score(left: Vectors, right: Vectors, distance: Distance) -> Vectors:
-    """The score of each pair of vectors, (n,), from two arrays or two tensors (n, d). Cosine: of unit vectors."""
+    """Return the score of each pair of vectors, (n,), from two arrays or tensors (n, d). Cosine: of unit vectors."""
     if distance == "l2":
         return -((left - right) ** 2).sum(1)
     return (left * right).sum(1)
 
 
 def scores(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Space = COSINE) -> np.ndarray:
-    """The score of each pair of rows of `vectors`, (n,) float32, a part at a time."""
+    """Return the score of each pair of rows of `vectors`, (n,) float32, computed part by part."""
     bare, offset = _parted(vectors, space)
     parts = [np.empty(0, dtype=np.float32)]
     for at in range(0, len(left), CHUNK):
@@ -111,7 +111,7 @@ def scores(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, space: Spac
 
 
 def magnitude(left: np.ndarray, right: np.ndarray, space: Space) -> float:
-    """How large the terms of a score may be, 1 for unit vectors: rounding errors are in proportion to it."""
+    """Return how large the terms of a score may be, 1 for unit vectors: rounding errors are in proportion to it."""
     if space.distance == "cosine":
         return 1.0
     most = [float(np.sqrt(_squares(_parted(side, space)[0]).max())) for side in (left, right)]
@@ -119,7 +119,7 @@ def magnitude(left: np.ndarray, right: np.ndarray, space: Space) -> float:
 
 
 def _parted(vectors: np.ndarray, space: Space) -> tuple[np.ndarray, np.ndarray]:
-    """The vectors themselves, and what is taken off each text's scores, (n, 1)."""
+    """Return the vectors themselves, and each text's offset, (n, 1)."""
     if space.offset:
         return vectors[:, :-1], vectors[:, -1:]
     return vectors, np.zeros((len(vectors), 1), dtype=vectors.dtype)

@@ -1,8 +1,8 @@
-"""Approximate nearest neighbours of very many vectors: an inverted file whose lists are searched a list at a time.
+"""Approximate nearest neighbours of very many vectors: an inverted file, searched list by list.
 
-FAISS finds the lists (`Kmeans`) and says which list a vector belongs to. It would search them a query at a time, each
-of which reads its lists from memory anew. Here very many queries are known at once: all of them that look into a list
-are one matrix product with it.
+FAISS finds the lists (`Kmeans`) and assigns each vector to one. It would search query by query, and each query would
+read its lists from memory again. Here very many queries are known at once: all queries of a list are one matrix product
+with it.
 """
 
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ from learner.search.exact import ROWS, Neighbours, Pairs, as_pairs
 from learner.search.inner_product import Readable, View, put_together, taken_apart
 
 LISTS = 2.0  # lists for each square root of the number of vectors
-PROBES = 32  # lists that a query looks into: its cost is in proportion, and what it misses falls with it
-PER_LIST = 64  # vectors from which each list's centre is learned, on average
+PROBES = 32  # lists searched for a query: its cost is in proportion, and the more, the fewer neighbours are missed
+PER_LIST = 64  # vectors used to learn each list's centre, on average
 ROUNDS = 10  # of k-means
 CHUNK = 65_536  # vectors that are assigned to their lists at once
-QUERIES = 65_536  # of one part of the search, in the order of their own lists: they look into much the same ones
+QUERIES = 65_536  # of one part of the search, in the order of their own lists, so that they share most lists
 
 
 class Lists(NamedTuple):
@@ -35,7 +35,7 @@ class Lists(NamedTuple):
     begins: np.ndarray
 
     def take(self, number: int) -> np.ndarray:
-        """The rows of a list."""
+        """Return the rows of a list."""
         return self.rows[self.begins[number] : self.begins[number + 1]]
 
 
@@ -56,7 +56,7 @@ def nearest_by_lists(
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Pairs:
-    """Each left row with about its k nearest right rows, as `learner.search.exact.nearest` returns them."""
+    """Pair each left row with about its k nearest right rows, as `learner.search.exact.nearest` does."""
     return as_pairs(*neighbours_by_lists(left, right, k + symmetric, rng, progress, engine), symmetric)
 
 
@@ -68,10 +68,10 @@ def neighbours_by_lists(
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Neighbours:
-    """About the k right rows nearest to each left row, in no order; -1 where fewer were found.
+    """Return about the k right rows nearest to each left row, in no order; -1 where fewer were found.
 
-    left (n, d) and right (m, d) may be float16, lie on disk, or be made when they are read: of them the vectors of some
-    lists are in memory at a time.
+    left (n, d) and right (m, d) may be float16, lie on disk, or be computed when they are read: only the vectors of
+    some lists are in memory at a time.
     """
     index = make_index(right, rng, part_of(progress, 0.0, 0.2))
     own = index.lists if left is right else _lists(left, index.centres, part_of(progress, 0.2, 0.25))
@@ -85,7 +85,7 @@ def neighbours_by_lists(
 
 
 def make_index(vectors: Readable, rng: np.random.Generator, progress: Progress = no_progress) -> Index:
-    """The vectors (n, d) in lists around centres that are learned from a sample of them."""
+    """Sort the vectors (n, d) into lists around centres that are learned from a sample."""
     wanted = max(1, min(round(LISTS * len(vectors) ** 0.5), len(vectors) // PER_LIST))
     rows = rng.choice(len(vectors), min(len(vectors), PER_LIST * wanted), replace=False)
     sample = _read(vectors, np.sort(rows))
@@ -100,7 +100,7 @@ def make_index(vectors: Readable, rng: np.random.Generator, progress: Progress =
 
 
 def _lists(vectors: Readable, centres: np.ndarray, progress: Progress) -> Lists:
-    """The vectors' rows by the centre with the highest product."""
+    """Return the vectors' rows by the centre with the highest product."""
     nearest = faiss.IndexFlatIP(centres.shape[1])
     nearest.add(centres)
     number = np.empty(len(vectors), dtype=np.int64)
@@ -113,7 +113,7 @@ def _lists(vectors: Readable, centres: np.ndarray, progress: Progress) -> Lists:
 def _searching(
     left_vectors: np.ndarray, left_view: View, right_vectors: np.ndarray, right_view: View, index: Index, k: int
 ) -> Work[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Work on some left rows: row numbers and scores of their neighbours."""
+    """Return the work that finds row numbers and scores of the neighbours of some left rows."""
     device = default_device()
     left, right = put_together(left_vectors, left_view), put_together(right_vectors, right_view)
 
@@ -134,7 +134,7 @@ def _searching(
 
 
 def _asking(queries: Tensor, centres: Tensor) -> tuple[Tensor, ...]:
-    """For each list the queries (their positions) that look into it: those with its centre among their nearest."""
+    """Return for each list the positions of the queries to search in it: those with its centre among their nearest."""
     probes = min(PROBES, len(centres))
     wanted = [(some @ centres.T).topk(probes, dim=1, sorted=False).indices for some in torch.split(queries, ROWS)]
     order = torch.cat(wanted).flatten().sort(stable=True)
@@ -143,7 +143,7 @@ def _asking(queries: Tensor, centres: Tensor) -> tuple[Tensor, ...]:
 
 
 def _look_into(queries: Tensor, some: Tensor, vectors: Tensor, rows: Tensor, ids: Tensor, scores: Tensor) -> None:
-    """Nothing; ids and scores (n, k) hold the best so far of these queries, after they have looked into a list."""
+    """Update ids and scores (n, k), the best so far of these queries, with the vectors of a list."""
     for few in torch.split(some, ROWS):
         both = torch.cat([scores[few], queries[few] @ vectors.T], 1)
         scores[few], at = both.topk(scores.shape[1], dim=1, sorted=False)
@@ -151,5 +151,5 @@ def _look_into(queries: Tensor, some: Tensor, vectors: Tensor, rows: Tensor, ids
 
 
 def _read(vectors: Readable, rows: np.ndarray | slice) -> np.ndarray:
-    """These rows in memory, float32."""
+    """Return these rows in memory, float32."""
     return np.ascontiguousarray(vectors[rows], dtype=np.float32)

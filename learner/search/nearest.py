@@ -1,4 +1,4 @@
-"""Near pairs by the search that fits their number and the device, with what an approximate one finds of them."""
+"""Near pairs by the search that suits their number and the device, and the recall of an approximate one."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +16,8 @@ from learner.search.inner_product import Readable
 from learner.search.inverted_file import nearest_by_lists, neighbours_by_lists
 
 EXACT_UP_TO = {"cpu": 250_000, "cuda": 5_000_000}  # texts of each list; some minutes of exact search (docs/scale.md)
-SHARD = 262_144  # vectors among which a sample is searched at once
-MOST = 100_000_000  # neighbours of all texts together: their pairs take about 5 GB while each is made to appear once
+SHARD = 262_144  # vectors in which a sample is searched at once
+MOST = 100_000_000  # neighbours of all texts together: their pairs take about 5 GB while duplicates are removed
 SAMPLED = 1_000  # left texts whose true neighbours are searched, to measure an approximate search
 
 
@@ -25,7 +25,7 @@ SAMPLED = 1_000  # left texts whose true neighbours are searched, to measure an 
 class Near:
     """Each left row with its nearest right rows as pairs, each once, and how they were searched.
 
-    recall: the share of a text's true neighbours that the search found, where it is approximate.
+    recall: the share of a text's true neighbours that the search found, if it is approximate.
     """
 
     pairs: Pairs
@@ -34,20 +34,20 @@ class Near:
     recall: Estimate | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """`{method, neighbours, recall}`: the form of the files."""
+        """Return `{method, neighbours, recall}` as in files."""
         recall = None if self.recall is None else self.recall.as_dict()
         return {"method": self.method, "neighbours": self.neighbours, "recall": recall}
 
     def words(self, wanted: int) -> str:
-        """What a person should know of the search; nothing where it found all of the neighbours wanted."""
+        """Return what a person should know of the search; empty if it found all of the neighbours wanted."""
         said = []
         if self.neighbours < wanted:
-            said.append(f"So many texts have room for {self.neighbours:,} neighbours each instead of {wanted:,}.")
+            said.append(f"With so many texts only {self.neighbours:,} neighbours each are kept instead of {wanted:,}.")
         if self.recall is not None:
             value, low, high = (f"{100 * each:.1f}" for each in (self.recall.value, self.recall.low, self.recall.high))
             said.append(
-                f"Neighbours were searched approximately ({self.method}): {value}% ({low}–{high}%) of the true ones "
-                f"were found, by a sample of {self.recall.labels:,} texts."
+                f"The neighbour search was approximate ({self.method}): it found {value}% ({low}–{high}%) of the true "
+                f"neighbours, measured on {self.recall.labels:,} sampled texts."
             )
         return " ".join(said)
 
@@ -61,12 +61,12 @@ def near_pairs(
     search: Search = "auto",
     progress: Progress = no_progress,
 ) -> Near:
-    """Each left row with its k nearest right rows, in a symmetric corpus each pair once, left < right.
+    """Pair each left row with its k nearest right rows, in a symmetric corpus each pair once, left < right.
 
-    left (n, d), right (m, d): vectors whose inner product is the score, of the same items where symmetric; a search of
-    lists leaves those on their disk that lie on one. `auto` is exact up to a number of pairs, which the device of this
-    process decides, and searches lists above. k is lowered where so many neighbours would not fit in memory. The
-    generator is not drawn from: approximate searches have generators of their own, from its seed.
+    left (n, d), right (m, d): vectors whose inner product is the score, of the same items if symmetric; a search of
+    lists leaves vectors on disk that lie there. `auto` is exact up to a number of pairs that depends on the device, and
+    searches lists above. k is lowered if the neighbours would not fit in memory. The generator is not drawn from:
+    approximate searches have generators of their own, from its seed.
     """
     method = _fitting(len(left) * len(right)) if search == "auto" else search
     k = max(1, min(k, MOST // max(1, len(left))))
@@ -87,9 +87,9 @@ def near_pairs(
 def near_scores(
     left: Readable, right: Readable, k: int, symmetric: bool, progress: Progress = no_progress
 ) -> np.ndarray:
-    """The scores of the k right rows nearest to each left row, itself left out, (n, k) float32.
+    """Return the scores of the k right rows nearest to each left row, without itself, (n, k) float32.
 
-    Searched as `near_pairs` searches; fewer columns where there are fewer right rows.
+    Searched as in `near_pairs`; fewer columns if there are fewer right rows.
     """
     if not count_pairs(len(left), len(right), symmetric):
         return np.empty((len(left), 0), dtype=np.float32)
@@ -102,7 +102,7 @@ def near_scores(
 
 
 def _arrays(left: Readable, right: Readable) -> tuple[np.ndarray, np.ndarray]:
-    """Both in memory; one and the same array where they are one list, which is then moved once."""
+    """Return both in memory, as the same array if they are one list, which is then moved once."""
     array = np.asarray(left)
     return array, array if right is left else np.asarray(right)
 
@@ -120,7 +120,7 @@ def _recall(
     rng: np.random.Generator,
     progress: Progress,
 ) -> Estimate:
-    """The share of a text's k true neighbours that it makes a pair with, on average, by a sample of the left rows.
+    """Estimate the share of a text's k true neighbours among the pairs, on average, from a sample of left rows.
 
     The interval is Wilson's for as many texts that have all of their neighbours or none: no share varies more.
     """
@@ -138,7 +138,7 @@ def _recall(
 
 
 def _exactly(queries: np.ndarray, right: Readable, k: int, progress: Progress) -> np.ndarray:
-    """The k right rows nearest to each query (n, k); a shard of the right vectors is in memory at a time."""
+    """Return the k right rows nearest to each query (n, k); a shard of the right vectors is in memory at a time."""
     ids, scores = np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32)
     shards = slices(len(right), SHARD)
     for shard in shards:
@@ -149,7 +149,7 @@ def _exactly(queries: np.ndarray, right: Readable, k: int, progress: Progress) -
 
 
 def _without(near: np.ndarray, own: np.ndarray) -> np.ndarray:
-    """What is said of neighbours (n, k), without each row's own, which is there unless equal texts took its place."""
+    """Return the values of neighbours (n, k) without each row's own, which is there unless equal texts displaced it."""
     drop = own.copy()
     drop[:, -1] |= ~drop.any(1)
     return near[~drop].reshape(len(near), -1)

@@ -1,4 +1,4 @@
-"""The pairs of all pairs with the highest scores, or with those closest to a threshold, in one exact pass."""
+"""The pairs with the highest scores of all pairs, or with those closest to a threshold, in one exact pass."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,9 +30,9 @@ def best_pairs(
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Pairs:
-    """The `top` highest-scoring pairs, or all pairs with score ≥ threshold, best first, ties in the order of the rows.
+    """Return the `top` highest-scoring pairs, or all with score ≥ threshold, best first, ties in the order of the rows.
 
-    Raises InputError when more than 20 million pairs would be kept.
+    Raises InputError if more than 20 million pairs would be kept.
     """
     wanted = _Wanted(torch.inf, top, threshold)
     return _closest(wanted, left, right, symmetric, None, device, progress=progress, engine=engine)
@@ -49,11 +49,11 @@ def most_uncertain(
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Pairs:
-    """The n pairs of all pairs whose score is closest to the threshold, the closest first.
+    """Return the n pairs of all pairs whose score is closest to the threshold, the closest first.
 
-    known: (k, 2) rows of left and right of pairs that are left out, each once, in a symmetric corpus with the first row
-    below the second. One pass over all pairs: no neighbour search cuts any off, and none but the closest are kept.
-    Raises InputError when more than 20 million pairs are asked for.
+    known: (k, 2) rows of left and right of pairs to leave out, each once, in a symmetric corpus with the first row
+    below the second. One pass over all pairs: no neighbour search limits them, and only the closest are kept. Raises
+    InputError if more than 20 million pairs are requested.
     """
     wanted = _Wanted(threshold, n)
     return _closest(wanted, left, right, symmetric, known, device, progress=progress, engine=engine)
@@ -68,18 +68,20 @@ class _Wanted:
     low: float = LOWEST
 
     def distance(self, scores: Tensor) -> Tensor:
-        """How far each score is from the target, float64."""
+        """Return how far each score is from the target, float64."""
         wide = scores.double()
         return -wide if self.target == torch.inf else (wide - self.target).abs_()
 
 
 def _closest(wanted: _Wanted, left: np.ndarray, *more: Any, progress: Progress, engine: Engine | None) -> Pairs:
-    """The pairs that are wanted: the closest of each part of the rows, and of those the closest.
+    """Return the wanted pairs: the closest of each part of the rows, and of those the closest.
 
-    more: what `_scanning` takes besides.
+    more: the other arguments of `_scanning`.
     """
     if wanted.n is not None and wanted.n > MOST_PAIRS:
-        raise InputError(f"{wanted.n:,} pairs are asked for; the most that one call returns is {MOST_PAIRS:,}")
+        raise InputError(
+            f"{wanted.n:,} pairs were requested, but one call returns at most {MOST_PAIRS:,}: ask for fewer"
+        )
     given, closest = (wanted, left, *more), _Closest(wanted)
     for some in (engine or default_engine()).map(_scanning, given, parts_of(len(left)), "search", progress):
         closest.add(*some)
@@ -94,7 +96,7 @@ def _scanning(
     known: np.ndarray | None,
     device: str | torch.device | None,
 ) -> Work[slice, Columns]:
-    """Work on a part of the left rows: the closest of their pairs."""
+    """Return the work that finds the closest pairs of a part of the left rows."""
     queries, corpus = as_tensor(left, device), as_tensor(right, device)
 
     def work(part: slice, progress: Progress) -> Columns:
@@ -110,7 +112,7 @@ def _scanning(
 class _Closest:
     """The closest of the pairs added so far, on their device.
 
-    Only scores inside a window that narrows with every cut are looked at one by one.
+    Only scores inside a window that narrows with every cut are examined one by one.
     """
 
     def __init__(self, wanted: _Wanted) -> None:
@@ -120,7 +122,7 @@ class _Closest:
         self.size = 0
 
     def look_at(self, block: Block) -> None:
-        """Nothing; the pairs of the block that may be among the closest are kept."""
+        """Keep the pairs of the block that may be among the closest."""
         inside = block.scores >= self.low
         if self.high < torch.inf:
             inside &= block.scores <= self.high
@@ -128,7 +130,7 @@ class _Closest:
         self.add(rows + block.row, columns + block.column, block.scores[rows, columns])
 
     def add(self, left: Tensor, right: Tensor, score: Tensor) -> None:
-        """Nothing; these pairs are kept, until others are closer."""
+        """Keep these pairs until others are closer."""
         n = self.wanted.n
         self.parts.append((left, right, score))
         self.size += len(score)
@@ -138,19 +140,19 @@ class _Closest:
             self._cut(n)
 
     def sorted(self) -> Columns:
-        """The closest pairs, the closest first, ties in the order of the rows."""
+        """Return the closest pairs, the closest first, ties in the order of the rows."""
         if not self.parts:
             return torch.empty(0, dtype=torch.long), torch.empty(0, dtype=torch.long), torch.empty(0)
         left, right, score = (torch.cat(column) for column in zip(*self.parts, strict=True))
         distance, n = self.wanted.distance(score), self.wanted.n
-        if n and n < len(score):  # a selection is cheaper than to sort them all
+        if n and n < len(score):  # a selection is cheaper than sorting them all
             near = distance <= distance.kthvalue(n).values
             left, right, score, distance = left[near], right[near], score[near], distance[near]
         order = _lexsort(right, left, distance)[:n]
         return left[order], right[order], score[order]
 
     def _cut(self, n: int) -> None:
-        """Nothing; the n closest so far are left, and the window reaches to the last of them."""
+        """Keep the n closest so far, and narrow the window to the last of them."""
         left, right, score = self.sorted()
         self.parts, self.size = [(left, right, score)], len(score)
         if not n:
@@ -164,7 +166,7 @@ class _Closest:
 
 
 def _lexsort(*keys: Tensor) -> Tensor:
-    """Positions in ascending order of the last key, ties by the one before it, and so on."""
+    """Return positions in ascending order of the last key, ties by the one before it, and so on."""
     order = torch.arange(len(keys[0]), device=keys[0].device)
     for key in keys:
         order = order[key[order].argsort(stable=True)]

@@ -1,6 +1,6 @@
-"""Strategies: functions of a pool that rank the pairs to label next (paper 004, section 4.2).
+"""Strategies: functions of a pool that rank the pairs to label next (Mussmann, Jia and Liang 2020, section 4.2).
 
-A strategy gives at most n pairs, the most wanted first; asked for more, it gives the same ranking further down.
+A strategy returns at most n pairs, the most wanted first; asked for more, it continues the same ranking.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ GOLDEN = (5**0.5 - 1) / 2  # its multiples, modulo 1, fill the unit interval eve
 
 
 def strategy(name: str) -> Strategy:
-    """The function of a catalog entry, or of a batch before there is a trained model."""
+    """Return the function of a catalog entry, or of a batch before there is a trained model."""
     if name in UNTRAINED:
         return UNTRAINED[name]
     module, function = STRATEGIES[name].function.split(":")
@@ -27,37 +27,37 @@ def strategy(name: str) -> Strategy:
 
 
 def uncertainty(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
-    """The n candidates whose p is closest to 1/2, the closest first."""
+    """Return the n candidates whose p is closest to 1/2, the closest first."""
     assert pool.layer is not None  # without a trained model the seed strategy chooses
     logits = np.abs(pool.layer.logit(pool.candidates.score))
     return pool.candidates.take(smallest(logits, n))
 
 
 def most_similar(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
-    """The n candidates with the highest score, the highest first: retrieval, and the seed batch."""
+    """Return the n candidates with the highest score, the highest first: retrieval, and the seed batch."""
     return pool.candidates.take(smallest(-pool.candidates.score, n))
 
 
 def spread(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
-    """n candidates from the whole ranking by score, as many between ranks 10 and 100 as between 100 and 1,000.
+    """Return n candidates from the whole ranking by score, as many between ranks 10 and 100 as between 100 and 1,000.
 
-    Where nobody knows yet at which score negatives begin, this meets them soon however deep they lie.
+    While nobody knows at which score negatives begin, this finds them soon however deep they lie.
     """
     ranking = smallest(-pool.candidates.score, len(pool.candidates))
     steps = np.arange(1, 8 * n + 1) * GOLDEN % 1
     spaced = (len(ranking) ** steps).astype(np.int64) - 1
-    ranks = np.concatenate([spaced[spaced >= 0], np.arange(len(ranking))])  # all, should the spaced ones not be enough
+    ranks = np.concatenate([spaced[spaced >= 0], np.arange(len(ranking))])  # all, in case the spaced ones are too few
     _, first = np.unique(ranks, return_index=True)
     return pool.candidates.take(ranking[ranks[np.sort(first)[:n]]])
 
 
 def random(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
-    """n pairs drawn uniformly from all unlabelled pairs."""
+    """Draw n pairs uniformly from all unlabelled pairs."""
     return pool.draw(n, rng)
 
 
 def smallest(values: np.ndarray, n: int) -> np.ndarray:
-    """Positions of the n smallest values, ascending, ties by position."""
+    """Return positions of the n smallest values, ascending, ties by position."""
     n = min(n, len(values))
     if n == 0:
         return np.empty(0, dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Batches that are not one cluster: caps on how many pairs share a text or a neighbourhood, and a control share."""
+"""Diverse batches: caps on how many pairs share a text or a neighbourhood, and a control share."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from sklearn.cluster import MiniBatchKMeans
 from learner.search.exact import Pairs
 from learner.strategies.pool import joined
 
-MORE = 4  # times as many pairs are ranked as the last time, until the caps leave enough
+MORE = 4  # factor by which more pairs are ranked each time, until the caps leave enough
 
 
 @dataclass(frozen=True)
@@ -22,9 +22,9 @@ class Cap:
 
 
 def within_caps(rank: Callable[[int], Pairs], n: int, caps: Sequence[Cap]) -> Pairs:
-    """The first n pairs of the ranking that the caps allow; where they are too few, the first that were skipped follow.
+    """Return the first n pairs of the ranking that the caps allow; if they are too few, the first skipped ones follow.
 
-    rank(k): the first k pairs of the ranking, fewer where there are no more.
+    rank(k): the first k pairs of the ranking, fewer if there are no more.
     """
     if not caps:
         return rank(n)
@@ -39,7 +39,7 @@ def within_caps(rank: Callable[[int], Pairs], n: int, caps: Sequence[Cap]) -> Pa
 
 
 def allowed(ranked: Pairs, n: int, caps: Sequence[Cap]) -> np.ndarray:
-    """Positions of the first n pairs, taken one by one, of which no group has more than its cap; a pair counts once."""
+    """Return positions of the first n pairs, taken one by one, within the groups' caps; a pair counts once."""
     touched = [list(zip(cap.group[ranked.left].tolist(), cap.group[ranked.right].tolist(), strict=True))
                for cap in caps]  # fmt: skip
     counts = [Counter[int]() for _ in caps]
@@ -56,7 +56,7 @@ def allowed(ranked: Pairs, n: int, caps: Sequence[Cap]) -> np.ndarray:
 
 
 def neighbourhoods(vectors: np.ndarray, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """(n,) the cell of each vector: about √k cells by k-means over these k rows, and one for all other rows (-1)."""
+    """Return the cell of each vector, (n,): about √k cells by k-means over these k rows, and -1 for all other rows."""
     cells = np.full(len(vectors), -1)
     means = MiniBatchKMeans(round(len(rows) ** 0.5), n_init=1, max_iter=5, random_state=int(rng.integers(2**31)))
     cells[rows] = means.fit_predict(vectors[rows])
@@ -64,7 +64,7 @@ def neighbourhoods(vectors: np.ndarray, rows: np.ndarray, rng: np.random.Generat
 
 
 def with_controls(chosen: Pairs, candidates: Pairs, n: int, rows: int, rng: np.random.Generator) -> Pairs:
-    """The chosen pairs, with n other candidates drawn uniformly spread evenly among them (fewer where fewer exist).
+    """Spread n other candidates, drawn uniformly, evenly among the chosen pairs (fewer if fewer exist).
 
     rows: above every row number.
     """

@@ -1,6 +1,6 @@
-"""Query by committee: the candidates about which small models on frozen vectors disagree most.
+"""Query by committee: the candidates on which small models on frozen vectors disagree most.
 
-Source: Seung, Opper & Sompolinsky 1992 (Query by committee), with bootstrapped members (Abe & Mamitsuka 1998).
+Source: Seung, Opper and Sompolinsky (1992), with bootstrapped members (Abe and Mamitsuka 1998).
 """
 
 import numpy as np
@@ -20,13 +20,13 @@ CHUNK = 20_000  # pairs whose vectors are in memory at once
 
 
 def committee(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
-    """The n candidates whose p varies most over the committee, the most varied first.
+    """Return the n candidates whose p varies most over the committee, the most varied first.
 
     Raises InputError unless the labels so far are of both kinds.
     """
     labelled = pool.background.labelled
     if not labelled.has_both_classes:
-        raise InputError("the committee learns from labels of both kinds: label more pairs, or choose another strategy")
+        raise InputError("the committee needs labels of both kinds: label more pairs, or choose another strategy")
     directions = rng.normal(size=(2, pool.vectors.shape[1], WIDTH)).astype(np.float32)
     known = _features(pool.vectors, labelled.left, labelled.right, directions)
     centre, scale = known.mean(0), known.std(0) + 1e-6
@@ -40,7 +40,7 @@ def committee(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
 
 
 def fit_heads(features: np.ndarray, labelled: Labelled, rng: np.random.Generator) -> np.ndarray:
-    """Weights (k + 1, HEADS), the last row the constants: logistic regressions with a ridge, each on a bootstrap.
+    """Fit ridge logistic regressions, each on a bootstrap sample; return weights (k + 1, HEADS), the constants last.
 
     features: (n, k) of the labelled pairs, standardised.
     """
@@ -50,7 +50,7 @@ def fit_heads(features: np.ndarray, labelled: Labelled, rng: np.random.Generator
 
 
 def _logistic(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The weights (k,) of a ridged logistic regression, by Newton's method."""
+    """Return the weights (k,) of a ridge logistic regression, by Newton's method."""
     found, ridge = np.zeros(x.shape[1]), RIDGE * np.eye(x.shape[1])
     for _ in range(STEPS):
         p = sigmoid(x @ found)
@@ -61,7 +61,7 @@ def _logistic(x: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def _features(vectors: np.ndarray, left: np.ndarray, right: np.ndarray, directions: np.ndarray) -> np.ndarray:
-    """(n, 1 + 2·WIDTH) float32 of the pairs: inner product, and |a-b| and a·b in random directions."""
+    """Return features (n, 1 + 2·WIDTH) float32 of the pairs: inner product, and |a-b| and a·b in random directions."""
     one, other = vectors[left], vectors[right]
     product = one * other
     apart = np.abs(one - other)

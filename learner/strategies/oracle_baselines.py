@@ -1,4 +1,7 @@
-"""Baselines that know answers: stated pairs, and pairs drawn by class (paper 004, sections 4.3 and 5)."""
+"""Baselines that know answers: given pairs, and pairs drawn by class.
+
+Source: Mussmann, Jia and Liang (2020), sections 4.3 and 5.
+"""
 
 import numpy as np
 
@@ -8,13 +11,13 @@ from learner.strategies.pool import Gold, Pool, joined
 
 
 def stated(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
-    """n of the positives and stated negatives, in random order. Raises InputError without gold."""
-    pairs = _gold(pool).stated
+    """Return n of the positives and given negatives, in random order. Raises InputError without gold."""
+    pairs = _gold(pool).given
     return pairs.take(rng.permutation(len(pairs))[:n])
 
 
 def matched(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
-    """Random positives and random negatives in the numbers of another run's batch, n at most, in random order.
+    """Return random positives and random negatives in the numbers of another run's batch, n at most, in random order.
 
     Raises InputError without gold or without those numbers.
     """
@@ -28,9 +31,10 @@ def matched(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
 
 
 def all_positives(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
-    """Random negatives and positives by turns until the positives run out, then negatives; n in all.
+    """Return random negatives and positives alternately until the positives run out, then negatives; n in all.
 
-    So WikiQA's 1,040 positives are joined by 15,600 negatives in a budget of 16,640. Raises InputError without gold.
+    For example, WikiQA's 1,040 positives come with 15,600 negatives in a budget of 16,640. Raises InputError without
+    gold.
     """
     gold = _gold(pool)
     positives = gold.positives.take(rng.permutation(len(gold.positives))[: n // 2])
@@ -41,5 +45,5 @@ def all_positives(pool: Pool, n: int, rng: np.random.Generator) -> Pairs:
 
 def _gold(pool: Pool) -> Gold:
     if pool.background.gold is None:
-        raise InputError("this strategy knows answers beforehand, so only a simulation can use it: choose another")
+        raise InputError("this strategy needs known answers, so only a simulation can use it: choose another")
     return pool.background.gold

@@ -1,4 +1,4 @@
-"""What strategies choose from: candidates found by search, all other pairs to draw from, and in simulations gold."""
+"""The input of strategies: candidates found by search, all other pairs to draw from, and in simulations gold."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Draw = Callable[[int, np.random.Generator], Pairs]
 
 
 def no_labels() -> Labelled:
-    """Labels of no pair."""
+    """Return labels of no pair."""
     return Labelled(*(np.empty(0, dtype=np.int64) for _ in range(3)))
 
 
@@ -24,22 +24,22 @@ def no_labels() -> Labelled:
 class Gold:
     """Unlabelled training pairs whose class is known, for baselines: only a simulation has it.
 
-    positives: all of them; stated: those, and the negatives that the data states; negatives(n, rng): n distinct pairs
-    drawn uniformly from all that are not positives; composition: how many positives and negatives the batch has.
+    positives: all of them; given: those, and the given negatives; negatives(n, rng): n distinct pairs drawn uniformly
+    from all that are not positives; composition: how many positives and negatives the batch has.
     """
 
     positives: Pairs
-    stated: Pairs
+    given: Pairs
     negatives: Draw
     composition: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Background:
-    """What a strategy may know beside the newest model.
+    """Further input of a strategy besides the newest model.
 
     labelled: the pairs labelled so far; pretrained: (texts, d) vectors under the pre-trained encoder; gold: in
-    simulations, for those strategies that are baselines.
+    simulations, for baseline strategies.
     """
 
     labelled: Labelled = field(default_factory=no_labels)
@@ -51,8 +51,8 @@ class Background:
 class Pool:
     """What a strategy may choose from, and what it may know.
 
-    find: searches near unlabelled pairs; layer: the newest output layer (none while nothing is trained); draw(n, rng):
-    n distinct pairs drawn uniformly from all unlabelled pairs; vectors: (texts, d) under the newest model.
+    find: searches near unlabelled pairs; layer: the newest output layer (None before training); draw(n, rng): n
+    distinct pairs drawn uniformly from all unlabelled pairs; vectors: (texts, d) under the newest model.
     """
 
     find: Callable[[], Near]
@@ -63,7 +63,7 @@ class Pool:
 
     @cached_property
     def near(self) -> Near:
-        """Unlabelled pairs found by nearest-neighbour search, each once; searched when first asked for."""
+        """Unlabelled pairs from a nearest-neighbour search, each once; searched on first use."""
         return self.find()
 
     @property
@@ -73,14 +73,14 @@ class Pool:
 
     @property
     def searched(self) -> Near | None:
-        """`near`, where somebody asked for it."""
+        """`near`, if it was used."""
         return self.__dict__.get("near")
 
 
 def draw_pairs(dataset: Dataset, known: np.ndarray, n: int, rng: np.random.Generator) -> Pairs:
-    """n distinct training pairs, without a score (0), drawn uniformly from those whose key is not known.
+    """Draw n distinct training pairs, without a score (0), uniformly from those whose key is not known.
 
-    Fewer where fewer exist.
+    Fewer if fewer exist.
     """
     rows, columns = dataset.train_left, dataset.train_right
     total = count_pairs(len(rows), len(columns), dataset.symmetric)
@@ -93,19 +93,19 @@ def draw_pairs(dataset: Dataset, known: np.ndarray, n: int, rng: np.random.Gener
 
 
 def gold_of(dataset: Dataset, known: np.ndarray, composition: tuple[int, int] | None = None) -> Gold:
-    """The gold of the training pairs whose key is not known. Closure makes a stated negative a positive."""
+    """Return the gold of the training pairs whose key is not known; closure overrides given negatives."""
     keys = dataset.keys(*dataset.positives.T)
     barred = np.union1d(keys, known)
     positives = dataset.positives[_free(dataset, dataset.positives, known)]
-    negatives = dataset.stated[dataset.stated[:, 2] == 0, :2]
-    stated = np.vstack([positives, negatives[_free(dataset, negatives, barred)]])
+    negatives = dataset.given[dataset.given[:, 2] == 0, :2]
+    given = np.vstack([positives, negatives[_free(dataset, negatives, barred)]])
     return Gold(
-        unscored(*positives.T), unscored(*stated.T), lambda n, rng: draw_pairs(dataset, barred, n, rng), composition
+        unscored(*positives.T), unscored(*given.T), lambda n, rng: draw_pairs(dataset, barred, n, rng), composition
     )
 
 
 def _free(dataset: Dataset, pairs: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Which of the pairs (k, 2) are training pairs whose key is not known."""
+    """Return which of the pairs (k, 2) are training pairs whose key is not known."""
     left, right = pairs.T
     inside = np.isin(left, dataset.train_left) & np.isin(right, dataset.train_right)
     free: np.ndarray = inside & ~np.isin(dataset.keys(left, right), known)
@@ -113,10 +113,10 @@ def _free(dataset: Dataset, pairs: np.ndarray, known: np.ndarray) -> np.ndarray:
 
 
 def unscored(left: np.ndarray, right: np.ndarray) -> Pairs:
-    """Pairs of these rows with a score of 0, to be scored when they are chosen."""
+    """Return pairs of these rows with a score of 0, to be scored when they are chosen."""
     return Pairs(left, right, np.zeros(len(left), dtype=np.float32))
 
 
 def joined(*parts: Pairs) -> Pairs:
-    """The pairs of all parts, one part after another."""
+    """Return the pairs of all parts, one part after another."""
     return Pairs(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("left", "right", "score")))

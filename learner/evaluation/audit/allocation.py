@@ -1,16 +1,16 @@
-"""From which strata the next audit pairs come, and what more of them would bring."""
+"""How many of the next audit pairs come from each stratum, and what more labels would gain."""
 
 import numpy as np
 
 FIRST = 15  # labels that every stratum gets before any gets more
-MOST = 20_000  # labels beyond which nobody is told a number
+MOST = 20_000  # beyond this many labels no number is reported
 
 
 def importance(rates: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """By how much each stratum's labels move average precision: (h,), standard deviation of one label's effect.
+    """Return how much each stratum's labels move average precision: (h,), the standard deviation of one label's effect.
 
     rates: (draws, h) shares of positives. The effect of a stratum is its size times the derivative of AP by its number
-    of positives times √(rate·(1 − rate)), in the mean square over the draws, so that what is not known yet counts.
+    of positives times √(rate·(1 − rate)), as a root mean square over the draws, which includes what is still uncertain.
     """
     positives = rates * sizes
     total = positives.sum(1, keepdims=True)
@@ -23,11 +23,11 @@ def importance(rates: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def allocate(labels: np.ndarray, available: np.ndarray, weight: np.ndarray, draw: int) -> np.ndarray:
-    """How many of the next `draw` pairs come from each stratum, (h,) int64.
+    """Return how many of the next `draw` pairs come from each stratum, (h,) int64.
 
-    labels: (h,) labelled so far; available: (h,) pairs that can still be drawn; weight: (h,) their importance. First
-    equally, until each stratum has 15; then every second pair where it brings most. Equal shares do as well as the best
-    (docs/log.md), so half of the pairs stay with them.
+    labels: (h,) labelled so far; available: (h,) pairs that can still be drawn; weight: (h,) their importance. The draw
+    is equal until each stratum has 15 labels; then every second pair goes where it gains most. Equal shares do as well
+    as the best ones (docs/log.md), so they keep half of the pairs.
     """
     counts, left = labels.astype(np.float64), available.astype(np.int64).copy()
     drawn = np.zeros(len(labels), dtype=np.int64)
@@ -46,9 +46,9 @@ def allocate(labels: np.ndarray, available: np.ndarray, weight: np.ndarray, draw
 
 
 def labels_to_halve(labels: np.ndarray, available: np.ndarray, weight: np.ndarray) -> int | None:
-    """About how many more labels would halve the interval of AP: they quarter its variance, Σ weight²/labels.
+    """Return about how many more labels would halve the interval of AP, that is, quarter its variance Σ weight²/labels.
 
-    None where even 20,000 would not.
+    None if even 20,000 would not.
     """
     goal = (weight**2 / labels).sum() / 4
     low, high = 0, MOST

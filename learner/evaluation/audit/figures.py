@@ -1,4 +1,4 @@
-"""The figures of one model from draws of the positives: average precision, precision, recall, with intervals."""
+"""A model's figures from draws of the positives: average precision, precision and recall, with intervals."""
 
 from dataclasses import dataclass
 
@@ -12,9 +12,9 @@ from learner.metrics.average_precision import Curve
 METHOD = "audit"
 TAILS = (2.5, 97.5)  # per cent: the ends of an interval
 POINTS = 100  # of a curve
-CLOSE = 1e-3  # ranks that differ by a smaller part than this
-NONE = 1e-3  # positives that are none, so that nothing is divided by zero
-ENOUGH = 15  # labelled pairs above a rank from which straight lines between them say enough about the pairs above it
+CLOSE = 1e-3  # ranks count as close if they differ by a smaller fraction than this
+NONE = 1e-3  # stands for zero positives, to avoid division by zero
+ENOUGH = 15  # with this many labelled pairs above a rank, straight lines between them describe the pairs above well
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Found:
 
     @property
     def positives(self) -> np.ndarray:
-        """All positives of the audited pool, (draws,); where there are none, so few that every figure is 0."""
+        """All positives of the sampled ranks, (draws,); where there are none, so few that every figure is 0."""
         return np.maximum(self.found[:, -1], NONE)
 
     def until(self, rank: float, rng: np.random.Generator) -> np.ndarray:
-        """Positives among the `rank` highest pairs, (draws,)."""
+        """Return the positives among the `rank` highest pairs, (draws,)."""
         return np.minimum(rank * self._doubted(self._between(rank)[:, None] / rank, np.array([rank]), rng)[:, 0],
                           self.positives)  # fmt: skip
 
@@ -47,36 +47,36 @@ class Found:
         return (1 - share) * self.found[:, after - 1] + share * self.found[:, after]
 
     def rank_at(self, recall: np.ndarray) -> np.ndarray:
-        """The ranks at which those shares of the positives are found, (draws, k)."""
+        """Return the ranks at which those shares of the positives are found, (draws, k)."""
         wanted = self._wanted(recall)
         return np.array([np.interp(goal, found, self.rank) for goal, found in zip(wanted, self.found, strict=True)])
 
     def _wanted(self, recall: np.ndarray) -> np.ndarray:
-        """Positives from which recall is at least this, whole ones, (draws, k)."""
+        """Return the whole number of positives from which recall is at least this, (draws, k)."""
         wanted: np.ndarray = np.ceil(self.positives[:, None] * recall - 1e-9)
         return wanted
 
     def precision_at(self, recall: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Precision where those shares of the positives are found, (draws, k)."""
+        """Return the precision where those shares of the positives are found, (draws, k)."""
         rank = np.maximum(self.rank_at(recall), 1.0)
         precision = np.minimum(self._wanted(recall) / rank, 1.0)
         return self._doubted(precision, np.median(rank, axis=0), rng)
 
     def _doubted(self, precision: np.ndarray, rank: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Draws (draws, k) of the precision down to those ranks (k,), every second one from the labels above it alone.
+        """Return draws (draws, k) of the precision down to those ranks (k,), every second one from the labels alone.
 
-        That is where fewer than 15 labelled pairs lie above: then a straight line from the top to the first of them
-        would know too much. The labels alone say Beta(positives + ½, negatives + ½) (Jeffreys).
+        That applies where fewer than 15 labelled pairs lie above: a straight line from the top to the first of them
+        would be too certain there. The labels give Beta(positives + ½, negatives + ½) (Jeffreys).
         """
         at = np.searchsorted(self.rank, rank, side="right") - 1
         labels, positives = self.labels[at], self.positive[at]
         alone = rng.beta(positives + 0.5, labels - positives + 0.5, size=precision.shape)
         second = np.arange(len(precision)) % 2 == 1
-        few = (labels < ENOUGH) & (labels < np.floor(rank))  # where every pair is labelled nothing is in doubt
+        few = (labels < ENOUGH) & (labels < np.floor(rank))  # nothing is uncertain where every pair is labelled
         return np.where(second[:, None] & few, alone, precision)
 
     def average_precision(self) -> np.ndarray:
-        """The integral of precision over recall, (draws,).
+        """Return the integral of precision over recall, (draws,).
 
         Between two labelled pairs, at ranks a < b, with c positives above the first and a share s of positives between:
         ∫ s·(c + s·(r − a))/r dr = s·((c − s·a)·ln(b/a) + s·(b − a)).
@@ -87,13 +87,13 @@ class Found:
         with np.errstate(divide="ignore"):
             logarithm = np.where(low > 0, np.log(high / low), 0.0)
         exact = share * ((self.found[:, :-1] - share * low) * logarithm + gain)
-        # where a and b are close the two terms cancel: there the middle is as good
+        # where a and b are close the two terms cancel, and the value at the middle is as good
         middle = gain * (self.found[:, :-1] + self.found[:, 1:]) / (low + high)
         return np.where(high - low > CLOSE * high, exact, middle).sum(1) / self.positives
 
 
 def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray) -> Found:
-    """The positives found, by rank, never more than pairs; ranks: (n,) of the labelled pairs under the model."""
+    """Return the positives found by rank, never more than pairs; ranks: (n,) of the labelled pairs under the model."""
     order = np.argsort(ranks, kind="stable")
     rank, first = np.unique(ranks[order], return_index=True)
     last = np.r_[first[1:], len(ranks)] - 1  # of the pairs with one rank
@@ -104,7 +104,10 @@ def found_by(posterior: Posterior, positive: np.ndarray, ranks: np.ndarray) -> F
 
 
 def figures(found: Found, threshold_rank: float | None, rng: np.random.Generator) -> dict[str, np.ndarray]:
-    """Draws (draws,) of each figure. threshold_rank: pairs at or above the model's threshold, where it has one."""
+    """Return draws (draws,) of each figure.
+
+    threshold_rank: the number of pairs at or above the model's threshold, if it has one.
+    """
     drawn = {
         "average_precision": found.average_precision(),
         "precision_at_recall_20": found.precision_at(np.array([0.2]), rng)[:, 0],
@@ -119,13 +122,13 @@ def figures(found: Found, threshold_rank: float | None, rng: np.random.Generator
 
 
 def as_estimate(drawn: np.ndarray, labels: int) -> Estimate:
-    """The mean of the draws, whose squared error is least, and their central 95 %."""
+    """Return the mean of the draws, which has the least squared error, and their central 95 %."""
     low, high = np.percentile(drawn, TAILS)
     return Estimate(float(drawn.mean()), float(low), float(high), METHOD, labels)
 
 
 def curve(found: Found, ranking: Ranking, rng: np.random.Generator) -> Curve:
-    """Precision by recall, with a 95 % band; scores are those of the median ranks."""
+    """Return precision by recall, with a 95 % band; scores are those of the median ranks."""
     recall = np.linspace(1 / POINTS, 1.0, POINTS)
     rank = found.rank_at(recall)
     precision = found.precision_at(recall, rng)

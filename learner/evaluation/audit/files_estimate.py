@@ -1,4 +1,4 @@
-"""A model measured over all pairs of files from audit labels in a file."""
+"""A model's figures over all pairs of files, from the audit labels of a file."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from learner.evaluation.exact import AllPairs
 from learner.scorers.scorer import VectorScorer
 from learner.search.inner_product import as_left, as_right
 
-MOST = 0.5  # of all pairs: a last stratum larger than this lies below the audited pool
+MOST = 0.5  # of all pairs: a last stratum larger than this is the tail stratum
 
 
 def measure_labels(
@@ -25,10 +25,10 @@ def measure_labels(
     rng: np.random.Generator,
     progress: Progress = no_progress,
 ) -> AllPairs:
-    """The model's figures; recall is that of the positives in the audited pool.
+    """Return the model's figures; recall is over the positives in the sampled ranks.
 
-    The pool is all strata, without the last one where it holds more than half of all pairs. Raises InputError where a
-    stratum of the pool has fewer than five labels.
+    The sampled ranks are all strata, except the last one if it holds more than half of all pairs. Raises InputError if
+    any of these strata has fewer than five labels.
     """
     left = as_left(scorer.vectors[dataset.evaluation_left], scorer.space)
     right = as_right(scorer.vectors[dataset.evaluation_right], scorer.space)
@@ -39,7 +39,7 @@ def measure_labels(
     sample = Sample(inside.stratum, inside.positive, 1 / inside.inclusion, inside.sizes)
     if missing := labels_needed(sample.labels, sample.sizes):
         what = f"{len(inside.positive):,} labels in {len(sample.sizes)} strata"
-        raise InputError(f"{what}: {missing} more are needed, so that every stratum has {LEAST}")
+        raise InputError(f"{what} are too few: label {missing} more, so that every stratum has {LEAST}")
     layer = scorer.layer
     view = View(ranking, scorer.score(inside.left, inside.right), layer.threshold if layer else None)
     posterior = draw_posterior(sample, rng, ranks=view.ranks[:, None])

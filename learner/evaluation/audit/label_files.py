@@ -20,7 +20,7 @@ NEEDED, OPTIONAL = ("id1", "id2", "label", "inclusion"), ("stratum", "size")
 
 @dataclass(frozen=True)
 class AuditLabels:
-    """Labelled pairs, each once: rows of the dataset (n,), label (n,) bool and probability of having been drawn (n,).
+    """Labelled pairs, each once: rows of the dataset (n,), label (n,) bool and inclusion probability (n,).
 
     stratum: (n,) int64, from 0, in the order of the file's numbers; sizes: (strata,) int64, all pairs of each.
     """
@@ -33,18 +33,18 @@ class AuditLabels:
     sizes: np.ndarray
 
     def of_strata(self, kept: np.ndarray) -> "AuditLabels":
-        """The labels of the strata where the mask (strata,) is true, numbered anew in their order."""
+        """Return the labels of the strata where the mask (strata,) is true, renumbered in their order."""
         here = kept[self.stratum]
         pairs = self.left[here], self.right[here], self.positive[here], self.inclusion[here]
         return AuditLabels(*pairs, (np.cumsum(kept) - 1)[self.stratum[here]], self.sizes[kept])
 
 
 def read_audit(path: Path, corpus: Corpus, dataset: Dataset) -> AuditLabels:
-    """The audit labels of a file with the columns id1, id2, label, inclusion and, if it has them, stratum and size.
+    """Read the audit labels of a file with the columns id1, id2, label, inclusion and, optionally, stratum and size.
 
-    Strata are numbered from the highest score down. Without `stratum` the pairs of one inclusion are a stratum, the
-    largest the highest; without `size` a stratum is as large as its labels stand for, Σ 1/inclusion (Horvitz and
-    Thompson). Raises InputError with row and column, and where the strata have more pairs than there are.
+    Strata are numbered from the highest score down. Without `stratum`, pairs with the same inclusion form a stratum,
+    the largest inclusion first; without `size`, a stratum's size is estimated from its labels as Σ 1/inclusion (Horvitz
+    and Thompson 1952). Raises InputError with row and column, and if the strata have more pairs than there are.
     """
     reader = _Reader(path, corpus, dataset)
     columns = (*NEEDED, *(name for name in OPTIONAL if name in column_names(path)))
@@ -80,8 +80,8 @@ class _Reader:
             raise bad(what, self.path, row, "label")
         inclusion = self._number(values["inclusion"], row, "inclusion")
         if not 0 < inclusion <= 1:
-            what = f"{shown(values['inclusion'])} is no probability above 0 and at most 1; write with which the pair"
-            raise bad(f"{what} was drawn", self.path, row, "inclusion")
+            what = f"{shown(values['inclusion'])} is not a probability above 0 and up to 1; write the probability of"
+            raise bad(f"{what} drawing the pair", self.path, row, "inclusion")
         self.positive.append(label)
         self.inclusion.append(inclusion)
         stratum = self._number(values["stratum"], row, "stratum") if "stratum" in values else -inclusion
@@ -109,8 +109,8 @@ class _Reader:
             len(self.dataset.evaluation_left), len(self.dataset.evaluation_right), self.dataset.symmetric
         )
         if pairs > total:
-            what = f"the strata have {counted(pairs, 'pair')}, and there are {total:,}"
-            raise InputError(f"{self.path.name}: {what}: keep the labels of one design, and name the same items")
+            what = f"the strata have {counted(pairs, 'pair')}, but there are only {total:,}"
+            raise InputError(f"{self.path.name}: {what}: use the labels of one design, with the same items")
 
     def _add_pair(self, row: int, values: dict[str, str]) -> None:
         one, other = (self._item(row, which, values[("id1", "id2")[which]]) for which in (0, 1))
@@ -128,14 +128,14 @@ class _Reader:
             raise bad(f"{what}; correct it or remove the row", self.path, row, column)
         item = self.known[which][name]
         if item not in self.allowed[which]:
-            what = f"{shown(name)} is not kept for measuring; label pairs of evaluation items, or change --split"
+            what = f"{shown(name)} is not an evaluation item; label pairs of evaluation items, or change --split"
             raise bad(what, self.path, row, column)
         return item
 
     def _add_size(self, row: int, stratum: float, value: str) -> None:
         size = self._number(value, row, "size")
         if size < 1 or not size.is_integer():
-            raise bad(f"{shown(value)} is no number of pairs; write a whole number above 0", self.path, row, "size")
+            raise bad(f"{shown(value)} is not a number of pairs; write a whole number above 0", self.path, row, "size")
         before = self.sizes.setdefault(stratum, int(size))
         if before != size:
             what = f"the stratum has {counted(before, 'pair')} in another row and {int(size):,} here; write one size"

@@ -1,4 +1,4 @@
-"""Which labelled pairs' neighbourhood unseen positives lie in: a logistic regression of the label on ranks."""
+"""Each labelled pair's probability of being a positive: a logistic regression of the label on ranks."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ FLAT = 30.0  # logits beyond this are as good as certain
 
 
 def draw_chances(positive: np.ndarray, ranks: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Draws (draws, n) of each labelled pair's chance of being a positive, given its rank under every model.
+    """Draw (draws, n) each labelled pair's probability of being a positive, given its rank under every model.
 
     positive: (n,) bool; ranks: (n, m). Features are the logarithms of the ranks; the coefficients are drawn from the
-    normal approximation of their posterior. How pairs were drawn does not matter here: it depends on ranks alone.
+    normal approximation of their posterior. The sampling design does not matter here, since it depends on ranks alone.
     """
     features = _features(ranks)
     mean, spread = _posterior(features, positive.astype(np.float64))
@@ -20,7 +20,7 @@ def draw_chances(positive: np.ndarray, ranks: np.ndarray, draws: int, rng: np.ra
 
 
 def _features(ranks: np.ndarray) -> np.ndarray:
-    """A column of ones and the standardized logarithms of the ranks, (n, m + 1)."""
+    """Return a column of ones and the standardized logarithms of the ranks, (n, m + 1)."""
     logarithms = np.log(ranks)
     deviation = logarithms.std(0)
     scaled = (logarithms - logarithms.mean(0)) / np.where(deviation > 0, deviation, 1.0)
@@ -28,7 +28,7 @@ def _features(ranks: np.ndarray) -> np.ndarray:
 
 
 def _posterior(features: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The mode of the coefficients (k,), and the Cholesky factor (k, k) of their covariance there."""
+    """Return the mode of the coefficients (k,), and the Cholesky factor (k, k) of their covariance there."""
     precision = np.diag(np.r_[PRIOR[0] ** -2.0, np.full(features.shape[1] - 1, PRIOR[1] ** -2.0)])
     mean = np.zeros(features.shape[1])
     for _ in range(STEPS):

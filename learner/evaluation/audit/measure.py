@@ -1,4 +1,4 @@
-"""What audit labels say about one model: figures with intervals, curve, strata, and what more labels would bring."""
+"""One model's audit: figures with intervals, curve, strata, and the gain from more labels."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,13 +14,13 @@ from learner.evaluation.audit.sample import Posterior, Sample
 from learner.evaluation.exact import BARS, AllPairs
 from learner.metrics.confidence_sequence import stratified_lower
 
-LEAST = 5  # labels that every stratum of the pool has before there are figures
+LEAST = 5  # labels that every stratum of the sampled ranks needs before there are figures
 CHANGES = ("average_precision", "precision_at_recall_20")
 
 
 @dataclass(frozen=True)
 class View:
-    """How one model sees the labelled pairs: its ranking of all pairs, the pairs' scores (n,), its threshold."""
+    """How one model scores the labelled pairs: its ranking of all pairs, the pairs' scores (n,), its threshold."""
 
     ranking: Ranking
     scores: np.ndarray
@@ -37,12 +37,12 @@ class View:
 
 
 def labels_needed(labels: np.ndarray, sizes: np.ndarray) -> int:
-    """The labels that are missing before there are figures: five in each stratum of the pool (or all its pairs)."""
+    """Return how many labels are missing before there are figures: five in each sampled stratum (or all its pairs)."""
     return int(np.maximum(np.minimum(LEAST, sizes) - labels, 0).sum())
 
 
 def measure(sample: Sample, posterior: Posterior, view: View, rng: np.random.Generator) -> AllPairs:
-    """The model's figures. Recall is that of the positives in the audited pool."""
+    """Return the model's figures. Recall is over the positives in the sampled ranks."""
     found = found_by(posterior, sample.positive, view.ranks)
     labels = len(sample.positive)
     drawn = figures(found, view.threshold_rank, rng)
@@ -51,7 +51,7 @@ def measure(sample: Sample, posterior: Posterior, view: View, rng: np.random.Gen
 
 
 def histogram(view: View) -> dict[str, list[float] | int]:
-    """All pairs by score, down to the lowest labelled pair: edges, pairs, and how many lie below the first edge."""
+    """Return all pairs by score, down to the lowest labelled one: edges, pairs, and the number below the first edge."""
     edges, pairs = view.ranking.histogram(BARS, float(view.scores.min()))
     return {"edges": edges.tolist(), "pairs": pairs.tolist(), "below": view.ranking.pairs - int(pairs.sum())}
 
@@ -59,8 +59,8 @@ def histogram(view: View) -> dict[str, list[float] | int]:
 def changes(
     sample: Sample, posterior: Posterior, before: View, after: View, rng: np.random.Generator
 ) -> dict[str, Estimate]:
-    """By how much two models differ, on the same draws of the same labels: `after` minus `before`."""
-    seed = rng.integers(2**63)  # the same doubts for both
+    """Return by how much two models differ, on the same draws of the same labels: `after` minus `before`."""
+    seed = rng.integers(2**63)  # the same random draws for both
     old, new = (
         figures(found_by(posterior, sample.positive, view.ranks), None, np.random.default_rng(seed))
         for view in (before, after)
@@ -69,7 +69,7 @@ def changes(
 
 
 def strata_table(sample: Sample, posterior: Posterior | None) -> list[dict[str, Any]]:
-    """For each stratum of the pool: size, sampled, positives, weight, and the share of positives with its interval."""
+    """Return each sampled stratum's size, sampled, positives, weight, and share of positives with its interval."""
     rows: list[dict[str, Any]] = [
         {"size": int(size), "sampled": int(labels), "positives": int(positives), "far": False}
         | {"weight": float(size / labels) if labels else None}
@@ -82,14 +82,14 @@ def strata_table(sample: Sample, posterior: Posterior | None) -> list[dict[str, 
 
 
 def upper_bound(size: int, positives: int, labels: int) -> float:
-    """The most positives of a stratum that its labels leave plausible (Clopper and Pearson, one-sided 95 %)."""
+    """Return the most positives that a stratum's labels leave plausible (Clopper and Pearson 1934, one-sided 95 %)."""
     if labels >= size:
         return float(positives)
     return size if positives >= labels else size * float(beta.ppf(0.95, positives + 1, labels - positives))
 
 
 def reached(sample: Sample, view: View, target: float) -> dict[str, Any] | None:
-    """Whether precision at the threshold is at least the target, by a bound that holds however often one looks."""
+    """Return whether precision at the threshold reaches the target, by a bound that holds however often one looks."""
     above = view.threshold_rank
     if view.threshold is None or above is None or above < 1:
         return None
@@ -102,6 +102,6 @@ def reached(sample: Sample, view: View, target: float) -> dict[str, Any] | None:
 
 
 def more_labels(sample: Sample, posterior: Posterior) -> int | None:
-    """About how many more labels would halve the interval of average precision under the model that made the strata."""
+    """Return about how many more labels would halve the interval of AP under the model that made the strata."""
     weight = importance(posterior.rates, sample.sizes)
     return labels_to_halve(sample.labels, (sample.sizes - sample.labels).astype(np.int64), weight)

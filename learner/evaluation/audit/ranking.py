@@ -1,4 +1,4 @@
-"""Where a score ranks among all pairs: one pass over them, counted in fine bins."""
+"""The rank of a score among all pairs: one pass over them, counted in fine bins."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from db.progress import Progress, no_progress
 from learner.search.exact import ROWS, as_tensor, blocks
 
 BINS = 98_304
-LOW, HIGH = -2.002, 1.001  # a cosine, and down to 1 less where neighbourhoods are crowded; rounding adds a hair
+LOW, HIGH = -2.002, 1.001  # a cosine, lowered by up to 1 by the hubness correction; rounding adds a little
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,18 @@ class Ranking:
         return int(self.counts.sum())
 
     def rank(self, scores: np.ndarray) -> np.ndarray:
-        """The number of pairs that score at least as much, (n,) float64; within a bin by proportion, never below 1."""
+        """Return the number of pairs with at least each score, (n,) float64, at least 1; interpolated within a bin."""
         from_top = np.r_[0, np.cumsum(self.counts[::-1])]
         place = (HIGH - np.asarray(scores, dtype=np.float64)) / (HIGH - LOW) * BINS
         return np.maximum(np.interp(place, np.arange(BINS + 1), from_top), 1.0)
 
     def score(self, ranks: np.ndarray) -> np.ndarray:
-        """The highest score at which at least that many pairs are reached, (n,) float64: a bin's lower edge."""
+        """Return the highest score at which at least that many pairs are reached, (n,) float64: a bin's lower edge."""
         from_top = np.cumsum(self.counts[::-1])
         return HIGH - (np.searchsorted(from_top, ranks) + 1) * (HIGH - LOW) / BINS
 
     def histogram(self, bins: int, lowest: float) -> tuple[np.ndarray, np.ndarray]:
-        """Edges (bins + 1,) from about `lowest` to the highest score, and the pairs between them (bins,)."""
+        """Return edges (bins + 1,) from about `lowest` to the highest score, and the pairs between them (bins,)."""
         edges = np.linspace(LOW, HIGH, BINS + 1)
         first = int(np.clip(np.searchsorted(edges, lowest, side="right") - 1, 0, BINS - 1))
         last = int(np.max(np.nonzero(self.counts)[0], initial=first)) + 1
@@ -43,11 +43,11 @@ class Ranking:
 
 
 def rank_all(left: np.ndarray, right: np.ndarray, symmetric: bool, progress: Progress = no_progress) -> Ranking:
-    """The ranking of all pairs of `left` (n, d) and `right` (m, d): unit vectors, lifted or not."""
+    """Return the ranking of all pairs of `left` (n, d) and `right` (m, d): unit vectors, with extra columns or not."""
     queries, corpus = as_tensor(left), as_tensor(right)
     counts = np.zeros(BINS, dtype=np.int64)
     for block in blocks(queries, corpus, symmetric):
-        # pairs that do not exist are at minus infinity, outside the bins; a block's float32 counts are exact
+        # non-existent pairs are at minus infinity, outside the bins; a block's float32 counts are exact
         counts += torch.histc(block.scores, BINS, LOW, HIGH).cpu().numpy().astype(np.int64)
         progress("rank", min(1.0, (block.row + ROWS) / len(queries)))
     return Ranking(counts)

@@ -1,4 +1,4 @@
-"""How far a model's probabilities can be believed, from audit labels: the share of positives in each tenth of p."""
+"""How reliable a model's probabilities are, from audit labels: the share of positives in each tenth of p."""
 
 from typing import Any
 
@@ -8,12 +8,13 @@ from learner.evaluation.audit.figures import TAILS, Found
 from learner.evaluation.audit.ranking import BINS, HIGH, LOW, Ranking
 from learner.models.output_layer import OutputLayer
 
-TENTHS = np.arange(1, 10) / 10  # the probabilities that part them
+TENTHS = np.arange(1, 10) / 10  # the probabilities between them
 
 
 def by_tenth(found: Found, ranking: Ranking, layer: OutputLayer, rng: np.random.Generator) -> list[dict[str, Any]]:
-    """One row for each tenth of p that holds pairs, the lowest first: p_from, p_to, mean p, share of positives with the
-    95 % interval low, high, and pairs; none where the score tells nothing.
+    """Return one row for each tenth of p that holds pairs, the lowest first; none where the score tells nothing.
+
+    A row has p_from, p_to, mean p, share of positives with the 95 % interval low, high, and pairs.
     """
     if layer.w <= 0:
         return []
@@ -32,14 +33,14 @@ def by_tenth(found: Found, ranking: Ranking, layer: OutputLayer, rng: np.random.
 
 
 def shares(found: Found, ranks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The share of positives among the pairs between two neighbouring ranks (k + 1,), ascending from 0, (draws, k)."""
+    """Return the share of positives between neighbouring ranks (k + 1,), ascending from 0, (draws, k)."""
     down_to = np.stack([found.until(rank, rng) if rank else np.zeros(len(found.found)) for rank in ranks], axis=1)
     between = np.diff(np.maximum.accumulate(down_to, axis=1), axis=1)
     return np.clip(between / np.maximum(np.diff(ranks), 1e-9), 0.0, 1.0)
 
 
 def _mean_p(ranking: Ranking, layer: OutputLayer) -> np.ndarray:
-    """The mean p of the pairs in each tenth, the lowest first, (10,); not a number where there is none."""
+    """Return the mean p of the pairs in each tenth, the lowest first, (10,); NaN for an empty tenth."""
     middles = LOW + (np.arange(BINS) + 0.5) * (HIGH - LOW) / BINS
     p = layer.probability(middles)
     tenth = np.minimum((p * 10).astype(np.int64), 9)

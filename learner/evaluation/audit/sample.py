@@ -8,16 +8,16 @@ from learner.evaluation.audit.match_probability import draw_chances
 from learner.evaluation.audit.stratum_rates import draw_rates
 
 DRAWS = 1_000
-LEAST = 0.2  # shape of the parts of very few found positives
-SPREAD = 1.5  # found positives that the places of a stratum's other positives by chance count as
+LEAST = 0.2  # shape of the shares when very few positives were found
+SPREAD = 1.5  # found positives that equal the prior weight of probabilities in placing a stratum's other positives
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Labelled pairs of the audited pool.
+    """Labelled pairs of the sampled ranks.
 
-    stratum: (n,) int64, from 0, the highest; positive: (n,) bool; weight: (n,) float64, one over the probability with
-    which the pair was drawn; sizes: (h,) pairs in each stratum. Every stratum has a labelled pair.
+    stratum: (n,) int64, from 0, the highest; positive: (n,) bool; weight: (n,) float64, the inverse of the inclusion
+    probability; sizes: (h,) pairs in each stratum. Every stratum has a labelled pair.
     """
 
     stratum: np.ndarray
@@ -36,7 +36,7 @@ class Sample:
         return np.bincount(self.stratum[self.positive], minlength=len(self.sizes))
 
     def effective(self) -> tuple[np.ndarray, np.ndarray]:
-        """Effective positives and labels of each stratum (Kish 1965): the counts themselves where weights are equal."""
+        """Return the effective positives and labels of each stratum (Kish 1965): the plain counts for equal weights."""
         total, squares = self._sum(self.weight), self._sum(self.weight**2)
         labels = total**2 / np.maximum(squares, 1e-300)
         return labels * self._sum(self.weight * self.positive) / np.maximum(total, 1e-300), labels
@@ -47,7 +47,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Posterior:
-    """Draws of what the labels leave open. rates: (draws, h); mass: (draws, n), the positives each pair stands for."""
+    """Draws from the posterior. rates: (draws, h); mass: (draws, n), the positives that each pair stands for."""
 
     rates: np.ndarray
     mass: np.ndarray
@@ -56,13 +56,13 @@ class Posterior:
 def draw_posterior(
     sample: Sample, rng: np.random.Generator, draws: int = DRAWS, ranks: np.ndarray | None = None
 ) -> Posterior:
-    """How many positives each stratum has, and how they lie among its labelled pairs.
+    """Draw how many positives each stratum has, and how they are spread over its labelled pairs.
 
-    ranks: (n, m) of the labelled pairs under each of the models that are to be measured; without them all pairs of a
-    stratum are alike. Each labelled positive stands for itself and for a random, on average equal part of its stratum's
-    other positives (a Bayesian bootstrap, Rubin 1981). Part of these lie elsewhere, with any labelled pair by its
-    chance of being a positive: without that, a model better than the one that made the strata would be taken for no
-    better where few positives are found.
+    ranks: (n, m) of the labelled pairs under each of the models to measure; without them all pairs of a stratum are
+    alike. Each labelled positive stands for itself and for a random, on average equal share of its stratum's other
+    positives (a Bayesian bootstrap, Rubin 1981). Some of these are placed at any labelled pair, by its probability of
+    being a positive: otherwise a model better than the one that made the strata would show no gain where few positives
+    are found.
     """
     rates = draw_rates(*sample.effective(), sample.sizes, draws, rng)
     unseen = rng.binomial(np.maximum(sample.sizes - sample.labels, 0), rates)
@@ -80,8 +80,8 @@ def draw_posterior(
 
 
 def _evenness(positives: int) -> float:
-    """The shape of each found positive's part: the mean over them then varies as its unbiased variance says.
+    """Return the shape of each found positive's share, such that the mean over them has its unbiased variance.
 
-    Parts of shape 1 (Rubin's) vary less, by (k − 1)/(k + 1) for k positives; (k − 2)/k makes up for that.
+    Shares of shape 1 (Rubin's) vary less, by (k − 1)/(k + 1) for k positives; (k − 2)/k makes up for that.
     """
     return max((positives - 2) / positives, LEAST) if positives else 1.0

@@ -1,6 +1,6 @@
-"""Decks: the pairs of each stratum in the order in which audits take them.
+"""Sampling orders: the pairs of each stratum in the order in which audits take them.
 
-Every pair has a permanent random number, a keyed hash of its two items. A stratum's deck is its pairs in the order of
+Every pair has a permanent random number, a keyed hash of its two items. A stratum's sampling order sorts its pairs by
 that number, so that designs made under successive models draw the same pairs where they can.
 """
 
@@ -12,13 +12,13 @@ from db.progress import Progress, no_progress
 from learner.evaluation.audit.strata import Bands
 from learner.search.exact import ROWS, Block, as_tensor, blocks, pairs_numbered
 
-DEEP = 4_000  # pairs of a band that a sampling order holds: more than anyone labels
-FAR = 400  # pairs of the far stratum
+DEEP = 4_000  # pairs of a band in its sampling order: more than anyone labels
+TAIL = 400  # pairs of the tail stratum
 
 
 @dataclass(frozen=True)
 class SamplingOrder:
-    """The first pairs of each stratum's deck, stratum by stratum: rows of left and right (int64), stratum, score."""
+    """The head of each stratum's sampling order, stratum by stratum: rows of left and right (int64), stratum, score."""
 
     left: np.ndarray
     right: np.ndarray
@@ -37,16 +37,16 @@ class Sides:
     symmetric: bool
 
     def numbers(self, rows: np.ndarray, columns: np.ndarray, seed: int) -> np.ndarray:
-        """The permanent random number of each pair, (n,) float64 from 0 to 1."""
+        """Return the permanent random number of each pair, (n,) float64 from 0 to 1."""
         return pair_numbers(self.left_ids[rows], self.right_ids[columns], seed)
 
     def scores(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The score of each pair, (n,) float32."""
+        """Return the score of each pair, (n,) float32."""
         return np.einsum("nd,nd->n", self.left[rows], self.right[columns])
 
 
 def pair_numbers(left: np.ndarray, right: np.ndarray, seed: int) -> np.ndarray:
-    """A number from 0 to 1 for each pair of ids (int64), float64: uniform, the same for the same seed.
+    """Return a number from 0 to 1 for each pair of ids (int64), float64: uniform, the same for the same seed.
 
     The mixing function is that of SplitMix64 (Steele, Lea and Flood 2014), applied to one id after the other.
     """
@@ -71,7 +71,7 @@ def make_sampling_order(sides: Sides, bands: Bands, seed: int, progress: Progres
     for block in blocks(as_tensor(sides.left), as_tensor(sides.right), sides.symmetric):
         parts.append(_low_numbers(sides, block, floor, bands, bound, seed))
         progress("draw", min(1.0, (block.row + ROWS) / len(sides.left)))
-    parts.append(_far(sides, bands, seed))
+    parts.append(_tail(sides, bands, seed))
     rows, columns, stratum, score, number = (np.concatenate(column) for column in zip(*parts, strict=True))
     order = np.lexsort((number, stratum))
     place = np.arange(len(order)) - np.searchsorted(stratum[order], stratum[order])  # within its stratum
@@ -80,7 +80,7 @@ def make_sampling_order(sides: Sides, bands: Bands, seed: int, progress: Progres
 
 
 def _bounds(bands: Bands) -> np.ndarray:
-    """Numbers above these cannot be among the first of a band's deck: six standard deviations above its share."""
+    """Return bounds on the numbers at the head of a band's sampling order: six standard deviations above its share."""
     share = DEEP / np.maximum(bands.sizes, 1)
     return np.minimum(1.0, share + 6 * np.sqrt(share / np.maximum(bands.sizes, 1)))
 
@@ -91,20 +91,20 @@ def _low_numbers(
     at = (block.scores >= floor).nonzero(as_tuple=True)
     score = block.scores[at].cpu().numpy()
     rows, columns = at[0].cpu().numpy() + block.row, at[1].cpu().numpy() + block.column
-    stratum = np.minimum(bands.place(score), len(bands.edges) - 1)  # rounding at the floor
+    stratum = np.minimum(bands.place(score), len(bands.edges) - 1)  # guards against rounding at the floor
     number = sides.numbers(rows, columns, seed)
     low = number <= bound[stratum]
     return rows[low], columns[low], stratum[low], score[low], number[low]
 
 
-def _far(sides: Sides, bands: Bands, seed: int) -> tuple[np.ndarray, ...]:
-    """At most FAR pairs drawn uniformly from those below the pool."""
+def _tail(sides: Sides, bands: Bands, seed: int) -> tuple[np.ndarray, ...]:
+    """Draw at most TAIL pairs uniformly from those below the sampled ranks."""
     rng = np.random.default_rng(seed)
-    wanted = min(bands.pairs, 4 * FAR)
+    wanted = min(bands.pairs, 4 * TAIL)
     numbers = rng.choice(bands.pairs, size=wanted, replace=False)
     rows, columns = pairs_numbered(numbers, len(sides.left), len(sides.right), sides.symmetric)
     score = sides.scores(rows, columns)
-    far = np.nonzero(score < bands.edges[-1])[0][:FAR]
-    rows, columns, score = rows[far], columns[far], score[far]
-    stratum = np.full(len(far), len(bands.edges), dtype=np.int64)
+    tail = np.nonzero(score < bands.edges[-1])[0][:TAIL]
+    rows, columns, score = rows[tail], columns[tail], score[tail]
+    stratum = np.full(len(tail), len(bands.edges), dtype=np.int64)
     return rows, columns, stratum, score, sides.numbers(rows, columns, seed)

@@ -7,14 +7,14 @@ import numpy as np
 from learner.evaluation.audit.ranking import Ranking
 
 TOP = 32  # pairs in each of the two highest bands: few, for corpora with few positives (docs/log.md)
-POOL_SHARE, SMALLEST_POOL = 0.01, 4_096  # of all pairs; below the pool labels cannot find anything
+POOL_SHARE, SMALLEST_POOL = 0.01, 4_096  # of all pairs; below these ranks labels cannot find anything
 
 
 @dataclass(frozen=True)
 class Bands:
-    """The audited pool cut into bands, the highest first; what lies below the last edge is the far stratum.
+    """The sampled ranks in bands, the highest first; the pairs below the last edge are the tail stratum.
 
-    edges: (h,) lower edges by score, descending; sizes: (h,) pairs in each band; pairs: all pairs, the far ones too.
+    edges: (h,) lower edges by score, descending; sizes: (h,) pairs in each band; pairs: all pairs, the tail included.
     """
 
     edges: np.ndarray
@@ -26,19 +26,19 @@ class Bands:
         return int(self.sizes.sum())
 
     @property
-    def far(self) -> int:
+    def tail(self) -> int:
         return self.pairs - self.pool
 
     def place(self, scores: np.ndarray) -> np.ndarray:
-        """The band of each score, (n,) int64; len(edges) where it lies below the pool."""
+        """Return the band of each score, (n,) int64; len(edges) for the tail."""
         return np.searchsorted(-self.edges, -np.asarray(scores, dtype=np.float64))
 
 
 def rank_bands(ranking: Ranking) -> Bands:
-    """Bands of about 32, 32, 64, 128 … pairs, down to about 1 % of all pairs (at least 4,096).
+    """Return bands of about 32, 32, 64, 128 … pairs, down to about 1 % of all pairs (at least 4,096).
 
-    Edges lie where the ranking's bins do, so the sizes are exact and near those goals, and pairs with one score are in
-    one band.
+    Edges are edges of the ranking's bins, so the sizes are exact and close to these, and pairs with the same score are
+    in the same band.
     """
     floor = min(ranking.pairs, max(POOL_SHARE * ranking.pairs, SMALLEST_POOL))
     goals = [TOP]

@@ -81,5 +81,5 @@ def _strata(bands: Bands, seen: Seen) -> list[dict[str, Any]]:
         {"name": f"pairs {end - size + 1:,} to {end:,}", "low": float(low), "high": high, "size": int(size)}
         for end, size, low, high in zip(ends, bands.sizes, bands.edges, top, strict=False)
     ]
-    far = {"name": FAR, "low": -1.0, "high": top[-1], "size": bands.far}
-    return [*strata, far] if bands.far else strata
+    far = {"name": FAR, "low": -1.0, "high": top[-1], "size": bands.tail}
+    return [*strata, far] if bands.tail else strata

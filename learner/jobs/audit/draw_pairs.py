@@ -32,7 +32,7 @@ def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) 
     designs = read_designs(session, project_id)
     labelled = read_labelled(session, project_id, data, designs)
     design, sample = designs[-1], labelled.sample
-    sizes = np.r_[sample.sizes, design.bands.far]
+    sizes = np.r_[sample.sizes, design.bands.tail]
     orders = _left_in_orders(design, labelled, len(sizes))
     available = np.array([len(order) for order in orders])
     available[-1] = min(available[-1], max(0, FIRST - labelled.far_labels))  # more could not find anything there

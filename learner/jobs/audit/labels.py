@@ -81,7 +81,7 @@ def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray)
     number is as likely as any to lie among those. The probability under several designs is then the highest of
     theirs, since they share the numbers.
     """
-    sizes = np.r_[design.bands.sizes, max(design.bands.far, 1)]
+    sizes = np.r_[design.bands.sizes, max(design.bands.tail, 1)]
     depth = np.zeros(len(sizes))
     places = order_places(design)
     for one in labels:

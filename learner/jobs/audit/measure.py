@@ -131,7 +131,7 @@ def _audit(
     settings: Settings, design: Drawn, labelled: Labelled, posterior: Posterior | None, view: View
 ) -> dict[str, Any]:
     """What the page shows of the audit beside the figures (see `Evaluation.audit`)."""
-    sample, far = labelled.sample, design.bands.far
+    sample, far = labelled.sample, design.bands.tail
     rows = strata_table(sample, posterior)
     if far:
         rows.append({"size": far, "sampled": labelled.far_labels, "positives": labelled.far_positives, "far": True})

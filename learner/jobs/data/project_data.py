@@ -41,8 +41,8 @@ def read_project(session: Session, project_id: int) -> ProjectData:
     known = select(Gold.left_id, Gold.right_id, Gold.positive, Gold.closure).where(Gold.project_id == project_id)
     gold = np.array([tuple(pair) for pair in session.execute(known)], dtype=np.int64).reshape(-1, 4)
     gold[:, :2] = np.searchsorted(item_ids, gold[:, :2])
-    positives, stated = gold[gold[:, 2] == 1, :2], gold[gold[:, 3] == 0, :3]
-    dataset = make_dataset(texts, sides, splits, project.kind == Kind.SYMMETRIC, positives, stated)
+    positives, given = gold[gold[:, 2] == 1, :2], gold[gold[:, 3] == 0, :3]
+    dataset = make_dataset(texts, sides, splits, project.kind == Kind.SYMMETRIC, positives, given)
     return ProjectData(Settings.model_validate(project.settings), dataset, item_ids)
 
 

@@ -83,7 +83,7 @@ def test_a_likelihood_is_that_of_the_library_and_does_not_depend_on_others(tmp_p
 
 
 def test_losses_by_hand() -> None:
-    """Paper 001: log-probabilities −1.2, −0.3, −0.5, −0.9 have a perplexity of 2.064731; 002: 1/2, 1/4, 1/5."""
+    """Log-probabilities −1.2, −0.3, −0.5, −0.9 have a perplexity of 2.064731; the others are 1/2, 1/4, 1/5."""
     first, second = torch.tensor([-1.2, -0.3, -0.5, -0.9]).exp(), torch.tensor([0.5, 0.25, 0.2, 0.9])
     logits = torch.stack([torch.stack([p, 1 - p], dim=-1).log() for p in (first, second)])
     losses = token_losses(logits, torch.tensor([[0, 0, 0, 0], [0, 0, 0, -100]]))

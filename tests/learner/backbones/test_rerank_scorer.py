@@ -71,7 +71,7 @@ def test_the_command_prints_the_gain_and_refuses_what_cannot_rank(folder: Path, 
     command = ["evaluate", "--model", str(folder / "reranker"), *files]
     done = CliRunner().invoke(app, [*command, "--against", str(folder / "tiny")])
     assert done.exit_code == 0 and "gain" in json.loads(done.stdout)
-    with pytest.raises(InputError, match="what is compared with must rank all"):
+    with pytest.raises(InputError, match="--against must rank all pairs"):
         evaluate_corpus(str(folder / "tiny"), corpus, Method(), against=str(folder / "reranker"))
     with pytest.raises(InputError, match="reads pairs one by one, and --audit ranks all pairs"):
         evaluate_audit(str(folder / "reranker"), corpus, folder / "gold.csv", 0)

@@ -186,7 +186,7 @@ def test_it_learns_to_rank_and_to_write_and_its_folder_does_alike(tmp_path: Path
 
 def test_a_tokenizer_that_cannot_tell_true_from_false_is_refused(tmp_path: Path) -> None:
     generator = load_generator(str(tiny_backbone(tmp_path, "t5", PASSAGES)), device="cpu")
-    with pytest.raises(InputError, match="begins 'true' and 'false' alike"):
+    with pytest.raises(InputError, match="'true' and 'false'"):
         truth_tokens(generator.tokenizer)
     with pytest.raises(InputError, match="there is no re-ranker in"):
         load_reranker(str(tmp_path))

@@ -156,7 +156,7 @@ def test_no_allowed_span_is_better_than_the_best(tokens: int, longest: int, seed
 def test_an_answer_that_does_not_stand_where_it_should_is_refused(tmp_path: Path, start: int) -> None:
     reader = load_reader(backbone(tmp_path), device="cpu")
     wrong = Example("what place ?", CITIES, "Paris", start)
-    with pytest.raises(InputError, match=rf"example 2 \('what place \?'\): its answer 'Paris' .* {start} of"):
+    with pytest.raises(InputError, match=rf"example 2 \('what place \?'\): .*'Paris'.* {start} of"):
         train_reader(reader, [EXAMPLES[0], wrong], FAST)
     with pytest.raises(InputError, match="there are no examples"):
         train_reader(reader, [], FAST)
@@ -172,7 +172,7 @@ def test_a_reader_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_windows_that_would_stand_still_are_refused() -> None:
-    with pytest.raises(ValidationError, match="windows would hold nothing new"):
+    with pytest.raises(ValidationError, match=r"max_length is 128.* add up to 136"):
         ReaderSettings(max_length=128, stride=64, question_length=64)
 
 

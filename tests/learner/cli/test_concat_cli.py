@@ -49,7 +49,7 @@ def test_concat_trains_measures_and_leaves_a_model_that_evaluate_reads(
     measure = ["--gold", files / "gold.csv", "--split", files / "split.csv"]
     run = learner(*concat(files, *measure, "--json"))
     assert run.code == 0, run.err
-    assert "note: 25 labelled pairs are not of two train items, and train nothing" in run.err
+    assert "note: 25 labelled pairs" in run.err
     found = json.loads(run.out)
     assert (found["labels"], found["labelled_positives"], found["positives"]) == (66, 14, 15)
     scorer = load_cross_encoder(str(files / "out" / "model"), TEXTS)
@@ -82,14 +82,14 @@ def test_concat_measures_by_sampling(learner: Callable[..., Run], files: Path) -
 
 def test_concat_without_gold_only_trains(learner: Callable[..., Run], files: Path) -> None:
     run = learner(*concat(files))
-    assert run.out == f"91 labels (20 positive) trained {files / 'out' / 'model'}\n"
+    assert "91 labels (20 positive)" in run.out and str(files / "out" / "model") in run.out
     assert not (files / "out" / "evaluation.json").exists()
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["--gold", "gold.csv"], "without --split it would measure on the pairs that train"),
+        (["--gold", "gold.csv"], "--gold without --split"),
         (["--backbone", "/nowhere"], "there is no folder /nowhere"),
         (["--batch-size", "0"], "--batch-size: input should be greater than or equal to 1"),
         (["--method", "guess"], "--method 'guess' is not known"),
@@ -104,7 +104,7 @@ def test_concat_refuses(learner: Callable[..., Run], files: Path, more: list[str
     [
         ("q0,q99,1\n", "row 2, column 'id2': the id 'q99' is not among the 24 ids"),
         ("q0,q2,maybe\n", "row 2, column 'label': the label is 'maybe'"),
-        ("q0,q2,\n", "no pair in it has a label that may train"),
+        ("q0,q2,\n", "no pair has a label"),
     ],
 )
 def test_label_files_are_checked(files: Path, rows: str, message: str) -> None:

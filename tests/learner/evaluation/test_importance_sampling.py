@@ -12,7 +12,7 @@ from learner.evaluation.importance_sampling import Stratum, estimate, false_posi
 from learner.metrics.average_precision import average_precision, curve_from_counts, curve_from_scores
 from learner.models.output_layer import OutputLayer
 
-# Paper 004's estimator on six utterances (15 pairs in lexicographic order), computed by hand.
+# The estimator of Mussmann, Jia and Liang (2020) on six utterances (15 pairs in lexicographic order), computed by hand.
 SCORES = np.array([0.95, 0.60, 0.30, 0.55, 0.10, 0.90, 0.20, 0.15, 0.65, 0.05, 0.35, 0.12, 0.70, 0.08, 0.02])
 PAIRS = list(combinations(range(6), 2))
 POSITIVE = np.isin(np.arange(15), [PAIRS.index(pair) for pair in [(0, 1), (0, 2), (1, 2)]])

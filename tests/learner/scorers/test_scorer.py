@@ -38,7 +38,7 @@ def tiny_cross_encoder(folder: Path, outputs: int) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the texts, gold pairs of one topic and stated negatives."""
+    """A folder with the texts, gold pairs of one topic and given negatives."""
     made = tmp_path_factory.mktemp("cross")
     (made / "left.csv").write_text("id,text\n" + "".join(f"q{i},{text}\n" for i, text in enumerate(TEXTS)))
     gold = [(i, j, 1) for i in range(24) for j in range(i + 1, 24) if i % 8 == j % 8] + [(0, 1, 0), (2, 3, 0)]
@@ -92,7 +92,7 @@ def test_no_pairs_have_no_scores(folder: Path) -> None:
 
 
 def test_three_outputs_are_refused(folder: Path) -> None:
-    with pytest.raises(InputError, match="3 outputs, and a pair needs one, or two"):
+    with pytest.raises(InputError, match="has 3 outputs"):
         load_cross_encoder(str(tiny_cross_encoder(folder, 3)), TEXTS)
 
 
@@ -126,7 +126,7 @@ def test_many_pairs_are_sampled_unless_all_are_asked_for(
     assert sum(row["sampled"] for row in found["strata"]) < 276
     assert sum(row["size"] for row in found["strata"]) == 276
     assert max(read) < 276
-    message = "would read 276 pairs one by one, and a cross-encoder reads at most 200 so: use stratified"
+    message = "would read 276 pairs one by one.* 200 .*: use stratified"
     with pytest.raises(InputError, match=message):
         evaluate_corpus(model, corpus, Method("exact"))
 

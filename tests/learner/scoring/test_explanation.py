@@ -20,7 +20,7 @@ def test_the_parts_add_up_to_the_score_the_weightiest_first() -> None:
     assert sum(part.amount for part in found) == pytest.approx(0.3)
     amounts = [abs(part.amount) for part in found]
     assert amounts == sorted(amounts, reverse=True)
-    assert {part.title for part in found} == {"meaning", "letters", "words", "numbers", "crowd"}
+    assert {part.title for part in found} == {"meaning", "letters", "words", "numbers", "hubness"}
 
 
 def test_each_part_is_its_weight_times_its_value() -> None:

@@ -1,4 +1,4 @@
-"""Crowded neighbourhoods: what is taken off a score, and that searching and measuring agree on it."""
+"""The hubness correction: what is subtracted from a score, and that search and evaluation agree on it."""
 
 import numpy as np
 import pytest

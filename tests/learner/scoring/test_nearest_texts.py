@@ -12,7 +12,7 @@ from learner.scoring.nearest_texts import lists_of, nearest_rows, text_vector
 from learner.scoring.score import Blend, blended
 from learner.search.inner_product import BLENDED, scores
 
-SPELLING = {"ngrams": 0.4, "words": 0.3, "numbers": 0.2, "length": 0.1}
+LEXICAL = {"ngrams": 0.4, "words": 0.3, "numbers": 0.2, "length": 0.1}
 WORDS = st.lists(st.sampled_from(["acme", "xj-900", "printer", "chair", "7", "green"]), min_size=1, max_size=5)
 
 
@@ -31,7 +31,7 @@ def make(texts: Sequence[str], symmetric: bool) -> Dataset:
 
 
 @settings(max_examples=40)
-@given(st.lists(WORDS, min_size=6, max_size=14), st.booleans(), st.sampled_from([{}, SPELLING]), st.data())
+@given(st.lists(WORDS, min_size=6, max_size=14), st.booleans(), st.sampled_from([{}, LEXICAL]), st.data())
 def test_a_text_of_the_data_set_gets_its_own_vector(
     drawn: list[list[str]], symmetric: bool, lexical: dict[str, float], data: st.DataObject
 ) -> None:
@@ -60,7 +60,7 @@ def test_the_nearest_are_those_with_the_highest_scores(of_left: bool) -> None:
 
 def test_a_text_that_is_new_changes_no_other_and_nothing_is_found_among_none() -> None:
     texts = [f"text number {i}" for i in range(9)]
-    dataset, blend = make(texts, symmetric=True), Blend(0.25, SPELLING)
+    dataset, blend = make(texts, symmetric=True), Blend(0.25, LEXICAL)
     vectors = blended(dataset, encode(texts), blend)
     before = vectors.copy()
     query = text_vector(dataset, vectors, encode(["quite new 77"]), "quite new 77", lists_of(dataset, True), blend)

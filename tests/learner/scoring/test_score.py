@@ -1,4 +1,4 @@
-"""What a score is made of: how much spelling counts, and that vectors give the score the formula says."""
+"""The parts of a score: the lexical weights, and that vectors give the score of the formula."""
 
 import numpy as np
 import pytest
@@ -33,14 +33,14 @@ def test_a_score_is_the_weighted_mean_of_its_parts() -> None:
     assert found == pytest.approx((scores(vectors, left, right) + parts) / 2, abs=1e-5)
 
 
-def test_the_crowd_is_that_of_the_whole_score() -> None:
+def test_hubness_is_that_of_the_whole_score() -> None:
     bare = blended(dataset(), unit(), Blend(0, {"words": 1.0}))
-    crowded = blended(dataset(), unit(), Blend(0.25, {"words": 1.0}))
+    corrected = blended(dataset(), unit(), Blend(0.25, {"words": 1.0}))
     rows = np.arange(len(TEXTS))
     for row in rows:
         others = np.delete(rows, row)
         nearest = np.sort(scores(bare, np.full(len(others), row), others, BLENDED))[-3:]
-        assert crowded[row, -1] - bare[row, -1] == pytest.approx(0.25 * nearest.mean(), abs=1e-5)
+        assert corrected[row, -1] - bare[row, -1] == pytest.approx(0.25 * nearest.mean(), abs=1e-5)
 
 
 def test_without_weights_the_vectors_stay_as_they_are() -> None:
@@ -56,24 +56,24 @@ def test_a_blend_is_read_as_it_was_stored() -> None:
 
 
 def labelled(n: int, matters: int | None, seed: int = 0) -> tuple[np.ndarray, ...]:
-    """Cosines, crowds, values and labels of n pairs; one of the kinds, or none, matters beside cosine and crowd."""
+    """Make cosines, hubness, values and labels of n pairs; one of the kinds, or none, matters besides both."""
     rng = np.random.default_rng(seed)
     cosines, hubness, values = rng.uniform(0.4, 1, n), rng.uniform(0.2, 0.4, n), rng.uniform(0, 1, (n, len(KINDS)))
     logits = 12 * (cosines - hubness - 0.4) + (0 if matters is None else 6 * (values[:, matters] - 0.5))
     return cosines, hubness, values, (rng.random(n) < 1 / (1 + np.exp(-logits))).astype(np.int64)
 
 
-def test_without_labels_spelling_counts_nothing() -> None:
+def test_without_labels_lexical_features_have_no_weight() -> None:
     assert fit_weights(np.empty(0), np.empty(0), np.empty((0, len(KINDS))), np.empty(0)) == {}
 
 
-def test_the_labels_say_what_spelling_is_worth() -> None:
+def test_labels_fit_the_lexical_weights() -> None:
     found = fit_weights(*labelled(2_000, matters=1))
     assert found["words"] == pytest.approx(0.5, abs=0.1)
     assert sum(found.values()) - found["words"] < 0.1
 
 
-def test_where_spelling_says_nothing_it_counts_next_to_nothing() -> None:
+def test_uninformative_lexical_features_get_next_to_no_weight() -> None:
     assert sum(fit_weights(*labelled(2_000, matters=None)).values()) < 0.1
 
 
@@ -82,8 +82,8 @@ def test_few_labels_move_the_weights_little() -> None:
     assert few < many
 
 
-def test_what_the_crowd_explains_is_not_credited_to_spelling() -> None:
-    """Pairs chosen where cosine less crowd is about the same: the crowded ones among them are spelled less alike."""
+def test_what_hubness_explains_is_not_credited_to_lexical_features() -> None:
+    """Pairs whose cosine minus hubness is about equal: those with more hubness have less lexical similarity."""
     rng = np.random.default_rng(0)
     hubness = rng.uniform(0.2, 0.4, 1_000)
     cosines = hubness + 0.4 + rng.normal(0, 0.01, 1_000)
@@ -93,7 +93,7 @@ def test_what_the_crowd_explains_is_not_credited_to_spelling() -> None:
     assert fit_weights(cosines, 0 * hubness, values, labels)["ngrams"] > 0.1
 
 
-def test_spelling_against_which_labels_speak_is_left_out() -> None:
+def test_lexical_features_that_labels_contradict_are_left_out() -> None:
     cosines, hubness, values, labels = labelled(500, matters=None)
     values[:, 0] = 1 - labels
     assert "ngrams" not in fit_weights(cosines, hubness, values, labels)

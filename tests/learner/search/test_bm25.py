@@ -20,5 +20,5 @@ def test_a_query_without_a_known_word_and_too_large_k() -> None:
 
 
 def test_texts_without_words_are_refused() -> None:
-    with pytest.raises(ValueError, match="no text has a word"):
+    with pytest.raises(ValueError, match="no text"):
         Bm25(["", "!"])

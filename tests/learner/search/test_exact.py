@@ -190,9 +190,9 @@ def test_too_many_pairs_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors = unit(np.random.default_rng(0), 12)
     with pytest.raises(InputError, match="more than 20 pairs score at least -2"):
         best_pairs(vectors, vectors, True, threshold=-2)
-    with pytest.raises(InputError, match="21 pairs are asked for; the most"):
+    with pytest.raises(InputError, match="21 pairs"):
         best_pairs(vectors, vectors, True, top=21)
-    with pytest.raises(InputError, match="21 pairs are asked for; the most"):
+    with pytest.raises(InputError, match="21 pairs"):
         most_uncertain(vectors, vectors, True, 0.5, 21)
 
 

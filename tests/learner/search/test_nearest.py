@@ -138,4 +138,4 @@ def test_so_many_neighbours_are_searched_as_memory_holds(monkeypatch: pytest.Mon
     vectors = groups(1_000, 9)
     near = near_pairs(vectors, vectors, 5, True, np.random.default_rng(0))
     assert near.neighbours == 3
-    assert near.words(5) == "So many texts have room for 3 neighbours each instead of 5."
+    assert "3 neighbours" in near.words(5) and "instead of 5" in near.words(5)

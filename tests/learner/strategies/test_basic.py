@@ -78,15 +78,15 @@ def test_every_entry_of_the_catalog_has_its_functions(name: str) -> None:
 def corpus(symmetric: bool, n: int = 30) -> tuple[Dataset, np.ndarray]:
     """A dataset whose last third of left items is for evaluation, and its vectors; every ninth pair is a positive.
 
-    Every ninth of the other pairs is a stated negative.
+    Every ninth of the other pairs is a given negative.
     """
     left, right = n, 0 if symmetric else n // 2
     sides = ["left"] * left + ["right"] * right
     splits = ["train"] * (left - left // 3) + ["evaluation"] * (left // 3) + ["both"] * right
     pairs = [(i, j) for i in range(n) for j in (range(i + 1, n) if symmetric else range(n, n + right))]
-    stated = [(*pair, at % 9 == 0) for at, pair in enumerate(pairs) if at % 9 < 2]
-    positives = np.array([pair[:2] for pair in stated if pair[2]]).reshape(-1, 2)
-    dataset = make_dataset([""] * (left + right), sides, splits, symmetric, positives, stated)
+    given = [(*pair, at % 9 == 0) for at, pair in enumerate(pairs) if at % 9 < 2]
+    positives = np.array([pair[:2] for pair in given if pair[2]]).reshape(-1, 2)
+    dataset = make_dataset([""] * (left + right), sides, splits, symmetric, positives, given)
     vectors = np.random.default_rng(5).normal(size=(left + right, 8)).astype(np.float32)
     return dataset, vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 

@@ -14,7 +14,7 @@ from learner.strategies.pool import Background, Gold, Pool, draw_pairs, gold_of
 
 LEFT, RIGHT = 40, 30
 POSITIVES = np.array([(i, LEFT + i % RIGHT) for i in range(LEFT)])
-# Of the stated negatives one is a positive by closure, and one of an evaluation item.
+# Of the given negatives one is a positive by closure, and one of an evaluation item.
 NEGATIVES = [(0, LEFT + 1), (1, LEFT + 2), (2, LEFT + 2), (39, LEFT)]
 STATED = [(*pair, 1) for pair in POSITIVES.tolist()] + [(*pair, 0) for pair in NEGATIVES]
 DATASET = make_dataset(

@@ -1,4 +1,4 @@
-"""Decks: every pair of a band is as likely, the order is permanent, and the far deck lies below the pool."""
+"""Sampling orders: every pair of a band is equally likely, the order is permanent, the tail is below the bands."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from learner.evaluation.audit.sampling_order import SamplingOrder, Sides, make_s
 from learner.evaluation.audit.strata import Bands, rank_bands
 from tests.helpers.projects.audited import all_pairs, make_sides, unit_vectors
 
-DEEP, FAR = 40, 30
+DEEP, TAIL = 40, 30
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bands, "TOP", 16)
     monkeypatch.setattr(bands, "SMALLEST_POOL", 256)
     monkeypatch.setattr(orders, "DEEP", DEEP)
-    monkeypatch.setattr(orders, "FAR", FAR)
+    monkeypatch.setattr(orders, "TAIL", TAIL)
 
 
 def drawn(sides: Sides, seed: int) -> tuple[Bands, SamplingOrder]:
@@ -56,11 +56,11 @@ def test_a_deck_is_its_bands_pairs_in_the_order_of_their_numbers(symmetric: bool
 def test_the_far_deck_lies_below_the_pool(symmetric: bool) -> None:
     sides = make_sides(symmetric)
     strata, order = drawn(sides, 1)
-    far = order.stratum == len(strata.sizes)
-    assert far.sum() == FAR
-    assert order.score[far].max() < strata.edges[-1]
-    assert np.einsum("nd,nd->n", sides.left[order.left[far]], sides.right[order.right[far]]) == pytest.approx(
-        order.score[far], abs=1e-6
+    tail = order.stratum == len(strata.sizes)
+    assert tail.sum() == TAIL
+    assert order.score[tail].max() < strata.edges[-1]
+    assert np.einsum("nd,nd->n", sides.left[order.left[tail]], sides.right[order.right[tail]]) == pytest.approx(
+        order.score[tail], abs=1e-6
     )
 
 
@@ -76,13 +76,13 @@ def test_no_pair_is_drawn_twice_or_with_itself(symmetric: bool) -> None:
 def test_without_pairs_below_the_pool_there_is_no_far_deck() -> None:
     sides = make_sides(True, 20)
     strata, order = drawn(sides, 0)
-    assert strata.far == 0
+    assert strata.tail == 0
     assert order.stratum.max() == len(strata.sizes) - 1
     assert len(order.left) == np.minimum(strata.sizes, DEEP).sum()
 
 
 def test_blocks_of_rows_do_not_matter() -> None:
-    """More rows than one block has: each block finds its own part of every deck."""
+    """With more rows than one block, each block finds its own part of every sampling order."""
     sides = make_sides(True, 1_100)
     strata, order = drawn(sides, 3)
     rows, columns, scores = all_pairs(sides)
@@ -98,16 +98,16 @@ def test_blocks_of_rows_do_not_matter() -> None:
 
 def test_every_pair_of_a_stratum_is_as_likely(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(orders, "DEEP", 12)
-    monkeypatch.setattr(orders, "FAR", 10)
+    monkeypatch.setattr(orders, "TAIL", 10)
     sides = make_sides(True, 32)
     strata = rank_bands(rank_all(sides.left, sides.right, True))
-    sizes = [*strata.sizes, strata.far]
+    sizes = [*strata.sizes, strata.tail]
     rounds = 800
     counts = np.zeros((len(sizes), 32 * 32))
     for seed in range(rounds):
         order = make_sampling_order(sides, strata, seed)
         np.add.at(counts, (order.stratum, order.left * 32 + order.right), 1)
-    assert strata.far > 10
+    assert strata.tail > 10
     for seen, size, deep in zip(counts, sizes, [12] * len(strata.sizes) + [10], strict=True):
         turned_up = seen[seen > 0]
         assert len(turned_up) == size  # every pair of it turns up, and no other

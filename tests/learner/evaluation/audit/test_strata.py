@@ -18,8 +18,8 @@ def test_sizes_are_those_of_counting(symmetric: bool, seed: int) -> None:
     bands = rank_bands(rank_all(sides.left, sides.right, symmetric))
     scores = all_pairs(sides)[2]
     place = bands.place(scores)
-    assert bands.pairs == len(scores) == bands.pool + bands.far
-    assert np.bincount(place).tolist() == [*bands.sizes, bands.far]
+    assert bands.pairs == len(scores) == bands.pool + bands.tail
+    assert np.bincount(place).tolist() == [*bands.sizes, bands.tail]
     assert scores[place == len(bands.edges)].max() < bands.edges[-1]
 
 
@@ -31,7 +31,7 @@ def test_bands_hold_every_pair_of_small_corpora_and_none_is_empty(bins: np.ndarr
     assert (np.diff(bands.edges) < 0).all()
     assert np.bincount(bands.place(scores)).tolist() == bands.sizes.tolist()
     assert (bands.sizes > 0).all()
-    assert bands.far == 0
+    assert bands.tail == 0
 
 
 @pytest.mark.parametrize("pairs", [5_000, 60_000, 500_000, 3_000_000])
@@ -59,7 +59,7 @@ def test_copies_of_one_text_are_one_band() -> None:
     vectors = np.repeat(unit_vectors(1), 60, axis=0)
     bands = rank_bands(rank_all(vectors, vectors, True))
     assert bands.sizes.tolist() == [60 * 59 // 2]
-    assert bands.far == 0
+    assert bands.tail == 0
 
 
 def test_a_score_on_an_edge_belongs_to_the_band_above_it() -> None:

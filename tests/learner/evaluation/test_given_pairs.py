@@ -1,14 +1,14 @@
-"""Figures on stated pairs: the paper's on a worked example, and which of them a dataset has."""
+"""Figures on given pairs: the paper's on a worked example, and which of them a dataset has."""
 
 import numpy as np
 import pytest
 
 from db.progress import Progress, no_progress
 from learner.data.dataset import Dataset, make_dataset
-from learner.evaluation.stated_pairs import pair_f1, question_f1, question_map, stated_figures
+from learner.evaluation.given_pairs import given_figures, pair_f1, question_f1, question_map
 from learner.models.output_layer import OutputLayer
 
-# WikiQA's metrics (paper 004) worked out by hand: question, score, label.
+# WikiQA's metrics (Mussmann, Jia and Liang 2020) worked out by hand: question, score, label.
 ROWS = [(1, 2, 1), (1, 1, 0), (1, -1, 1), (2, 0.5, 0), (2, -0.5, 1), (3, 1, 0), (3, 0.2, 0), (4, 3, 1)]
 QUESTION, SCORE, POSITIVE = (np.array(column) for column in zip(*ROWS, strict=True))
 POSITIVE = POSITIVE == 1
@@ -29,8 +29,8 @@ def answers(layer: OutputLayer | None) -> tuple[Dataset, Known]:
     """The worked example as a dataset: four questions on the left, eight answers on the right, and one to train on."""
     sides, splits = ["left"] * 5 + ["right"] * 8, ["evaluation"] * 4 + ["train"] + ["both"] * 8
     pairs = [(question - 1, 5 + at) for at, question in enumerate(QUESTION.tolist())]
-    stated = [(*pair, bool(label)) for pair, label in zip(pairs, POSITIVE, strict=True)] + [(4, 5, False)]
-    dataset = make_dataset([""] * 13, sides, splits, False, np.array(pairs)[POSITIVE], stated)
+    given = [(*pair, bool(label)) for pair, label in zip(pairs, POSITIVE, strict=True)] + [(4, 5, False)]
+    dataset = make_dataset([""] * 13, sides, splits, False, np.array(pairs)[POSITIVE], given)
     return dataset, Known(dict(zip(pairs, SCORE.tolist(), strict=True)), layer)
 
 
@@ -49,7 +49,7 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
 
 
 def test_two_lists_have_the_figures_of_questions_too() -> None:
-    found = stated_figures(*answers(OutputLayer(1.0, 0.0)))
+    found = given_figures(*answers(OutputLayer(1.0, 0.0)))
     assert set(found) == OF_PAIRS | OF_QUESTIONS
     assert found["question_map"].value == pytest.approx(0.666667, abs=1e-6)
     assert found["stated_accuracy"].value == pytest.approx(2 / 8)
@@ -60,14 +60,14 @@ def test_two_lists_have_the_figures_of_questions_too() -> None:
 
 def test_without_a_threshold_only_the_ranking_is_measured() -> None:
     for layer in (None, OutputLayer(0.0, 1.0)):
-        assert set(stated_figures(*answers(layer))) == {"question_map"}
+        assert set(given_figures(*answers(layer))) == {"question_map"}
 
 
 def test_one_list_has_the_figures_of_pairs() -> None:
-    stated = [(0, 1, True), (1, 2, False), (0, 2, False)]
-    dataset = make_dataset([""] * 3, ["left"] * 3, ["evaluation"] * 3, True, np.array([(0, 1)]), stated)
+    given = [(0, 1, True), (1, 2, False), (0, 2, False)]
+    dataset = make_dataset([""] * 3, ["left"] * 3, ["evaluation"] * 3, True, np.array([(0, 1)]), given)
     scores = {(0, 1): 0.9, (1, 2): 0.8, (0, 2): 0.1}
-    found = stated_figures(dataset, Known(scores, OutputLayer(10.0, -5.0)))
+    found = given_figures(dataset, Known(scores, OutputLayer(10.0, -5.0)))
     assert set(found) == OF_PAIRS
     assert found["stated_accuracy"].value == found["stated_f1"].value == pytest.approx(2 / 3)
 
@@ -75,5 +75,5 @@ def test_one_list_has_the_figures_of_pairs() -> None:
 @pytest.mark.parametrize("label", [True, False])
 def test_one_class_alone_has_no_figures(label: bool) -> None:
     dataset = make_dataset([""] * 2, ["left"] * 2, ["evaluation"] * 2, True, np.array([(0, 1)]), [(0, 1, label)])
-    assert stated_figures(dataset, Known({(0, 1): 0.9}, OutputLayer(10.0, -5.0))) == {}
-    assert stated_figures(make_dataset([""], ["left"], ["evaluation"], True, np.empty((0, 2))), Known({}, None)) == {}
+    assert given_figures(dataset, Known({(0, 1): 0.9}, OutputLayer(10.0, -5.0))) == {}
+    assert given_figures(make_dataset([""], ["left"], ["evaluation"], True, np.empty((0, 2))), Known({}, None)) == {}

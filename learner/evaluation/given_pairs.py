@@ -1,7 +1,7 @@
-"""Figures on the pairs that gold states, positives and negatives: what papers report where only those are labelled.
+"""Figures on the pairs given in gold, positives and negatives: what papers report where only those are labelled.
 
-Source: paper 004, section 3.1 (accuracy and F1 of QQP, clean MAP and answer F1 of WikiQA). They say little about all
-pairs: stated negatives were chosen for being hard, and are few.
+Source: Mussmann, Jia and Liang (2020), section 3.1 (accuracy and F1 of QQP, clean MAP and answer F1 of WikiQA). They
+say little about all pairs: given negatives are few, and were chosen for being hard.
 """
 
 import numpy as np
@@ -12,14 +12,14 @@ from learner.metrics.average_precision import Confusion, average_precision, curv
 from learner.scorers.scorer import Scorer
 
 
-def stated_figures(dataset: Dataset, scorer: Scorer) -> dict[str, Estimate]:
-    """Figures of the stated evaluation pairs by name; none unless both classes are stated.
+def given_figures(dataset: Dataset, scorer: Scorer) -> dict[str, Estimate]:
+    """Return the figures of the given evaluation pairs by name; none unless both classes are given.
 
-    stated_accuracy and stated_f1 at the scorer's threshold; with two lists, and a left item that has both a stated
-    positive and a stated negative, also question_map and, at the threshold, question_f1 and pair_f1. The positives are
-    those that gold states: closure adds none. Each figure is exact for these pairs; `labels` says how many they are.
+    stated_accuracy and stated_f1 are at the scorer's threshold; with two lists, and a left item that has both a given
+    positive and a given negative, also question_map and, at the threshold, question_f1 and pair_f1. Positives are those
+    in gold itself, without closure. Each figure is exact for these pairs; `labels` is their number.
     """
-    left, right, label = dataset.evaluation_stated.T
+    left, right, label = dataset.evaluation_given.T
     positive = label == 1
     if not positive.any() or positive.all():
         return {}
@@ -49,15 +49,19 @@ def _of_questions(
 
 
 def pair_f1(found: np.ndarray, positive: np.ndarray) -> float:
-    """F1 over pairs, one reading of the paper's a-F1. Two (n,) boolean arrays; at least one pair is positive."""
+    """Return the F1 over pairs, one reading of the paper's a-F1.
+
+    Arrays (n,) bool; at least one pair is positive.
+    """
     true = float((found & positive).sum())
     return Confusion(true, float(found.sum()) - true, float(positive.sum())).figures()["f1"]
 
 
 def question_f1(questions: np.ndarray, scores: np.ndarray, positive: np.ndarray, threshold: float) -> float:
-    """F1 of answering each question with its best candidate, if that reaches the threshold: the released code's a-F1.
+    """Return the F1 of answering each question with its best candidate, if that reaches the threshold.
 
-    A question with a positive is one to be answered. Arrays (n,), one entry a pair; at least one pair is positive.
+    This is the released code's a-F1. A question with a positive should be answered. Arrays (n,), one entry a pair; at
+    least one pair is positive.
     """
     order = np.lexsort((-scores, questions))
     best = order[np.unique(questions[order], return_index=True)[1]]
@@ -68,7 +72,7 @@ def question_f1(questions: np.ndarray, scores: np.ndarray, positive: np.ndarray,
 
 
 def question_map(questions: np.ndarray, scores: np.ndarray, positive: np.ndarray) -> float:
-    """The mean, over questions with both a positive and a negative, of each one's average precision (clean MAP).
+    """Return the mean average precision over questions with both a positive and a negative (clean MAP).
 
     Arrays (n,), one entry a pair; at least one question has both.
     """
@@ -79,5 +83,5 @@ def question_map(questions: np.ndarray, scores: np.ndarray, positive: np.ndarray
 
 
 def _mixed(questions: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    """The questions with both a positive and a negative."""
+    """Return the questions with both a positive and a negative."""
     return np.intersect1d(questions[positive], questions[~positive])
