@@ -1,4 +1,4 @@
-"""The loop of every training: AdamW with a rate that rises and falls, clipped gradients, progress after each step."""
+"""The training loop: AdamW with a learning rate that rises and falls, clipped gradients, progress after each step."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -12,7 +12,7 @@ from db.progress import Progress
 from learner.runtime.training_group import ALONE, Group
 
 Batch = TypeVar("Batch")
-Watch = Callable[[int, int, float], None]  # (step from 1, all steps, the step's loss): hears of every step
+Watch = Callable[[int, int, float], None]  # called after every step: (step from 1, all steps, the step's loss)
 WARM_UP = 0.1  # share of the steps over which the rate rises
 
 
@@ -23,7 +23,7 @@ def adamw(
     warm_up: float = WARM_UP,
     weight_decay: float = 0.0,
 ) -> tuple[torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler]:
-    """The optimizer, and a schedule that rises over the first steps and falls to 0 over the others."""
+    """Return the optimizer, and a schedule that rises over the first steps and then falls to 0."""
     optimizer = torch.optim.AdamW(parameters, lr=rate, eps=1e-6, weight_decay=weight_decay, fused=True)
     warm = max(1, round(warm_up * steps))
 
@@ -34,7 +34,7 @@ def adamw(
 
 
 def batches(n: int, size: int, steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    """Positions (size,) below n for each step: all of them once before any comes again; all at once where n is less."""
+    """Yield positions (size,) below n for each step: all of them once before any repeats; all at once if n is less."""
     size = min(size, n)
     order = np.empty(0, dtype=np.int64)
     for _ in range(steps):
@@ -55,10 +55,10 @@ def take_steps(
     group: Group = ALONE,
     watch: Watch | None = None,
 ) -> None:
-    """Take at most so many steps, one for each batch of the order.
+    """Take at most this many steps, one for each batch of the order.
 
-    losses(batch): the step's loss, or its summands one by one where a whole step would not fit into memory.
-    clipped: sets of parameters; the gradient of each set gets a norm of at most 1. group: who trains together.
+    losses(batch): the step's loss, or its terms one by one where a whole step would not fit in memory. clipped: sets of
+    parameters; the gradient of each set gets a norm of at most 1. group: the processes that train together.
     """
     sets = [list(parameters) for parameters in clipped]
     for step, batch in enumerate(islice(order, steps)):

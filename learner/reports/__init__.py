@@ -1,1 +1,1 @@
-"""What experiments and pipelines report with: means over seeds, tables, charts."""
+"""The reports of experiments and pipelines: means over seeds, tables, charts."""

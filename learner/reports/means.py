@@ -20,7 +20,7 @@ class Mean:
 
 
 def mean_of(values: Sequence[float]) -> Mean:
-    """The mean with Student's interval: its half width is the standard error (ddof 1) times t of n - 1 degrees."""
+    """Return the mean with Student's interval: half its width is the standard error times t of n - 1 degrees."""
     n, value = len(values), fmean(values)
     if n < 2:
         return Mean(value)
