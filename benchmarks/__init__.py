@@ -1,1 +1,1 @@
-"""Where the README's figures come from: each script runs alone, and compares with a peer in the same run."""
+"""The scripts behind the README's figures: each runs alone, and measures a peer in the same run."""

@@ -1,8 +1,8 @@
-"""All benchmarks after one another, each in a process of its own, and the table of docs/benchmarks.md.
+"""Run all benchmarks in turn, each in its own process, and update the table of docs/benchmarks.md.
 
     python -m benchmarks [--quick] [--only NAME ...]          (`make bench`)
 
-`--quick` takes minutes: small sizes, figures printed and not kept. A benchmark that fails keeps its last figures.
+`--quick` takes minutes: small sizes, figures are printed but not kept. A failed benchmark keeps its last figures.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from datetime import date
 
 from benchmarks.table import PAGE, ROOT, Measure, Row, rewrite, store, stored, table
 
-# Where each is; the module has `measure(quick) -> rows`. A new benchmark is one more line.
+# Module of each benchmark, which has `measure(quick) -> rows`. To add a benchmark, add a line.
 BENCHMARKS = {
     "encode": "speed.encode",
     "search": "speed.search",
@@ -34,15 +34,15 @@ BENCHMARKS = {
 
 
 def measure_of(name: str) -> Measure:
-    """The function that measures a benchmark."""
+    """Return the function that runs a benchmark."""
     measure: Measure = importlib.import_module(f"benchmarks.{BENCHMARKS[name]}").measure
     return measure
 
 
 def run(name: str, quick: bool) -> list[Row]:
-    """The rows of one benchmark, measured in a process of its own: memory and threads are nobody else's.
+    """Return the rows of one benchmark, run in its own process so that memory and threads are not shared.
 
-    Raises CalledProcessError where it fails.
+    Raises CalledProcessError if it fails.
     """
     command = [sys.executable, "-m", "benchmarks", "--rows", name, *(["--quick"] if quick else [])]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
@@ -50,23 +50,23 @@ def run(name: str, quick: bool) -> list[Row]:
 
 
 def print_rows(name: str, quick: bool) -> None:
-    """Nothing; the rows are on stdout as JSON, and what the benchmark prints is on stderr."""
+    """Print the rows on stdout as JSON, and the benchmark's own output on stderr."""
     with redirect_stdout(sys.stderr):
         rows = measure_of(name)(quick)
     print(json.dumps([asdict(row) for row in rows]))
 
 
 def about(name: str) -> dict[str, str]:
-    """When and where it was measured, and how."""
+    """Return when, where and how it was measured."""
     machine = f"{os.cpu_count()} cores, {platform.machine()}"
     command = f"python -m benchmarks --only {name}"
     return {"date": str(date.today()), "machine": machine, "load": f"{os.getloadavg()[0]:.1f}", "command": command}
 
 
 def main() -> int:
-    """0, or 1 where a benchmark failed; the page has the newest figures."""
+    """Run the benchmarks, update the page, and return 0, or 1 if a benchmark failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="minutes: small sizes, nothing is kept")
+    parser.add_argument("--quick", action="store_true", help="small sizes, takes minutes, keeps no figures")
     parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=tuple(BENCHMARKS), metavar="NAME")
     parser.add_argument("--rows", choices=BENCHMARKS, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -80,7 +80,7 @@ def main() -> int:
 
 
 def attempt(name: str, quick: bool) -> bool:
-    """Whether the benchmark ran; its rows are printed and, unless quick, kept."""
+    """Run the benchmark, print its rows and, unless quick, keep them. Return whether it succeeded."""
     print(f"{name} …", file=sys.stderr, flush=True)
     try:
         rows = run(name, quick)

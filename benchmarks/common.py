@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 
 
 def questions(n: int) -> list[str]:
-    """n distinct Quora questions from the real data; the demo's questions, numbered, where it is absent."""
+    """Return n distinct Quora questions from the real data; without it, the demo's questions, numbered."""
     folder = Path(os.environ.get("ALLPAIRS_DATA", ROOT.parent / "shared" / "data"))
     file = folder / "qqp" / "questions.parquet"
     if file.is_file():
@@ -25,7 +25,7 @@ def questions(n: int) -> list[str]:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """How long one call takes."""
+    """Return how long one call takes."""
     start = time.perf_counter()
     call()
     if torch.cuda.is_available():
@@ -36,7 +36,7 @@ def seconds(call: Callable[[], object]) -> float:
 def compare(
     title: str, calls: dict[str, Callable[[], object]], work: float, unit: str, repeats: int = 3
 ) -> dict[str, float]:
-    """Median seconds of interleaved runs of each call; prints them, the rate, and each one's time against the first."""
+    """Return the median seconds of interleaved runs of each call; print them, the rates, and ratios to the first."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(repeats):
         for name, call in calls.items():

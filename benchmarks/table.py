@@ -1,4 +1,4 @@
-"""What a benchmark reports, and the table of docs/benchmarks.md that is made of it."""
+"""The rows that a benchmark reports, and the table of docs/benchmarks.md made from them."""
 
 import json
 import re
@@ -25,22 +25,22 @@ class Row:
     ratio: float | None = None
 
 
-Measure = Callable[[bool], list[Row]]  # whether it must be quick -> rows
+Measure = Callable[[bool], list[Row]]  # quick -> rows
 
 
 def stored(path: Path = RESULTS) -> dict[str, dict[str, Any]]:
-    """What every benchmark reported last, by its name."""
+    """Return each benchmark's last report, by name."""
     return json.loads(path.read_text()) if path.exists() else {}
 
 
 def store(name: str, rows: Sequence[Row], about: Mapping[str, str], path: Path = RESULTS) -> None:
-    """Nothing; the rows are the benchmark's newest ones."""
+    """Keep the rows as the benchmark's newest."""
     results = stored(path) | {name: {**about, "rows": [asdict(row) for row in rows]}}
     path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
 
 
 def table(results: Mapping[str, Mapping[str, Any]], order: Sequence[str]) -> str:
-    """The figures as a Markdown table, benchmarks in this order, and the command of each below it."""
+    """Return the figures as a Markdown table, benchmarks in this order, with the command of each below."""
     names = [name for name in order if name in results]
     lines = [HEADER, tuple("---" for _ in HEADER)]
     lines += [_line(Row(**row), results[name]) for name in names for row in results[name]["rows"]]
@@ -55,11 +55,11 @@ def _line(row: Row, about: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def rewrite(text: str, figures: str) -> str:
-    """The page with these figures between its marks.
+    """Return the page with these figures between its marks.
 
-    Raises ValueError where the marks are missing.
+    Raises ValueError if the marks are missing.
     """
     pattern = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
     if not pattern.search(text):
-        raise ValueError(f"the page has lost its marks: put {BEGIN} and {END} where the table belongs")
+        raise ValueError(f"the page has no marks for the table: put {BEGIN} and {END} where it belongs")
     return pattern.sub(lambda _: f"{BEGIN}\n{figures}\n{END}", text)

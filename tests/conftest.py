@@ -1,4 +1,4 @@
-"""Fixtures shared by all tests: a temporary home, a migrated database, the real data where there is some."""
+"""Fixtures shared by all tests: a temporary home, a migrated database, and the real data if available."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Nothing; on PostgreSQL only tests that store something are run: the others are the same as on SQLite."""
+    """On PostgreSQL, keep only tests that store something: the others are the same as on SQLite."""
     if config.getoption("--database") != "sqlite":
         stores = [item for item in items if "home" in getattr(item, "fixturenames", ())]
         config.hook.pytest_deselected(items=[item for item in items if item not in stores])
@@ -40,7 +40,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture(scope="session", autouse=True)
 def _cheap_hashes() -> Iterator[None]:
-    """Hashing a password takes no time in this process."""
+    """Make password hashing fast in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "HASHER", CHEAP)
         yield
@@ -48,7 +48,7 @@ def _cheap_hashes() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
-    """The address of a database of a PostgreSQL server that the run starts once; skips where none is installed."""
+    """Yield the address of a database of a PostgreSQL server, started once; skip if none is installed."""
     if missing():
         pytest.skip("PostgreSQL is missing: install the package postgresql")
     # Not below pytest's own folder: each run of pytest that starts shuts that to other users, and the server is one.
@@ -61,7 +61,7 @@ def server() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def template(server: str) -> str:
-    """A database with empty, migrated tables: copying it is much faster than migrating one for each test."""
+    """Return a database with empty, migrated tables: copying it is much faster than migrating one per test."""
     url = new_database(server, "migrated")
     migrate(url)
     return url
@@ -69,8 +69,9 @@ def template(server: str) -> str:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """A temporary `ALLPAIRS_HOME`, so that no test touches a person's projects; what is stored there is in the database
-    that the run was told to use.
+    """Yield a temporary `ALLPAIRS_HOME`, so that no test touches a person's projects.
+
+    Its data are stored in the database chosen by the option `--database`.
     """
     monkeypatch.setenv("ALLPAIRS_HOME", str(tmp_path / "home"))
     for name in ("ALLPAIRS_DATABASE_URL", "ALLPAIRS_ARTIFACTS"):
@@ -89,7 +90,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
 
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An empty, migrated SQLite file, to be copied likewise."""
+    """Return an empty, migrated SQLite file, to be copied likewise."""
     path = tmp_path_factory.mktemp("migrated") / "allpairs.db"
     migrate(f"sqlite:///{path}")
     return path
@@ -97,7 +98,7 @@ def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def engine(home: Path, migrated: Path) -> Iterator[Engine]:
-    """An engine on an empty, migrated database."""
+    """Yield an engine on an empty, migrated database."""
     home.mkdir(parents=True, exist_ok=True)
     if database_url().startswith("sqlite"):
         shutil.copy(migrated, home / "allpairs.db")
@@ -108,7 +109,7 @@ def engine(home: Path, migrated: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def elsewhere(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], Engine]]:
-    """A function that moves to another, empty installation of this name."""
+    """Yield a function that moves to another, empty installation of this name."""
     engines: list[Engine] = []
 
     def move(name: str) -> Engine:
@@ -126,7 +127,7 @@ def elsewhere(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The environment in which `s3://bucket` is a bucket of a server here; skips where there is none."""
+    """Yield the environment in which `s3://bucket` is a bucket of a local server; skip if there is none."""
     if program() is None:
         pytest.skip("rclone is missing: install requirements-dev.txt")
     with running_s3(tmp_path_factory.mktemp("s3")) as environment:
@@ -135,7 +136,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="session")
 def real_data() -> Path:
-    """The folder of real data sets; skips where it is absent."""
+    """Return the folder of real data sets; skip if it is missing."""
     folder = Path(os.environ.get("ALLPAIRS_DATA", ROOT.parent / "shared" / "data"))
     if not folder.is_dir():
         pytest.skip(f"no real data in {folder}: set ALLPAIRS_DATA")
@@ -144,7 +145,7 @@ def real_data() -> Path:
 
 @pytest.fixture
 def learner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
-    """Runs the learner's command line in this process."""
+    """Return a function that runs the learner's command line in this process."""
     from learner.cli import main  # takes a second, which most tests need not wait for
 
     def run(*arguments: object) -> Run:

@@ -1,19 +1,19 @@
-"""The files of the README's simulations, made from the published data sets.
+"""Write the files of the README's simulations from the published data sets.
 
     python -m benchmarks.data.datasets [--out out/data]
 
 Reads `ALLPAIRS_DATA`, else ../shared/data, through `learner.published`. WikiQA: train and test questions, all distinct
-sentences, the published split of the questions, positives only. QQP: the questions and stated duplicates of the
+sentences, the published split of the questions, positives only. QQP: the questions and given duplicates of the
 development part, which are split anew. Amazon–Google: both lists, without a split. `wikiqa_small`: the development
-questions to train and the test questions to measure, with their own sentences alone. `qqp_small`: 5,000 of QQP's
+questions to train and the test questions to measure, with only their own sentences. `qqp_small`: 5,000 of QQP's
 development questions, whole groups of duplicates. `mlquestions_*`: for few-shot mining, 100 of the development pairs as
 seed, the other development questions and all passages as lists, and the test pairs. `squad_*`: the same for reading
 comprehension, ten articles to mine in and 500 questions of others to test. `backtraining_*`: for back-training, Natural
 Questions and SQuAD as source pairs and 500 of the former to test, MLQuestions' unpaired questions and passages, half of
 its development pairs to choose by, the other half for the upper bound, and the test pairs. For re-ranking the
-judgements of training and of test questions stand apart: `wikiqa_train_*` and `wikiqa_test_*` (with stated negatives),
+judgements of training and of test questions are separate: `wikiqa_train_*` and `wikiqa_test_*` (with given negatives),
 `mlquestions_train_*` (all development pairs) and `mlquestions_test_*`, each `queries` and `gold`.
-`quip_*`: for QuIP, SQuAD's other articles and MLQuestions' passages, and what an encoder is tried on
+`quip_*`: for QuIP, SQuAD's other articles and MLQuestions' passages, and the data that measure an encoder
 (benchmarks/data/quip_datasets.py).
 """
 
@@ -38,7 +38,7 @@ ARTICLES, ASKED = 10, 500  # of squad: articles to mine in, questions to test; p
 
 
 def main() -> None:
-    """Nothing; writes the files."""
+    """Write the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("out/data"))
     out = parser.parse_args().out
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def _part(released: Released, part: str) -> Released:
-    """One part of a list by itself."""
+    """Return one part of a list by itself."""
     return replace(
         released,
         left=[text for text in released.left if released.parts[text.id] == part],
@@ -79,7 +79,7 @@ def _part(released: Released, part: str) -> Released:
 
 
 def _small_wikiqa(wikiqa: Released) -> Released:
-    """The questions of dev, as train, and of test, and the sentences that were judged for them."""
+    """Return the questions of dev, as train, and of test, and the sentences judged for them."""
     parts = {name: "train" if part == "dev" else part for name, part in wikiqa.parts.items() if part != "train"}
     judged = {pair.id2 for pair in wikiqa.gold if pair.id1 in parts}
     return replace(
@@ -93,7 +93,7 @@ def _small_wikiqa(wikiqa: Released) -> Released:
 
 
 def _small_qqp(qqp: Released) -> Released:
-    """5,000 questions or so: groups of duplicates drawn at random, each whole."""
+    """Return about 5,000 questions: random groups of duplicates, each whole."""
     row = {text.id: at for at, text in enumerate(qqp.left)}
     group = graph.components(len(qqp.left), ((row[pair.id1], row[pair.id2]) for pair in qqp.gold if pair.label))
     names, which, sizes = np.unique(group, return_inverse=True, return_counts=True)
@@ -110,7 +110,7 @@ def _small_qqp(qqp: Released) -> Released:
 
 
 def _mlquestions(folder: Path) -> dict[str, pd.DataFrame]:
-    """Seed pairs, both lists, known pairs and test pairs; texts that are the same but for white space are one."""
+    """Return seed pairs, both lists, known pairs and test pairs; texts that differ only in white space are one."""
     dev, test = (_pairs(pd.read_parquet(folder / f"{part}.parquet")) for part in ("dev", "test"))
     passages = pd.Series(pd.read_parquet(folder / "passages.parquet")["passage"].map(identity).unique())
     number = {text: f"p{row}" for row, text in enumerate(passages)}
@@ -131,12 +131,12 @@ def _mlquestions(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def _unasked(pairs: pd.DataFrame, test: pd.DataFrame) -> pd.DataFrame:
-    """The pairs whose question no test pair asks: MLQuestions' two parts have three questions in common."""
+    """Return the pairs whose question is in no test pair: MLQuestions' two parts share three questions."""
     return pairs[~pairs["x"].str.lower().isin(test["x"].str.lower())]
 
 
 def _asked_of(pairs: pd.DataFrame, part: str, number: dict[str, str]) -> dict[str, pd.DataFrame]:
-    """The distinct questions of the pairs with ids, and their passages by id."""
+    """Return the distinct questions of the pairs with ids, and their passages by id."""
     asked = {text: f"{part}-{row}" for row, text in enumerate(pairs["x"].unique())}
     gold = pd.DataFrame({"id1": pairs["x"].map(asked), "id2": pairs["y"].map(number)})
     return {
@@ -146,7 +146,7 @@ def _asked_of(pairs: pd.DataFrame, part: str, number: dict[str, str]) -> dict[st
 
 
 def _backtraining(data: Path) -> dict[str, pd.DataFrame]:
-    """Pairs of the source and of the target domain, and the latter's lists; copies of passages are left in."""
+    """Return pairs of the source and of the target domain, and the latter's lists with copied passages."""
     folder, rng = data / "mlquestions", np.random.default_rng(0)
     dev, test = (_pairs(pd.read_parquet(folder / f"{part}.parquet")) for part in ("dev", "test"))
     natural = _pairs(pd.read_parquet(folder / "natural_questions.parquet")).assign(answer="")
@@ -169,7 +169,7 @@ def _backtraining(data: Path) -> dict[str, pd.DataFrame]:
 
 
 def _squad(folder: Path) -> dict[str, pd.DataFrame]:
-    """Seed pairs, questions, passages, known answers and test pairs, which are of other articles."""
+    """Return seed pairs, questions, passages, known answers, and test pairs from other articles."""
     found = pd.concat([pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))])
     rng = np.random.default_rng(0)
     titles = rng.permutation(sorted(found["title"].unique()))
@@ -199,7 +199,7 @@ def _pairs(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _write(released: Released, names: dict[str, str], out: Path) -> None:
-    """Nothing; the folder holds these tables of the data set under the names of the README's commands."""
+    """Write these tables of the data set to the folder under the names in the README's commands."""
     tables, _ = tables_of(released, "test")
     for table, name in names.items():
         write_table(tables[table], out / f"{released.name}_{name}.csv")

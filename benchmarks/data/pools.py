@@ -21,16 +21,16 @@ class Pool:
 
     @property
     def threshold(self) -> int:
-        """The rank at which F1 and recall are measured: as many pairs as there are positives."""
+        """The rank at which F1 and recall are measured: the number of positives."""
         return len(self.positives)
 
     def labels(self, ranks: np.ndarray) -> np.ndarray:
-        """Whether the pairs at those ranks (n,) are positives, (n,) bool."""
+        """Return whether the pairs at those ranks (n,) are positives, (n,) bool."""
         at = np.minimum(np.searchsorted(self.positives, ranks), len(self.positives) - 1)
         return self.positives[at] == ranks
 
     def truth(self, lowest: int | None = None) -> np.ndarray:
-        """The figures (4,), in the order of FIGURES; with `lowest` of the positives down to that rank alone."""
+        """Return the figures (4,), in the order of FIGURES; with `lowest`, of only the positives down to that rank."""
         ranks = self.positives[: None if lowest is None else int(np.searchsorted(self.positives, lowest, "right"))]
         precision = np.arange(1, len(ranks) + 1) / ranks
         found = np.searchsorted(ranks, self.threshold, "right")
@@ -39,7 +39,7 @@ class Pool:
 
 
 def simulated(name: str) -> Pool:
-    """The pool of that shape: 100 million pairs, 1,000 positives, always the same ones."""
+    """Return the pool of that shape: 100 million pairs, 1,000 positives, always the same ones."""
     mean, spread = SHAPES[name]
     rng = np.random.default_rng([ord(name), PAIRS])
     scores = np.sort(rng.normal(mean, spread, POSITIVES))[::-1]
@@ -48,7 +48,7 @@ def simulated(name: str) -> Pool:
 
 
 def bands_to(pairs: int, top: int, floor: float) -> np.ndarray:
-    """Ranks (h + 1,) int64 between bands that double from the top until `floor` is reached; the first is 0."""
+    """Return ranks (h + 1,) int64 between bands that double from the top down to `floor`; the first is 0."""
     ends = [0, top]
     while ends[-1] < min(floor, pairs):
         ends.append(2 * ends[-1])
@@ -56,5 +56,5 @@ def bands_to(pairs: int, top: int, floor: float) -> np.ndarray:
 
 
 def draw_ranks(after: int, until: int, draw: int, rng: np.random.Generator) -> np.ndarray:
-    """That many different ranks from `after` + 1 to `until`, (draw,) int64 in random order; all, if there are fewer."""
+    """Draw distinct ranks from `after` + 1 to `until`, (draw,) int64 in random order; all, if there are fewer."""
     return after + 1 + rng.choice(until - after, size=min(draw, until - after), replace=False)

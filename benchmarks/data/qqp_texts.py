@@ -1,4 +1,4 @@
-"""Questions for the benchmark at QQP scale: the real ones where they are, else made-up ones with planted duplicates."""
+"""Questions for the benchmark at QQP scale: real ones if available, else generated ones with planted duplicates."""
 
 import os
 import re
@@ -17,33 +17,33 @@ SIZES = (
     0.20,
     0.07,
     0.03,
-)  # share of made-up groups of 1, 2, 3, 4 duplicates: 0.41 positives a question, QQP 0.45
-WORDS = (6, 15)  # a made-up question has at least so many words and fewer than so many; 12 tokens with the special ones
-FREQUENT = 100  # words that say little: duplicates differ in them
-CHANGED = 0.5  # of the frequent words of a made-up duplicate
-UNMARKED = 0.15  # of the made-up duplicates, as in QQP: without them the most similar pairs would have no negative
+)  # share of generated groups of 1, 2, 3, 4 duplicates: 0.41 positives per question, QQP 0.45
+WORDS = (6, 15)  # words of a generated question: minimum, and maximum plus one; 12 tokens with the special ones
+FREQUENT = 100  # frequent words, in which duplicates differ
+CHANGED = 0.5  # share of a generated duplicate's frequent words
+UNMARKED = 0.15  # share of unmarked duplicates, as in QQP: without them the most similar pairs would all be positive
 
 
 @dataclass(frozen=True)
 class Questions:
-    """Texts, and the group of each (n,) int64: two questions match if they are of one group."""
+    """Texts, and the group of each (n,) int64: two questions match if they are in one group."""
 
     texts: list[str]
     group: np.ndarray
 
     def positives(self) -> np.ndarray:
-        """(k, 2) rows of all matching pairs, the lower first."""
+        """Return (k, 2) rows of all matching pairs, the lower first."""
         return np.array(list(closure(groups(self.group))), dtype=np.int64).reshape(-1, 2)
 
     def part(self, n: int, rng: np.random.Generator) -> "Questions":
-        """About n of the questions, whole groups as far as possible, in random order of the groups."""
+        """Return about n of the questions, in whole groups as far as possible, groups in random order."""
         place = rng.permutation(self.group.max(initial=0) + 1)[self.group]
         rows = np.argsort(place, kind="stable")[:n]
         return Questions([self.texts[row] for row in rows], self.group[rows])
 
 
 def load_questions(scale: float, made_up: bool, rng: np.random.Generator) -> tuple[str, Questions, Questions]:
-    """Where they come from, train and test questions: the real ones unless they are absent or `made_up` ones wanted."""
+    """Return their origin, train and test questions: real ones unless absent or `made_up`."""
     folder = Path(os.environ.get("ALLPAIRS_DATA", ROOT.parent / "shared" / "data")) / "qqp"
     if made_up or not folder.is_dir():
         train, test = (make_up(round(n * scale), common_words(), rng) for n in (TRAIN, TEST))
@@ -54,7 +54,7 @@ def load_questions(scale: float, made_up: bool, rng: np.random.Generator) -> tup
 
 
 def _read(folder: Path, split: str) -> Questions:
-    import pyarrow.parquet as parquet  # not needed where questions are made up
+    import pyarrow.parquet as parquet  # not needed for generated questions
 
     table = parquet.read_table(folder / "questions.parquet", filters=[("split", "=", split)])
     row_of = {id_: row for row, id_ in enumerate(table["id"].to_pylist())}
@@ -65,16 +65,16 @@ def _read(folder: Path, split: str) -> Questions:
 
 
 def common_words() -> list[str]:
-    """The words of the demo's questions, the most frequent first: about 1,100, mostly one token each."""
+    """Return the words of the demo's questions, most frequent first: about 1,100, mostly one token each."""
     text = (ROOT / "annotate" / "demo" / "questions.csv").read_text().lower()
     return [word for word, _ in Counter(re.findall(r"[a-z]+", text)).most_common()]
 
 
 def make_up(n: int, words: list[str], rng: np.random.Generator) -> Questions:
-    """n questions of these words.
+    """Generate n questions of these words.
 
-    The duplicates of a group are its first question with some frequent words exchanged. Every second group is about
-    something else than the one before by one rare word alone.
+    A group's duplicates are its first question with some frequent words exchanged. Every second group differs from the
+    one before by a single rare word.
     """
     sizes = rng.choice(np.arange(1, len(SIZES) + 1), size=n, p=SIZES)
     group = np.repeat(np.arange(n), sizes)[:n]
@@ -93,6 +93,6 @@ def make_up(n: int, words: list[str], rng: np.random.Generator) -> Questions:
 
 
 def _draw(shape: tuple[int, int], words: int, rng: np.random.Generator) -> np.ndarray:
-    """Places of words, the frequent ones more often."""
+    """Draw positions of words, frequent ones more often."""
     share = 1 / (np.arange(words) + 50)
     return rng.choice(words, size=shape, p=share / share.sum())

@@ -1,9 +1,9 @@
-"""The files of QuIP's example: passages, questions, and what a pre-trained encoder is tried on.
+"""The files of QuIP's example: passages, questions, and the data that measure a pre-trained encoder.
 
-Questions to learn from are those of 70 % of SQuAD's articles; those of the others measure reading, and none of their
-passages is among the passages. QQP's pairs are made here, since only duplicates are stated: as many others, each
-question with the one that shares most of its words (by TF-IDF) and is not stated to be its duplicate. About 19 % of
-QQP's duplicates are not stated, so some of these are wrongly taken for different.
+Training questions come from 70 % of SQuAD's articles. The other articles' questions measure reading; none of their
+passages is among the passages. QQP marks only duplicates, so as many other pairs are made here: each question with the
+one most similar to it (by TF-IDF) that is not marked as its duplicate. About 19 % of QQP's duplicates are unmarked, so
+some of these pairs are labelled wrongly.
 """
 
 from pathlib import Path
@@ -15,12 +15,12 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from db.corpus.corpus import identity
 
 LEARNED, TESTED = 0.7, 1_000  # share of SQuAD's articles; questions that measure reading
-PAIRS = 1_000  # of QQP: duplicates of each part
-NEAR = 20  # questions among which one that is no duplicate is looked for
+PAIRS = 1_000  # of QQP: duplicates in each part
+NEAR = 20  # nearest questions to search for a non-duplicate
 
 
 def quip_tables(data: Path) -> dict[str, pd.DataFrame]:
-    """The tables by name, made from the published data sets in the folder."""
+    """Return the tables by name, made from the published data sets in the folder."""
     squad = pd.concat([pd.read_parquet(path) for path in sorted((data / "squad").glob("*.parquet"))])
     titles = np.random.default_rng(0).permutation(sorted(squad["title"].unique()))
     inside = squad["title"].isin(titles[: round(LEARNED * len(titles))])
@@ -54,7 +54,7 @@ def _mrpc(folder: Path) -> pd.DataFrame:
 
 
 def _qqp(folder: Path) -> pd.DataFrame:
-    """Duplicates of each part, the published dev part as test, and as many near questions that are none."""
+    """Return duplicates of each part, the published dev part as test, and as many near non-duplicates."""
     questions = pd.read_parquet(folder / "questions.parquet").set_index("id")
     duplicates = pd.read_parquet(folder / "duplicates.parquet")
     parts = []
@@ -74,7 +74,7 @@ def _qqp(folder: Path) -> pd.DataFrame:
 
 
 def _near(texts: pd.Series, known: set[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Pairs of ids: questions drawn at random, each with the nearest that is not known to be its duplicate."""
+    """Return pairs of ids: random questions, each with the nearest that is not known to be its duplicate."""
     vectors = TfidfVectorizer(token_pattern=r"\w+").fit_transform(texts)
     drawn = np.random.default_rng(0).permutation(len(texts))[:PAIRS]
     found = []
@@ -99,7 +99,7 @@ def _tagged(folder: Path, name: str) -> pd.DataFrame:
 
 
 def _joined(words: np.ndarray) -> str:
-    """The words with a blank between; a word that holds white space itself is one that a blank would part."""
+    """Return the words joined by spaces; white space inside a word becomes spaces as well."""
     return " ".join("_".join(str(word).split()) or "_" for word in words)
 
 

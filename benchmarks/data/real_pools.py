@@ -21,7 +21,7 @@ FILES = {
 
 
 def real(name: str, data: Path, cache: Path) -> Pool:
-    """The evaluation pairs of a data set, from the files of `benchmarks.data.datasets`; kept in the folder `cache`."""
+    """Return the evaluation pairs of a data set, from the files of `benchmarks.data.datasets`, cached in `cache`."""
     kept = cache / f"{name}.npz"
     if not kept.is_file():
         cache.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def _measure(name: str, data: Path) -> Pool:
 
 
 def ranks_of(curve: Curve, positives: int) -> np.ndarray:
-    """The positives' ranks (k,) int64, ascending, from an exact curve; in a tie positives come last."""
+    """Return the positives' ranks (k,) int64, ascending, from an exact curve; in a tie positives come last."""
     true = np.round(curve.recall * positives).astype(np.int64)
     reached = np.round(true / curve.precision).astype(np.int64)
     group = np.repeat(np.arange(len(true)), np.diff(true, prepend=0))

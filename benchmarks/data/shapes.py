@@ -1,4 +1,4 @@
-"""Encoders of a known shape with random weights, for timing where no trained weights are at hand."""
+"""Encoders of a known shape with random weights, for timing without trained weights."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from learner.models.encoder import Encoder
 
-VOCABULARY = 30_522  # rows of the word table, as BERT and MiniLM have them
+VOCABULARY = 30_522  # rows of the word embeddings, as in BERT and MiniLM
 SHAPES = {  # hidden size, layers, heads
     "minilm": (384, 6, 12),
     "bert-base": (768, 12, 12),
@@ -26,7 +26,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
 
 def random_encoder(shape: str, texts: Sequence[str], folder: Path, device: str | None = None) -> Encoder:
-    """An encoder of one of SHAPES, mean pooling, that knows the words of these texts; its files lie in the folder."""
+    """Return an encoder of one of SHAPES, mean pooling, that knows these texts' words; its files are in `folder`."""
     hidden, layers, heads = SHAPES[shape]
     torch.manual_seed(0)
     config = BertConfig(
@@ -52,9 +52,9 @@ def _tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
 
 
 def flop_per_token(encoder: Encoder) -> float:
-    """Floating-point operations of one token's forward pass: two for each weight of the layers' products.
+    """Return the floating-point operations of one token's forward pass: two per weight of the matrix products.
 
-    The attention's own products are left out: half a per cent at twelve tokens.
+    The attention's own products are ignored: half a per cent at twelve tokens.
     """
     weights = [
         layer.weight.numel()
@@ -65,5 +65,5 @@ def flop_per_token(encoder: Encoder) -> float:
 
 
 def trained_weights(encoder: Encoder) -> int:
-    """The number of weights that an optimizer's step reads and writes."""
+    """Return the number of weights that an optimizer's step reads and writes."""
     return sum(weight.numel() for weight in encoder.model.parameters() if weight.requires_grad)

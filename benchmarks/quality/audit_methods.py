@@ -1,7 +1,7 @@
-"""The methods that `benchmarks.quality.audits` compares: each spends exactly n labels and gives value and interval.
+"""The methods that `benchmarks.quality.audits` compares: each spends exactly n labels and returns value and interval.
 
 A method takes a pool, ascending budgets and a generator, and returns (budgets, 4, 3): for each budget and each of
-FIGURES value, low and high (NaN where the method has no interval). A larger budget goes on from the smaller one.
+FIGURES value, low and high (NaN without an interval). A larger budget extends the sample of the smaller one.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,23 +20,23 @@ from learner.evaluation.audit.strata import POOL_SHARE, SMALLEST_POOL, TOP
 from learner.evaluation.audit.stratum_rates import draw_rates
 
 Method = Callable[[Pool, Sequence[int], np.random.Generator], np.ndarray]
-BATCH = 50  # labels between two looks at where the next ones bring most
-DRAWS = 200  # of the rates, for that look
+BATCH = 50  # labels between two allocations
+DRAWS = 200  # posterior draws of the rates, for the allocation
 
 
 def pool_edges(pool: Pool) -> np.ndarray:
-    """The ranks between the strata of the audited pool, (h + 1,)."""
+    """Return the ranks between the strata of the audited ranks, (h + 1,)."""
     return bands_to(pool.pairs, TOP, max(POOL_SHARE * pool.pairs, SMALLEST_POOL))
 
 
 def ours(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
-    """As the product does it: 15 labels in each stratum and below the pool, then 50 at a time where they bring most."""
+    """Measure like the product: 15 labels in each stratum and the tail, then 50 at a time where they help most."""
     edges = pool_edges(pool)
     sizes = np.diff(edges)
     orders = [draw_ranks(a, b, budgets[-1], rng) for a, b in pairwise(edges)]
     far = min(FIRST, pool.pairs - int(edges[-1]))
     limit = np.r_[[len(order) for order in orders], far]
-    labels = np.zeros(len(sizes) + 1, dtype=np.int64)  # the last one below the pool, where labels measure nothing
+    labels = np.zeros(len(sizes) + 1, dtype=np.int64)  # the last one is the tail, where labels measure nothing
     answers = []
     for budget in budgets:
         while (missing := budget - labels.sum()) > 0:
@@ -53,7 +53,7 @@ def ours(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.nda
 def _sample(
     pool: Pool, orders: Sequence[np.ndarray], labels: np.ndarray, sizes: np.ndarray
 ) -> tuple[Sample, np.ndarray]:
-    """The labelled pairs, the first ones of each deck, and their ranks."""
+    """Return the labelled pairs, the first of each sampling order, and their ranks."""
     stratum = np.repeat(np.arange(len(sizes)), labels)
     ranks = np.concatenate([order[:n] for order, n in zip(orders, labels, strict=True)])
     return Sample(stratum, pool.labels(ranks), (sizes / np.maximum(labels, 1))[stratum], sizes), ranks
@@ -68,17 +68,17 @@ def _estimates(pool: Pool, seen: Sample, ranks: np.ndarray, rng: np.random.Gener
 
 
 def equal(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
-    """Our strata with equal shares, and what one would do without our model: Horvitz–Thompson and a bootstrap."""
+    """Measure with equal shares in our strata, by Horvitz–Thompson and a bootstrap, as one would without our model."""
     return _weighted(pool, pool_edges(pool), budgets, rng)
 
 
 def uniform(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
-    """Pairs drawn uniformly from all."""
+    """Measure on pairs sampled uniformly from all."""
     return _weighted(pool, np.array([0, pool.pairs]), budgets, rng)
 
 
 def near_random(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
-    """The paper's two strata (004): near, which is our pool here, and random from the rest; half of the labels each."""
+    """Measure on Mussmann, Jia and Liang's strata, half of the labels each: near (our pool) and random others."""
     return _weighted(pool, np.array([0, pool_edges(pool)[-1], pool.pairs]), budgets, rng)
 
 
@@ -90,7 +90,7 @@ def _weighted(pool: Pool, edges: np.ndarray, budgets: Sequence[int], rng: np.ran
 
 
 def equal_shares(available: np.ndarray, labels: int) -> np.ndarray:
-    """That many labels in equal shares (h,) int64, none above what is available; the first ones get the remainder."""
+    """Return that many labels in equal shares (h,) int64, within what is available; the first get the remainder."""
     shares = np.zeros_like(available)
     while (missing := min(labels, int(available.sum())) - int(shares.sum())) > 0:
         open_ = np.nonzero(shares < available)[0]
@@ -99,7 +99,7 @@ def equal_shares(available: np.ndarray, labels: int) -> np.ndarray:
 
 
 def oasis(pool: Pool, budgets: Sequence[int], rng: np.random.Generator) -> np.ndarray:
-    """OASIS aimed at F1, its scores calibrated on the truth; the normal interval for F1, none for the others."""
+    """Measure by OASIS aimed at F1, its scores calibrated on the truth; only F1 has an interval, the normal one."""
     draws = sample(pool, csf_strata(calibrate(pool)), budgets[-1], rng)
     return np.array([_of_draws(pool, draws.until(budget)) for budget in budgets])
 
@@ -119,4 +119,4 @@ METHODS: dict[str, Method] = {
     "near and random (paper)": near_random,
     "uniform": uniform,
 }
-IN_POOL = ("ours", "Horvitz–Thompson on our strata")  # their figures are about the audited pool
+IN_POOL = ("ours", "Horvitz–Thompson on our strata")  # their figures cover only the audited ranks

@@ -1,10 +1,10 @@
-"""The audit's estimators against uniform sampling, the paper's two strata, Horvitz–Thompson and OASIS.
+"""Compare the audit's estimators with uniform sampling, the paper's two strata, Horvitz–Thompson and OASIS.
 
     python -m benchmarks.quality.audits [--repeats 200] [--pools A,B,C,D,wikiqa,amazon_google] [--budgets 300,1000,3000]
 
 Simulated pools of 100 million pairs, and the ranks of real positives under the bundled encoder (hidden gold; the files
 are made by `python -m benchmarks.data.datasets`). Every method spends the same labels. Prints a table of bias, root
-mean squared error, and the coverage and width of 95 % intervals; docs/estimators.md says what it shows.
+mean squared error, and the coverage and width of 95 % intervals; docs/estimators.md discusses it.
 """
 
 import argparse
@@ -22,12 +22,12 @@ from benchmarks.data.real_pools import FILES, real
 from benchmarks.quality.audit_methods import IN_POOL, METHODS, pool_edges
 
 TITLES = ("AP", "F1", "P@R20", "recall")  # of FIGURES
-PARTS = 4  # of a method's repetitions on one pool, shared among the processes
+PARTS = 4  # parts of a method's repetitions on one pool, shared among the processes
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a method answered on a pool. answers: (repeats, budgets, 4, 3): figure by value, low, high."""
+    """A method's answers on a pool. answers: (repeats, budgets, 4, 3): figure by value, low, high."""
 
     pool: Pool
     method: str
@@ -35,27 +35,27 @@ class Result:
 
     @property
     def errors(self) -> np.ndarray:
-        """Of the values, against the truth over all pairs: (repeats, budgets, 4)."""
+        """Return the values' errors against the truth over all pairs: (repeats, budgets, 4)."""
         return self.answers[..., 0] - self.pool.truth()
 
     @property
     def rmse(self) -> np.ndarray:
-        """Root mean squared errors, (budgets, 4)."""
+        """Return the root mean squared errors, (budgets, 4)."""
         return np.sqrt((self.errors**2).mean(0))
 
     def covered(self, truth: np.ndarray) -> np.ndarray:
-        """The share of the intervals that hold the truth (4,), (budgets, 4)."""
+        """Return the share of the intervals that contain the truth (4,), (budgets, 4)."""
         return ((self.answers[..., 1] <= truth) & (truth <= self.answers[..., 2])).mean(0)
 
 
 def run(pool: Pool, method: str, budgets: Sequence[int], repeats: range) -> np.ndarray:
-    """The answers of those repetitions, (repeats, budgets, 4, 3)."""
+    """Return the answers of those repetitions, (repeats, budgets, 4, 3)."""
     seed = list(METHODS).index(method)
     return np.array([METHODS[method](pool, budgets, np.random.default_rng([seed, repeat])) for repeat in repeats])
 
 
 def rows(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
-    """The table's lines in Markdown."""
+    """Return the table's lines in Markdown."""
     figures = [f"{title}: {what}" for title in TITLES for what in ("bias, RMSE", "covered, width")]
     head = ["pool", "labels", "method", "none seen", *figures]
     lines = [f"| {' | '.join(head)} |", "|" + " --- |" * len(head)]
@@ -85,7 +85,7 @@ def _covered(result: Result, at: int, figure: int) -> str:
 
 
 def verdict(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
-    """For each budget our error of AP and F1 beside Horvitz–Thompson's and the best peer's, in Markdown."""
+    """Return our errors of AP and F1 for each budget beside Horvitz–Thompson's and the best peer's, in Markdown."""
     head = [f"{title}: {what}" for title in TITLES[:2] for what in ("ours", "HT, our strata", "best peer")]
     lines = [f"| pool | labels | {' | '.join(head)} |", "|" + " --- |" * (len(head) + 2)]
     ours, weighted = (next(result for result in results if result.method == name) for name in IN_POOL)
@@ -100,7 +100,7 @@ def verdict(results: Sequence[Result], budgets: Sequence[int]) -> list[str]:
 
 
 def main() -> None:
-    """Nothing; prints the table, and writes it where asked."""
+    """Print the table, and write it to a file if asked."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=200)
     parser.add_argument("--pools", default=",".join([*SHAPES, *FILES]))
@@ -133,7 +133,7 @@ def main() -> None:
 
 
 def _share(workers: ProcessPoolExecutor, pool: Pool, method: str, budgets: Sequence[int], repeats: int) -> np.ndarray:
-    """The answers of all repetitions, computed in parts."""
+    """Compute the answers of all repetitions in parts, and return them."""
     parts = [range(part, repeats, PARTS) for part in range(min(PARTS, repeats))]
     futures = [workers.submit(run, pool, method, budgets, part) for part in parts]
     return np.concatenate([future.result() for future in futures])

@@ -1,10 +1,10 @@
-"""Cold start on Amazon–Google: our rounds, with and without spelling and the crowd, against `dedupe`.
+"""Compare a cold start on Amazon–Google with `dedupe`: rounds with and without lexical features and hubness.
 
     python -m benchmarks.quality.cold_start [--dedupe-python PATH] [--seeds 0 1 2] [--out out/cold_start]
 
-Both sides ask for 64, 160, 304 and 520 labels by their own active learning among 70 % of the left records and all
+Both sides ask for 64, 160, 304 and 520 labels by their own active learning on 70 % of the left records and all
 right ones; gold answers. Exact average precision over all pairs of the other left records (the split of `learner
-simulate --test-fraction 0.3 --seed 0`, the same for every seed). `dedupe` (MIT) wants an environment of its own,
+simulate --test-fraction 0.3 --seed 0`, the same for every seed). `dedupe` (MIT) needs an environment of its own,
 `pip install dedupe "BTrees<6"`, named by --dedupe-python; without one its columns are left out. See dedupe_peer.py.
 Finished runs are kept in OUT and not run again.
 """
@@ -32,8 +32,8 @@ ROUNDS = {"first": 64, "growth": 1.5}
 BUDGETS = [64, 160, 304, 520]
 OURS = {
     "Allpairs": {"lexical": True, "hubness": 0.25},
-    "without spelling": {"lexical": False, "hubness": 0.25},
-    "plain cosine (paper 004)": {"lexical": False, "hubness": 0.0},
+    "without lexical features": {"lexical": False, "hubness": 0.25},
+    "plain cosine (Mussmann, Jia and Liang 2020)": {"lexical": False, "hubness": 0.0},
 }
 PEER = {"default": "dedupe", "plain": "dedupe, plain regression"}
 SAMPLE = 1_500  # pairs that dedupe chooses from; its default
@@ -41,7 +41,7 @@ Row = dict[str, float | str]
 
 
 def main() -> None:
-    """Nothing; prints a table in Markdown and writes each seed's rows."""
+    """Print a table in Markdown and write each seed's rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dedupe-python", type=Path, help="Python of an environment with dedupe.")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
@@ -58,14 +58,14 @@ def main() -> None:
 
 
 def amazon_google() -> Corpus:
-    """The records, split as the simulator does."""
+    """Return the records, split as the simulator does."""
     folder = Path(os.environ.get("ALLPAIRS_DATA", ROOT.parent / "shared" / "data")) / "amazon_google"
     left, right, gold = (folder / f"{name}.csv.gz" for name in ("left", "right", "gold"))
     return split_corpus(load_corpus(left, right, gold), 0.3, np.random.default_rng(0))
 
 
 def ours_of(corpus: Corpus, seed: int, out: Path) -> list[Row]:
-    """Our rows of one seed, one a budget; a finished variant is read from its folder."""
+    """Return our rows of one seed, one per budget; a finished variant is read from its folder."""
     rows: list[Row] = [{"labels": budget} for budget in BUDGETS]
     for number, (name, chosen) in enumerate(OURS.items()):
         folder = out / f"ours-{number}-{seed}"
@@ -81,12 +81,12 @@ def ours_of(corpus: Corpus, seed: int, out: Path) -> list[Row]:
 
 
 def dedupe_of(dataset: Dataset, seed: int, python: Path, file: Path) -> list[Row]:
-    """dedupe's rows of one seed, one a budget; read from the file where it is there."""
+    """Return dedupe's rows of one seed, one per budget, read from the file if it exists."""
     if not file.is_file():
         task, scores = file.with_suffix(".task.json"), file.with_suffix(".npz")
         task.write_text(json.dumps(task_of(dataset, seed)))
         peer = ROOT / "benchmarks" / "dedupe_peer.py"
-        repeatable = {**os.environ, "PYTHONHASHSEED": str(seed)}  # dedupe draws from sets of strings
+        repeatable = {**os.environ, "PYTHONHASHSEED": str(seed)}  # dedupe samples from sets of strings
         subprocess.run([python, peer, task.resolve(), scores.resolve()], check=True, env=repeatable)
         file.write_text(json.dumps(measured(dataset, scores)))
     found: list[Row] = json.loads(file.read_text())
@@ -94,7 +94,7 @@ def dedupe_of(dataset: Dataset, seed: int, python: Path, file: Path) -> list[Row
 
 
 def task_of(dataset: Dataset, seed: int) -> dict[str, object]:
-    """What the peer reads: texts, gold answers of the training pairs, budgets."""
+    """Return the peer's input: texts, gold answers of the training pairs, budgets."""
     left, right = dataset.train_left, dataset.train_right
     gold = dataset.positives[np.isin(dataset.positives[:, 0], left)]
     return {
@@ -109,7 +109,7 @@ def task_of(dataset: Dataset, seed: int) -> dict[str, object]:
 
 
 def measured(dataset: Dataset, scores: Path) -> list[Row]:
-    """Average precision of the peer's scores of all evaluation pairs, one row a budget."""
+    """Return the average precision of the peer's scores of all evaluation pairs, one row per budget."""
     labels = np.zeros((len(dataset.evaluation_left), len(dataset.evaluation_right)), dtype=np.int8)
     labels[tuple(dataset.evaluation_positives.T)] = 1
     rows: list[Row] = []
@@ -122,7 +122,7 @@ def measured(dataset: Dataset, scores: Path) -> list[Row]:
 
 
 def table(ours: Sequence[Row], peers: Sequence[Row]) -> str:
-    """Mean and range over the seeds, one line a budget, in Markdown."""
+    """Return mean and range over the seeds, one line per budget, in Markdown."""
     columns = {**{name: name for name in OURS}, **(PEER if peers else {})}
     lines = ["| labels | " + " | ".join(columns.values()) + " |", "| --- " * (len(columns) + 1) + "|"]
     for budget in BUDGETS:
@@ -135,7 +135,7 @@ def table(ours: Sequence[Row], peers: Sequence[Row]) -> str:
 
 
 def spread(values: Sequence[float | str]) -> str:
-    """Mean and range: `0.612 (0.598–0.630)`."""
+    """Return mean and range: `0.612 (0.598–0.630)`."""
     found = np.array(values, dtype=float)
     return f"{found.mean():.3f} ({found.min():.3f}–{found.max():.3f})"
 

@@ -1,4 +1,4 @@
-"""What `dedupe` makes of two lists of texts with its own active learning: scores of all evaluation pairs.
+"""Score all evaluation pairs of two lists of texts with `dedupe` and its own active learning.
 
     PYTHON_WITH_DEDUPE benchmarks/quality/dedupe_peer.py TASK.json OUT.npz
 
@@ -7,7 +7,7 @@ Needs `pip install dedupe "BTrees<6"` in an environment of its own and imports n
 OUT.npz holds for each budget `default-N` and `plain-N`, scores (evaluation, right) float32, and `labels`: (labels,
 matches, seconds) at each. A text is four fields: itself as String and as Text, its words as Set, and as Price the last
 number with two decimals. `default` is dedupe's own classifier, a grid search; `plain` is one logistic regression on
-the same distances. All pairs are scored: none is lost to blocking.
+the same distances. All pairs are scored, without blocking.
 """
 
 import json
@@ -33,7 +33,7 @@ Record = dict[str, Any]
 
 
 def main() -> None:
-    """Nothing; writes the scores."""
+    """Write the scores."""
     task, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
     random.seed(task["seed"])
     np.random.seed(task["seed"])
@@ -53,18 +53,18 @@ def main() -> None:
 
 
 def records(texts: Iterable[str]) -> list[Record]:
-    """A record for each text."""
+    """Return a record for each text."""
     return [{"text": text, "same": text, "words": tuple(set(text.split())), "price": price(text)} for text in texts]
 
 
 def price(text: str) -> float | None:
-    """The last number with two decimals."""
+    """Return the last number with two decimals."""
     found = [float(number) for number in MONEY.findall(text)]
     return found[-1] if found and found[-1] > 0 else None
 
 
 def make_linker(known: list[Record]) -> dedupe.RecordLink:
-    """A linker whose word weights come from all records."""
+    """Return a linker whose word weights come from all records."""
     variables = [
         String("text"),
         Text("same", corpus=[record["text"] for record in known]),
@@ -77,7 +77,7 @@ def make_linker(known: list[Record]) -> dedupe.RecordLink:
 
 
 def teach(linker: dedupe.RecordLink, matches: set[tuple[str, str]], budget: int) -> None:
-    """Nothing; dedupe's own questions are answered until it has that many answers."""
+    """Answer dedupe's own questions up to that many answers."""
     while sum(map(len, linker.training_pairs.values())) < budget:
         pairs = linker.uncertain_pairs()
         answers: dict[str, list[Any]] = {"match": [], "distinct": []}
@@ -87,7 +87,7 @@ def teach(linker: dedupe.RecordLink, matches: set[tuple[str, str]], budget: int)
 
 
 def distances(linker: dedupe.RecordLink, left: list[Record], right: list[Record], kept: Path) -> np.ndarray:
-    """dedupe's distances (pairs, fields) of all pairs; no label changes them, so that they are kept for other seeds."""
+    """Return dedupe's distances (pairs, fields) of all pairs, kept for other seeds, as labels do not change them."""
     if kept.is_file():
         return np.load(kept)
     pairs = list(product(left, right))
@@ -98,7 +98,7 @@ def distances(linker: dedupe.RecordLink, left: list[Record], right: list[Record]
 
 
 def classified(linker: dedupe.RecordLink, far: np.ndarray) -> dict[str, np.ndarray]:
-    """The logit of each pair by both classifiers, (pairs,) float32."""
+    """Return the logit of each pair by both classifiers, (pairs,) float32."""
     pairs = [*linker.training_pairs["match"], *linker.training_pairs["distinct"]]
     labels = np.repeat([1, 0], [len(linker.training_pairs[name]) for name in ("match", "distinct")])
     near = linker.data_model.distances(pairs)

@@ -1,11 +1,11 @@
-"""Our OASIS over rank intervals against the published package, on a pool where both run.
+"""Check our OASIS over rank intervals against the published package, on a pool small enough for both.
 
     pip install --no-deps oasis==0.1.3 && pip install tables
     python -m benchmarks.quality.oasis_check [--repeats 200] [--labels 1000]
 
 (`--no-deps`, because the package names a dependency, `sklearn`, that can no longer be installed.) Both have the same
-200,000 pairs, strata and scores. First the package follows the draws of ours, and says at each what it would have
-drawn from and what F1 it sees. Then both run alone, and the errors of F1 are set beside each other.
+200,000 pairs, strata and scores. First the package follows our draws, and at each reports its own distribution and
+its F1. Then both run alone, and their errors of F1 are compared.
 """
 
 import argparse
@@ -20,11 +20,11 @@ from benchmarks.quality.oasis_peer import Sampler, Strata, f_interval, sample
 from benchmarks.quality.oasis_strata import calibrate, csf_strata
 
 PAIRS, POSITIVES = 200_000, 200
-MOST = 20  # draws with replacement for each label, at most
+MOST = 20  # at most this many draws with replacement for each label
 
 
 class Follower(OASISSampler):  # type: ignore[misc]
-    """The package's sampler, which draws what ours draws."""
+    """The package's sampler, made to draw what ours draws."""
 
     gap = 0.0  # the largest difference so far between the two distributions
     ours: Sampler
@@ -38,14 +38,14 @@ class Follower(OASISSampler):  # type: ignore[misc]
 
 
 def small_pool() -> Pool:
-    """200,000 pairs, of which 200 are positives: their ranks at random, dense at the top."""
+    """Return 200,000 pairs with 200 positives at random ranks, dense at the top."""
     rng = np.random.default_rng(0)
     ranks = np.unique(np.ceil(PAIRS ** rng.beta(2.0, 2.5, 4 * POSITIVES)).astype(np.int64))
     return Pool("small", PAIRS, np.sort(rng.choice(ranks, POSITIVES, replace=False)))
 
 
 def arguments(pool: Pool, draws: int) -> tuple[Strata, dict[str, Any]]:
-    """The strata, with the scores' means as the package takes them, and what its sampler is made with."""
+    """Return the strata, with the scores' means as the package takes them, and its sampler's arguments."""
     calibrated = calibrate(pool)
     edges = csf_strata(calibrated).edges
     ranks = np.arange(1, pool.pairs + 1)
@@ -59,7 +59,7 @@ def arguments(pool: Pool, draws: int) -> tuple[Strata, dict[str, Any]]:
 
 
 def main() -> None:
-    """Nothing; prints the differences."""
+    """Print the differences."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=200)
     parser.add_argument("--labels", type=int, default=1_000)
@@ -71,7 +71,7 @@ def main() -> None:
     follower.sample_distinct(options.labels)
     last = abs(follower.estimate_[-1] - follower.ours.estimate)
     print(f"{follower.t_:,} common draws: distributions differ by at most {follower.gap:.1e}, F1 by {last:.1e}")
-    np.random.seed(0)  # the package draws from numpy's global state
+    np.random.seed(0)  # the package uses numpy's global generator
     package = OASISSampler(**given)
     theirs, ours = [], []
     for repeat in range(options.repeats):

@@ -1,9 +1,9 @@
 """OASIS over rank intervals: the published algorithm without an array over all pairs.
 
-Marchant and Rubinstein, In Search of an Entity Resolution OASIS, PVLDB 10(11), 2017: strata, a Beta–Bernoulli model of
-the share of positives in each, and draws with replacement from the instrumental distribution that is asymptotically
-best for F, mixed with the uniform one. Their package (`oasis` 0.1.3) keeps several arrays over all pairs; this one
-keeps the strata alone. Names and defaults are the package's.
+Source: Marchant and Rubinstein (2017): strata, a Beta–Bernoulli model of the share of positives in each, and draws with
+replacement from the instrumental distribution that is asymptotically best for F, mixed with the uniform one. Their
+package (`oasis` 0.1.3) keeps several arrays over all pairs; this code keeps only the strata. Names and defaults are the
+package's.
 """
 
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ class Strata:
 
     @property
     def sizes(self) -> np.ndarray:
-        """Pairs in each, (k,) int64."""
+        """Number of pairs in each stratum, (k,) int64."""
         return np.diff(self.edges)
 
     def predicted(self, threshold: int) -> np.ndarray:
-        """The share of each stratum's pairs that the model calls positive, (k,)."""
+        """Return the share of each stratum's pairs that the model calls positive, (k,)."""
         return np.diff(np.minimum(self.edges, threshold)) / self.sizes
 
 
@@ -44,19 +44,19 @@ class Draws:
     labels: np.ndarray
 
     def until(self, labels: int) -> "Draws":
-        """The draws until that many labels were used."""
+        """Return the draws until that many labels were used."""
         n = int(np.searchsorted(self.labels, labels)) + 1
         return Draws(self.rank[:n], self.positive[:n], self.weight[:n], self.labels[:n])
 
 
 class Sampler:
-    """Draws pair after pair, each from the distribution that the labels so far recommend."""
+    """Draws pair after pair from the instrumental distribution given the labels so far."""
 
     def __init__(self, pool: Pool, strata: Strata, rng: np.random.Generator) -> None:
         self.pool, self.strata, self.rng = pool, strata, rng
         self.share = strata.sizes / pool.pairs
         self.predicted = strata.predicted(pool.threshold)
-        self.prior = 2.0 * np.array([strata.chance, 1 - strata.chance])  # twice as strong as there are strata
+        self.prior = 2.0 * np.array([strata.chance, 1 - strata.chance])  # total strength: twice the number of strata
         self.seen = np.zeros_like(self.prior)  # positives, negatives
         self.true = self.positive = self.called = 0.0  # weights of true, actual and predicted positives
         self.guess = self._f(*(self.share * x for x in (self.predicted * strata.chance, strata.chance, self.predicted)))
@@ -67,12 +67,12 @@ class Sampler:
 
     @property
     def estimate(self) -> float:
-        """F so far; the scores' guess before anything is known."""
+        """Return F so far; before any label, the estimate from the scores."""
         below = ALPHA * self.called + (1 - ALPHA) * self.positive
         return self.true / below if below > 0 else self.guess
 
     def instrumental(self) -> np.ndarray:
-        """The probability of each stratum for the next draw, (k,): the paper's equations 5 and 10."""
+        """Return the probability of each stratum for the next draw, (k,): the paper's equations 5 and 10."""
         counts = self.seen + self.prior / np.maximum(self.seen.sum(0), 1)
         rate = counts[0] / counts.sum(0)
         f = self.estimate
@@ -81,7 +81,7 @@ class Sampler:
         return (1 - EPSILON) * best / best.sum() + EPSILON * self.share
 
     def draw(self) -> tuple[int, bool, float]:
-        """Rank, label and weight of the next pair."""
+        """Return rank, label and weight of the next pair."""
         chance = self.instrumental()
         at = int(np.searchsorted(np.cumsum(chance), self.rng.random() * chance.sum(), "right"))
         rank = int(self.rng.integers(self.strata.edges[at], self.strata.edges[at + 1])) + 1
@@ -94,7 +94,7 @@ class Sampler:
 
 
 def sample(pool: Pool, strata: Strata, labels: int, rng: np.random.Generator) -> Draws:
-    """Draws until that many different pairs are labelled."""
+    """Draw until that many distinct pairs are labelled."""
     sampler, known, rows = Sampler(pool, strata, rng), set[int](), []
     while len(known) < labels:
         rank, positive, weight = sampler.draw()
@@ -105,7 +105,7 @@ def sample(pool: Pool, strata: Strata, labels: int, rng: np.random.Generator) ->
 
 
 def f_interval(draws: Draws, threshold: int) -> np.ndarray:
-    """F's value, low and high (3,): a ratio of weighted means with the normal interval of its linear part."""
+    """Return F's value, low and high (3,): a ratio of weighted means with the linearised normal interval."""
     called = draws.rank <= threshold
     true = draws.weight * (called & draws.positive)
     below = draws.weight * (ALPHA * called + (1 - ALPHA) * draws.positive)

@@ -1,4 +1,4 @@
-"""What OASIS is given: calibrated scores, and the strata it makes of them."""
+"""The input of OASIS: calibrated scores, and strata made from them."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from sklearn.isotonic import isotonic_regression
 from benchmarks.data.pools import Pool, bands_to
 from benchmarks.quality.oasis_peer import STRATA, Strata
 
-TOP = 16  # pairs in the two highest of the bands that calibrate
-GRID = 20_000  # ranks at which the probability is known
-BINS = 100_000  # of the histogram of scores
+TOP = 16  # pairs in each of the two highest calibration bands
+GRID = 20_000  # ranks at which the probability is stored
+BINS = 100_000  # of the scores' histogram
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,13 @@ class Calibrated:
     below: np.ndarray
 
     def strata(self, edges: np.ndarray) -> Strata:
-        """The strata between those ranks with their mean probability."""
+        """Return the strata between those ranks with their mean probability."""
         total = np.diff(np.interp(edges, self.rank, self.below))
         return Strata(edges, total / np.diff(edges))
 
 
 def calibrate(pool: Pool) -> Calibrated:
-    """Shares of positives in doubling bands, made to fall (isotonic), between the bands' middles a line of log-odds."""
+    """Fit falling (isotonic) shares of positives in doubling bands, with linear log-odds between the bands' middles."""
     edges = bands_to(pool.pairs, TOP, pool.pairs)
     sizes = np.diff(edges)
     share = (np.histogram(pool.positives, edges + 0.5)[0] + 0.5) / (sizes + 1)
@@ -42,9 +42,9 @@ def calibrate(pool: Pool) -> Calibrated:
 
 
 def csf_strata(calibrated: Calibrated, strata: int = STRATA, bins: int = BINS) -> Strata:
-    """Strata of the probabilities by the cumulative square root of their histogram (Dalenius and Hodges 1959)."""
+    """Return strata by the cumulative square root of the probabilities' histogram (Dalenius and Hodges 1959)."""
     cuts = np.linspace(calibrated.chance[0], 0.0, bins + 1)[1:]
-    # where the probability is level, the line to the next lower one decides
+    # where the probability is constant, interpolate towards the next lower one
     ends = np.interp(-cuts, -calibrated.chance, calibrated.rank)
     ends[-1] = calibrated.rank[-1]
     height = np.cumsum(np.sqrt(np.diff(ends, prepend=0.0)))

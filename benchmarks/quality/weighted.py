@@ -1,4 +1,4 @@
-"""Figures from labelled pairs with weights (Horvitz and Thompson 1952), and their plain bootstrap."""
+"""Estimate figures from weighted labelled pairs (Horvitz and Thompson 1952), with their plain bootstrap."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ BOOTSTRAPS = 200
 
 
 def answer(pool: Pool, edges: np.ndarray, ranks: list[np.ndarray], rng: np.random.Generator) -> np.ndarray:
-    """Value, low and high of each figure, (4, 3), from a simple random sample of each stratum.
+    """Return value, low and high of each figure, (4, 3), from a simple random sample of each stratum.
 
-    edges: (h + 1,) ranks between the strata; ranks: of each stratum the labelled pairs. The interval is that of 200
+    edges: (h + 1,) ranks between the strata; ranks: of each stratum the labelled pairs. The interval comes from 200
     bootstrap samples of each stratum's labelled pairs (percentiles). Without a positive every figure is 0.
     """
     positive = [pairs[pool.labels(pairs)] for pairs in ranks]
@@ -24,7 +24,7 @@ def answer(pool: Pool, edges: np.ndarray, ranks: list[np.ndarray], rng: np.rando
 
 
 def _resampled(positives: int, labels: int, rng: np.random.Generator) -> np.ndarray:
-    """How often each of a stratum's labelled positives is in each bootstrap sample, (BOOTSTRAPS, positives)."""
+    """Return how often each labelled positive of a stratum is in each bootstrap sample, (BOOTSTRAPS, positives)."""
     if not positives:
         return np.empty((BOOTSTRAPS, 0))
     chance = np.r_[np.full(positives, 1 / labels), max(0.0, 1 - positives / labels)]
@@ -32,10 +32,10 @@ def _resampled(positives: int, labels: int, rng: np.random.Generator) -> np.ndar
 
 
 def figures(ranks: np.ndarray, weight: np.ndarray, threshold: int) -> np.ndarray:
-    """The figures (draws, 4), in the order of FIGURES, of positives at `ranks` (k,) that stand for `weight` (draws, k).
+    """Return figures (draws, 4), in FIGURES' order, of positives at `ranks` (k,) that represent `weight` (draws, k).
 
-    A rank is known, as the ranking of all pairs is: precision there is the weight found over the rank, at most 1. In
-    average precision a positive is in the middle of those it stands for, which brings the peers nearer to the truth.
+    A rank is known exactly, as all pairs are ranked: precision there is the weight found over the rank, at most 1. In
+    average precision a positive sits in the middle of those it represents, which brings the peers closer to the truth.
     """
     order = np.argsort(ranks, kind="stable")
     rank, each = ranks[order], weight[:, order]

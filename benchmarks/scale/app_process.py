@@ -1,4 +1,4 @@
-"""The app as a process of its own, for benchmarks that use it through a browser."""
+"""The app as a separate process, for benchmarks that use it through a browser."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ from benchmarks.common import ROOT
 
 @contextmanager
 def running_app(home: str | Path) -> Iterator[int]:
-    """The port of the app, which works on the folder `home` until the block ends."""
+    """Yield the port of an app on the folder `home`, which runs until the block ends."""
     app, port = start_app(home)
     try:
         yield port
@@ -25,18 +25,18 @@ def running_app(home: str | Path) -> Iterator[int]:
 
 
 def start_app(home: str | Path) -> tuple[subprocess.Popen[bytes], int]:
-    """The app's process, which answers, and its port."""
+    """Start the app, wait until it answers, and return its process and port."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true"]
     environment = os.environ | {"ALLPAIRS_HOME": str(home)}
     options = [*command, f"--server.port={port}"]
-    app = subprocess.Popen(options, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)  # ours has the figures
+    app = subprocess.Popen(options, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)  # stdout is for figures
     wait_for(f"http://localhost:{port}/healthz")
     return app, port
 
 
 def wait_for(url: str) -> None:
-    """Nothing; the address answers. Raises TimeoutError after a minute."""
+    """Wait until the address answers. Raises TimeoutError after a minute."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
@@ -48,7 +48,7 @@ def wait_for(url: str) -> None:
 
 
 def free_port() -> int:
-    """A port that nobody uses now."""
+    """Return an unused port."""
     with socket.socket() as candidate:
         candidate.bind(("localhost", 0))
         return int(candidate.getsockname()[1])

@@ -1,10 +1,10 @@
-"""Eight annotators label and a round trains while app and worker are killed: what is lost, doubled or left undone.
+"""Count what is lost, doubled or left undone if app and worker are killed while eight people label and a round trains.
 
     python -m benchmarks.scale.faults [--kills 50] [--seed 0] [--database sqlite|postgresql]
 
-The app is a process that does what the page Label does with a browser's message; the worker is the real one. At seeded
-moments one of them gets SIGKILL, and is started again. An annotator keeps what was not acknowledged and sends it again,
-as a browser does. In the end nobody is killed any more, and the round at work must be completed.
+The app is a process that treats messages as the Label page treats a browser's; the worker is the real one. At seeded
+moments one of them gets SIGKILL and is started again. An annotator keeps unacknowledged answers and sends them again,
+as a browser does. Finally the killing stops, and the running round must be completed.
 """
 
 import argparse
@@ -38,18 +38,18 @@ from tests.helpers.services.postgres import running_postgres
 from tests.helpers.tiny import tiny_encoder
 
 ANNOTATORS, TOPICS = 8, 12
-BUFFER = 8  # pairs that an annotator asks for
-PAUSE, IDLE = 0.2, 1.0  # seconds between two answers of one annotator, and between two looks for more to label
-MOST = 3  # kills of the worker while it does one job: a job that ends its worker five times is given up
+BUFFER = 8  # pairs that an annotator requests
+PAUSE, IDLE = 0.2, 1.0  # seconds between two answers of one annotator, and between two requests for more
+MOST = 3  # kills of the worker during one job: a job that stops its worker five times is given up
 PATIENCE = 900.0  # seconds for the last round
 
 Event = dict[str, Any]
 
 
 def app(address: str, project: int) -> None:
-    """Never; answers the annotators who connect, each in a thread, as the page Label answers a browser."""
+    """Answer the annotators who connect, each in a thread, as the Label page answers a browser; never return."""
     engine = make_engine()
-    Path(address).unlink(missing_ok=True)  # of the one that was killed
+    Path(address).unlink(missing_ok=True)  # left by the killed app
     with Listener(address, "AF_UNIX") as listener:
         while True:
             threading.Thread(target=_answer, args=(engine, project, listener.accept()), daemon=True).start()
@@ -62,23 +62,23 @@ def _answer(engine: Engine, project: int, connection: Connection) -> None:
             stored = record(engine, project, who, events).stored if events else []
             pairs, _ = serve(engine, project, who, n) if n else ([], None)
             if n and not pairs:
-                ask_if_due(engine, project)  # as the page does while there is nothing to label
+                ask_if_due(engine, project)  # as the page does if there is nothing to label
             connection.send((stored, [(pair.task_id, pair.left, pair.right) for pair in pairs]))
 
 
 @dataclass
 class Annotator:
-    """What one annotator holds, and the keys that were acknowledged."""
+    """An annotator's pairs at hand, and the acknowledged keys."""
 
     name: str
     address: str
-    waiting: list[Event] = field(default_factory=list)  # answers that nobody acknowledged yet
+    waiting: list[Event] = field(default_factory=list)  # unacknowledged answers
     pairs: list[tuple[int, str, str]] = field(default_factory=list)
     answered: set[int] = field(default_factory=set)
     acknowledged: list[str] = field(default_factory=list)
 
     def label(self, stop: threading.Event) -> None:
-        """Nothing; pairs are labelled until told to stop, through however many apps."""
+        """Label pairs until told to stop, through any number of app processes."""
         while not stop.is_set():
             with suppress(EOFError, OSError), Client(self.address, "AF_UNIX") as connection:
                 while not stop.wait(PAUSE if self.pairs else IDLE):
@@ -103,7 +103,7 @@ class Annotator:
 
 @dataclass
 class Victim:
-    """A process to kill and to start again at once: what it imports is loaded once, by a server that forks."""
+    """A process to kill and restart at once: a fork server loads its imports once."""
 
     work: Callable[..., None]
     arguments: tuple[Any, ...]
@@ -118,7 +118,7 @@ class Victim:
         self.process.start()
 
     def kill(self) -> None:
-        """Nothing; the process is gone without having had the time to finish anything."""
+        """Kill the process without letting it finish anything."""
         assert self.process is not None
         self.process.kill()
         self.process.join()
@@ -133,7 +133,7 @@ def _run(work: Callable[..., None], arguments: tuple[Any, ...], log: Path, envir
 
 
 def work_on_jobs() -> None:
-    """Never; the worker."""
+    """Run the worker; never return."""
     from learner.worker import run  # the annotators need no torch
 
     run("desk")
@@ -141,32 +141,32 @@ def work_on_jobs() -> None:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of it."""
+    """The outcome of a run."""
 
     kills: dict[str, int]
     acknowledged: int
     lost: int
-    doubled: int  # keys stored twice, pairs with two answers, rounds with one number
+    doubled: int  # keys stored twice, pairs with two answers, rounds with the same number
     rounds: int
     undone: list[str]  # jobs that did not end well
-    wrong: list[str]  # what `db check` finds
+    wrong: list[str]  # findings of `db check`
     seconds: float
 
 
 def make_work(engine: Engine, folder: Path, texts: int) -> int:
-    """The project: texts on some topics; two of one topic match."""
+    """Make the project: texts on some topics; two of one topic match. Return its id."""
     rng = np.random.default_rng(0)
     words = [f"word{at}" for at in range(40)]
     rows = [f"topic{at % TOPICS} {at} " + " ".join(rng.choice(words, 30)) for at in range(texts)]
     encoder = tiny_encoder(folder, rows, layers=2)
     return make_project(
         engine, rows, evaluation=texts // 5, encoder=str(encoder), neighbours=20, first=32, growth=1.1, epochs=2,
-        audit_every=0, fast_answers=0,  # they answer as nobody reads, and no pair is to come twice
+        audit_every=0, fast_answers=0,  # they answer faster than anybody reads, and no pair may come twice
     )  # fmt: skip
 
 
 def faults(folder: Path, kills: int, seed: int, texts: int = 240) -> Outcome:
-    """What became of the labels and rounds on the database that the environment names."""
+    """Return the outcome for labels and rounds on the database that the environment names."""
     began, rng = time.monotonic(), np.random.default_rng(seed)
     migrate()
     engine = make_engine()
@@ -201,14 +201,14 @@ def faults(folder: Path, kills: int, seed: int, texts: int = 240) -> Outcome:
 def _kill(
     engine: Engine, project: int, victims: dict[str, Victim], kills: int, rng: np.random.Generator
 ) -> Counter[str]:
-    """How often each was killed, one after another, at random moments while a job is at work."""
+    """Kill app and worker at random moments while a job is running, and count the kills."""
     done: Counter[str] = Counter()
     of_job: Counter[str | None] = Counter()
     while done.total() < kills:
         time.sleep(float(rng.uniform(0.5, 3.0)))
         job, name = _running(engine, project), str(rng.choice(list(victims)))
         if name == "worker" and (job is None or of_job[job] == MOST):
-            continue  # at some later moment
+            continue  # try again later
         of_job[job if name == "worker" else None] += 1
         victims[name].kill()
         victims[name].start()
@@ -218,7 +218,7 @@ def _kill(
 
 
 def _running(engine: Engine, project: int) -> str | None:
-    """The job at work."""
+    """Return the running job."""
     with reading(engine) as session:
         job = session.scalar(select(Job).where(Job.project_id == project, Job.state == "running"))
         return job.id if job is not None else None
@@ -230,7 +230,7 @@ def _newest_round(engine: Engine, project: int) -> int:
 
 
 def _wait_until(what: Callable[[], bool]) -> None:
-    """Nothing; it is so. Raises TimeoutError where it is not in time."""
+    """Wait until the condition holds. Raises TimeoutError if it takes too long."""
     end = time.monotonic() + PATIENCE
     while not what():
         if time.monotonic() > end:
@@ -239,7 +239,7 @@ def _wait_until(what: Callable[[], bool]) -> None:
 
 
 def compared(engine: Engine, project: int, annotators: list[Annotator], kills: Counter[str], seconds: float) -> Outcome:
-    """What the database holds of what was acknowledged, and how rounds and jobs stand."""
+    """Compare the database with what was acknowledged, and check rounds and jobs."""
     with reading(engine) as session:
         rows = session.execute(select(Answer.key, Answer.left_id, Answer.right_id)).all()
         numbers = session.scalars(select(Round.number).where(Round.project_id == project)).all()
@@ -260,7 +260,7 @@ def compared(engine: Engine, project: int, annotators: list[Annotator], kills: C
 
 @contextmanager
 def installation(database: str) -> Iterator[Path]:
-    """A folder with an installation of its own, which the environment names."""
+    """Yield a folder with an installation of its own, which the environment names."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ |= {"ALLPAIRS_HOME": str(folder / "home"), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
@@ -275,7 +275,7 @@ def installation(database: str) -> Iterator[Path]:
 
 
 def main() -> int:
-    """0, or 1 where something was lost, doubled or left undone; prints what became of it."""
+    """Print the outcome; return 0, or 1 if something was lost, doubled or left undone."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)

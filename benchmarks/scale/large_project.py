@@ -1,4 +1,4 @@
-"""A project as large as pages must bear, inserted directly: no file is read, no model trained."""
+"""A project as large as pages must handle, inserted directly, without reading files or training models."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,13 +23,13 @@ FIRST = 2_048  # pairs of the first batch, the paper's
 RESERVE = 500  # tasks after each batch
 GOLD = 20_000  # known positives
 ANNOTATORS, EVERY_POSITIVE = 5, 5  # one answer in five is positive
-EVERY_SECOND, EVERY_OTHER = 21, 11  # one pair in 21 has a second answer, which is another one in one of 11 cases
+EVERY_SECOND, EVERY_OTHER = 21, 11  # one pair in 21 has a second answer, which differs in one of 11 cases
 
 
 def make_large_project(engine: Engine, items: int, labels: int) -> int:
-    """The id of the newest project, with this many items and labels: answered batches, the last one nearly so.
+    """Make a project with this many items and labels, and return its id. Only the last batch is unfinished.
 
-    Its matchers have the figures of a small measured project, which is made too.
+    Its matchers copy the figures of a small measured project, which is made too.
     """
     small = make_measured_project(engine, name="Small")
     with reading(engine) as session:

@@ -1,10 +1,10 @@
-"""Twenty annotators at one label a second: what is lost, stored twice or refused, and how long a write takes.
+"""Measure writes of twenty annotators at one label a second: time, and answers lost, stored twice or refused.
 
     python -m benchmarks.scale.load [--seconds 300] [--annotators 20] [--apps 2]
 
 The annotators are threads of app processes that share one database: SQLite, then PostgreSQL (a server of its own, as
-durable as usual). Each has 40 pairs at hand, answers one a second, and sends one answer in twenty again, as a
-browser does whose acknowledgement was lost. Afterwards the database is compared with what was acknowledged.
+durable as usual). Each has 40 pairs at hand, answers one a second, and sends one answer in twenty again, like a
+browser whose acknowledgement was lost. Afterwards the database is compared with what was acknowledged.
 """
 
 import argparse
@@ -31,14 +31,14 @@ from tests.helpers.factories import make_project, make_round
 from tests.helpers.services.postgres import missing, running_postgres
 
 P99 = 0.05  # seconds: the target
-AGAIN = 20  # one answer in so many is sent twice
-FEW = 10  # pairs at hand, below which the next ones are asked for
+AGAIN = 20  # one answer in this many is sent twice
+FEW = 10  # with fewer pairs at hand, the next ones are requested
 TEXTS = 200
 
 
 @dataclass(frozen=True)
 class Told:
-    """What one annotator saw: the keys that were acknowledged, seconds of each write, and errors."""
+    """What one annotator saw: the acknowledged keys, seconds of each write, and errors."""
 
     keys: list[str]
     seconds: list[float]
@@ -47,7 +47,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of all answers of one run."""
+    """The outcome for all answers of one run."""
 
     acknowledged: int
     lost: int
@@ -59,7 +59,7 @@ class Outcome:
 
 
 def annotate(engine: Engine, project: int, who: str, seconds: float, rng: np.random.Generator) -> Told:
-    """What this annotator saw, who began at a random moment of the first second."""
+    """Label as this annotator, from a random moment of the first second, and return what they saw."""
     told, waiting = Told([], [], []), []
     start = time.monotonic() + float(rng.random())
     for tick in range(int(seconds)):
@@ -82,7 +82,7 @@ def annotate(engine: Engine, project: int, who: str, seconds: float, rng: np.ran
 
 
 def app(url: str, project: int, names: list[str], seconds: float) -> list[Told]:
-    """What the annotators of one app process saw."""
+    """Return what the annotators of one app process saw."""
     engine = make_engine(url)
     with ThreadPoolExecutor(len(names)) as pool:
         runs = [
@@ -95,7 +95,7 @@ def app(url: str, project: int, names: list[str], seconds: float) -> list[Told]:
 
 
 def load(url: str, annotators: int, apps: int, seconds: float) -> Outcome:
-    """What became of the answers that the annotators gave, spread over the app processes."""
+    """Return the outcome for the annotators' answers, spread over the app processes."""
     migrate(url)
     engine = make_engine(url)
     project = make_project(engine, [f"text {i}" for i in range(TEXTS)], auto_train=False)
@@ -109,7 +109,7 @@ def load(url: str, annotators: int, apps: int, seconds: float) -> Outcome:
 
 
 def compared(engine: Engine, told: list[Told]) -> Outcome:
-    """What became of the answers, by what the database holds of those that were acknowledged."""
+    """Return the outcome: the database compared with the acknowledged answers."""
     with reading(engine) as session:
         rows = session.execute(select(Answer.key, Answer.left_id, Answer.right_id)).all()
     keys, pairs = Counter(row.key for row in rows), Counter((row.left_id, row.right_id) for row in rows)
@@ -129,7 +129,7 @@ def compared(engine: Engine, told: list[Told]) -> Outcome:
 
 @contextmanager
 def databases() -> Iterator[dict[str, str]]:
-    """The address of an empty database of each kind; PostgreSQL where it is installed."""
+    """Yield the address of an empty database of each kind; PostgreSQL only if installed."""
     with tempfile.TemporaryDirectory() as folder:
         found = {"SQLite": f"sqlite:///{Path(folder) / 'allpairs.db'}"}
         if missing():
@@ -142,12 +142,12 @@ def databases() -> Iterator[dict[str, str]]:
 
 
 def measure(quick: bool) -> list[Row]:
-    """Both databases against the targets."""
+    """Return the rows of both databases, with their targets."""
     return rows(20, 2, 15 if quick else 300)
 
 
 def rows(annotators: int, apps: int, seconds: float) -> list[Row]:
-    """A line for each database."""
+    """Return a row for each database."""
     with databases() as found:
         return [_row(name, load(url, annotators, apps, seconds), annotators, seconds) for name, url in found.items()]
 
@@ -165,7 +165,7 @@ def _row(database: str, found: Outcome, annotators: int, seconds: float) -> Row:
 
 
 def main() -> None:
-    """Nothing; prints what became of the answers."""
+    """Print the outcome."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--annotators", type=int, default=20)
     parser.add_argument("--apps", type=int, default=2)

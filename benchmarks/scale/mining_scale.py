@@ -1,10 +1,10 @@
-"""Margin mining of two lists that lie on disk: time and memory against their size, and what larger ones would take.
+"""Measure margin mining of two lists on disk: time and memory by size, extrapolated to larger lists.
 
     python -m benchmarks.scale.mining_scale [--sizes 20000 40000 80000] [--dimension 384] [--quick]
 
 Random unit vectors, as many first as second texts, both searches (k = 4) and the margin of every candidate; encoding,
-which grows with the number of texts alone, is `benchmarks.speed.encode`'s. Each size runs in a process of its own.
-Beside it stands the bare matrix product of the same pairs, block by block: no exact search can be faster.
+which grows only with the number of texts, is measured by `benchmarks.speed.encode`. Each size runs in its own process.
+The floor is the bare matrix product of the same pairs, block by block: no exact search can be faster.
 """
 
 import argparse
@@ -23,15 +23,15 @@ from learner.catalog.mining import Margin
 from learner.pipelines.mining.margin import mine
 
 BLOCK = 8_192
-PAPER = (40e6, 550e6)  # documents and sentences of paper 000's summaries
+PAPER = (40e6, 550e6)  # documents and sentences of the summaries of Joshi et al. (2022)
 
 
 def main() -> None:
-    """Nothing; prints a line for each size, and the times that the largest one lets expect."""
+    """Print a line for each size, and the times extrapolated from the largest."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[20_000, 40_000, 80_000])
     parser.add_argument("--dimension", type=int, default=384)
-    parser.add_argument("--quick", action="store_true", help="Small lists: whether it works, not how fast it is.")
+    parser.add_argument("--quick", action="store_true", help="small lists: tests that it works, not how fast it is")
     parser.add_argument("--one", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def expected(size: int, seconds: float) -> str:
-    """What the largest measured size lets expect of a million texts and of the paper's corpora, in words."""
+    """Extrapolate the largest measured size to a million texts and to the paper's corpora, in words."""
     per_pair = seconds / size**2
     million = per_pair * 1e12 / 3600
     paper = per_pair * PAPER[0] * PAPER[1] / 86_400 / 365
@@ -66,7 +66,7 @@ def _apart(size: int, dimension: int) -> dict[str, float]:
 
 
 def measured(size: int, dimension: int) -> dict[str, float]:
-    """Seconds of mining, of the bare products, and how far the memory rose, in MiB."""
+    """Return the seconds of mining and of the bare products, and the rise in memory, in MiB."""
     with tempfile.TemporaryDirectory() as folder:
         x, y = (_vectors(Path(folder) / f"{name}.npy", size, dimension, seed) for seed, name in enumerate("xy"))
         before, start = _peak(), time.perf_counter()
@@ -79,7 +79,7 @@ def measured(size: int, dimension: int) -> dict[str, float]:
 def _vectors(path: Path, size: int, dimension: int, seed: int) -> np.ndarray:
     rng = np.random.default_rng(seed)
     vectors = np.lib.format.open_memmap(path, "w+", np.float16, (size, dimension))
-    shared = rng.normal(size=dimension)  # texts have something in common: mean cosines are above 0
+    shared = rng.normal(size=dimension)  # a shared component, so that mean cosines are above 0
     for start in range(0, size, BLOCK):
         block = rng.normal(size=(len(vectors[start : start + BLOCK]), dimension)) + shared
         vectors[start : start + BLOCK] = block / np.linalg.norm(block, axis=1, keepdims=True)
@@ -88,7 +88,7 @@ def _vectors(path: Path, size: int, dimension: int, seed: int) -> np.ndarray:
 
 
 def _products(x: np.ndarray, y: np.ndarray) -> float:
-    """Seconds of the products of all pairs, in blocks, none of which is kept."""
+    """Return the seconds of the products of all pairs, in blocks that are not kept."""
     start = time.perf_counter()
     for row in range(0, len(x), BLOCK):
         left = torch.from_numpy(x[row : row + BLOCK].astype(np.float32))

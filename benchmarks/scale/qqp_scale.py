@@ -1,16 +1,16 @@
-"""The paper's whole QQP experiment at its own scale, for a GPU: ten rounds unattended, against the floor of each stage.
+"""Run the paper's whole QQP experiment at full scale, for a GPU: ten rounds, with each stage against its floor.
 
     python -m benchmarks.scale.qqp_scale                                  # a GPU: 277,000 + 132,000 made-up questions
     python -m benchmarks.scale.qqp_scale --shape bert-base                # random weights of BERT-base's shape
     python -m benchmarks.scale.qqp_scale --scale 0.005 --rounds 4         # a try-out on a CPU
 
-Runs from the repository with torch, numpy, transformers, sentence-transformers and pydantic. Marked gpu: at full scale
-a CPU would need half a day. Each round searches the pairs closest to p = 1/2 among all train pairs (the most similar
-ones before anything is trained), takes gold's answers, trains from the pre-trained weights on all labels so far, and
-encodes the train questions again; at the end average precision is exact over all test pairs.
+Runs from the repository with torch, numpy, transformers, sentence-transformers and pydantic. It needs a GPU: a CPU
+would need half a day at full scale. Each round searches the pairs closest to p = 1/2 among all train pairs (the most
+similar ones in the first round), takes gold's answers, trains from the pre-trained weights on all labels so far, and
+encodes the train questions again; in the end average precision is computed exactly over all test pairs.
 
-The floor of a stage is its work at the device's peak: products of the tokens and pairs that were really processed over
-the rate of products, the optimizer's reads and writes over the bandwidth of memory.
+A stage's floor is its work at the device's peak rates: products of the tokens and pairs actually processed over the
+rate of products, and the optimizer's reads and writes over the memory bandwidth.
 """
 
 import argparse
@@ -38,8 +38,8 @@ from learner.search.top_pairs import most_uncertain
 
 PEAKS = {"cuda": (790e12, 4.3e12), "cpu": (141e9, 20e9)}  # FLOP/s and bytes/s: one H200 in bf16, one core in float32
 TARGETS = {384: 120.0, 768: 600.0}  # seconds for ten rounds at scale 1 on one H200, by the vectors' length
-ADAMW_BYTES = 28  # a float32 weight's step: reads weight, gradient and both moments, writes all but the gradient
-BACKWARD = 3  # times the forward pass's products in a training step
+ADAMW_BYTES = 28  # per float32 weight: a step reads weight, gradient and both moments, and writes all but the gradient
+BACKWARD = 3  # a training step's products, relative to a forward pass
 MOST_SIMILAR = 2.0  # a threshold above every cosine: the pairs closest to it are the most similar
 
 
@@ -53,7 +53,7 @@ class Stages:
 
     @contextmanager
     def stage(self, name: str, flop: float, moved: float = 0.0) -> Iterator[None]:
-        """Nothing; what happens meanwhile counts for this stage."""
+        """Count the block's time for this stage."""
         start = time.perf_counter()
         yield
         if torch.cuda.is_available():
@@ -62,12 +62,12 @@ class Stages:
             total[name] = total.get(name, 0.0) + more
 
     def floor(self, name: str, peaks: tuple[float, float]) -> float:
-        """The seconds below which the stage cannot come."""
+        """Return the least possible seconds of the stage."""
         return self.flop[name] / peaks[0] + self.moved[name] / peaks[1]
 
 
 class Experiment:
-    """The state of a run: what is labelled, the newest model's vectors and output layer, and the stages' times."""
+    """The state of a run: the labels, the newest model's vectors and output layer, and the stages' times."""
 
     def __init__(self, encoder: Encoder, data: Questions, test: Questions, settings: Settings) -> None:
         self.encoder, self.data, self.test, self.settings = encoder, data, test, settings
@@ -81,12 +81,12 @@ class Experiment:
         self.layer: OutputLayer | None = None
 
     def encode(self) -> np.ndarray:
-        """(n, d) vectors of the train questions."""
+        """Return (n, d) vectors of the train questions."""
         with self.stages.stage("encode", self.flop * int(self.tokens.sum())):
             return self.encoder.encode(self.data.texts)
 
     def collect(self, number: int, neighbours: int) -> None:
-        """Nothing; the batch of this round, counted from 0, is labelled."""
+        """Label the batch of this round, counted from 0."""
         size = batch_size_of(number, self.settings.first, self.settings.growth)
         threshold = self.layer.threshold if self.layer else None
         target = MOST_SIMILAR if threshold is None else threshold
@@ -107,7 +107,7 @@ class Experiment:
         return found.take(best)
 
     def learn(self) -> None:
-        """Nothing; the encoder is trained from the pre-trained weights on all labels so far, if of both classes."""
+        """Train the encoder from the pre-trained weights on all labels so far, if they have both classes."""
         labelled = self.labelled
         if not labelled.has_both_classes:
             return
@@ -119,7 +119,7 @@ class Experiment:
             self.layer = train(self.encoder, self.data.texts, labelled, self.settings)
 
     def measure(self) -> AllPairs:
-        """Exact figures over all test pairs."""
+        """Return exact figures over all test pairs."""
         with self.stages.stage("encode test", self.flop * self.test_tokens):
             vectors = self.encoder.encode(self.test.texts)
         items, width = vectors.shape
@@ -131,13 +131,13 @@ class Experiment:
 
     @property
     def labelled(self) -> Labelled:
-        """The collected pairs with gold's answers."""
+        """Return the collected pairs with gold's answers."""
         left, right = self.known.T
         return Labelled(left, right, (self.data.group[left] == self.data.group[right]).astype(np.int64))
 
 
 def run(experiment: Experiment, options: argparse.Namespace) -> None:
-    """Nothing; the rounds are done, and a line is printed as each ends."""
+    """Run the rounds, printing a line as each ends."""
     for number in range(options.rounds):
         started = time.perf_counter()
         experiment.collect(number, options.neighbours)
@@ -154,7 +154,7 @@ def run(experiment: Experiment, options: argparse.Namespace) -> None:
 
 
 def report(experiment: Experiment, options: argparse.Namespace) -> None:
-    """Nothing; the table of stages is printed, and written where wanted."""
+    """Print the table of stages, and write it to a file if asked."""
     stages, peaks = experiment.stages, (options.peak_flop, options.peak_bytes)
     total, floors = sum(stages.seconds.values()), {name: stages.floor(name, peaks) for name in stages.seconds}
     print(
@@ -173,7 +173,7 @@ def report(experiment: Experiment, options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Nothing; prints the rounds and one table."""
+    """Print the rounds and one table."""
     options = _options()
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else f"{torch.get_num_threads()} CPU threads"
     source, data, test = load_questions(options.scale, options.made_up, np.random.default_rng(options.seed))
@@ -192,7 +192,7 @@ def _encoder(options: argparse.Namespace, data: Questions, folder: Path) -> Enco
     if options.shape:
         return random_encoder(options.shape, data.texts, folder)
     encoder = load_encoder(options.encoder)
-    encoder.model.float()  # a folder may hold half precision, which an optimizer's steps are too small for
+    encoder.model.float()  # a folder may have half precision, too coarse for an optimizer's steps
     return encoder
 
 
@@ -205,8 +205,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--encoder", default=DEFAULT_ENCODER, help="name or folder; half precision is widened")
     parser.add_argument("--shape", choices=SHAPES, help="random weights of this shape instead of an encoder")
-    parser.add_argument("--made-up", action="store_true", help="made-up questions also where the real ones are")
-    parser.add_argument("--neighbours", type=int, default=0, help="search so many for each text; 0: all pairs")
+    parser.add_argument(
+        "--made-up", action="store_true", help="generated questions even if the real ones are available"
+    )
+    parser.add_argument("--neighbours", type=int, default=0, help="neighbours to search for each text; 0: all pairs")
     parser.add_argument("--batch-size", type=int, default=PAPER_SETTINGS["batch_size"])
     parser.add_argument("--evaluate-every-round", action="store_true")
     parser.add_argument("--peak-flop", type=float, default=flop, help=f"products a second (default {flop:g})")

@@ -1,8 +1,8 @@
-"""What 10⁶ to 10⁹ texts would take, from what `benchmarks.speed.growth` measured: the tables of docs/scale.md.
+"""Write the tables of docs/scale.md: the cost of 10⁶ to 10⁹ texts, extrapolated from `benchmarks.speed.growth`.
 
     python -m benchmarks.scale.scale [--core-hour 0.05]
 
-Work grows with a power of the number of texts that the method fixes; the constant is that of the largest size measured.
+Work grows with a power of the number of texts that depends on the method; the constant is from the largest measurement.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from learner.search.inverted_file import PROBES
 
 PAGE = ROOT / "docs" / "scale.md"
 TEXTS = (10**6, 10**7, 10**8, 10**9)
-LABELS = 10_000  # that a round trains on, twice, however many texts there are
+LABELS = 10_000  # labels that a round trains on, twice, for any number of texts
 POWERS = {"encode": 1.0, "file": 1.0, "train": 0.0, "search": 2.0, "lists": 1.5, "evaluate": 2.0, "sample": 1.5}
 NIGHT, CORES, FLOAT32 = 12.0, 16, 4  # hours, cores of a machine, bytes of a number
 WORDS = {
@@ -33,22 +33,22 @@ MEASURED = {"train": "train on so many pairs, once"}
 
 @dataclass(frozen=True)
 class Cost:
-    """What a stage takes: hours of one core, and machines of 16 cores that do it in a night."""
+    """The cost of a stage: hours of one core, and the number of 16-core machines that do it in a night."""
 
     hours: float
 
     @property
     def machines(self) -> int:
-        """At least one."""
+        """The number of machines, at least one."""
         return max(1, round(np.ceil(self.hours / CORES / NIGHT)))
 
     def words(self, core_hour: float) -> str:
-        """A cell of the table."""
+        """Return a cell of the table."""
         return f"{_short(self.hours)} h, {self.machines:,} × {CORES}, {_short(self.hours * core_hour)} $"
 
 
 def cost(stage: str, texts: int, rows: Sequence[Found]) -> Cost:
-    """What the stage takes for so many texts, by its largest measurement."""
+    """Return the stage's cost for so many texts, extrapolated from its largest measurement."""
     largest = max((row for row in rows if row["stage"] == stage), key=lambda row: int(row["n"]))
     seconds, n = float(largest["seconds"]), int(largest["n"])
     if stage == "train":
@@ -57,14 +57,14 @@ def cost(stage: str, texts: int, rows: Sequence[Found]) -> Cost:
 
 
 def slope(stage: str, rows: Sequence[Found]) -> float:
-    """The power of n with which the measured seconds grow: least squares of the logarithms."""
+    """Return the power of n with which the measured seconds grow: least squares of the logarithms."""
     mine = [row for row in rows if row["stage"] == stage]
     n, seconds = (np.log([float(row[name]) for row in mine]) for name in ("n", "seconds"))
     return float(np.polyfit(n, seconds, 1)[0])
 
 
 def measured(rows: Sequence[Found]) -> str:
-    """The table of what was measured."""
+    """Return the table of the measurements."""
     lines = [("stage", "texts", "seconds of a core", "peak memory", "recall", "grows as n to the", "date")]
     for stage in STAGES:
         mine = [row for row in rows if row["stage"] == stage]
@@ -77,10 +77,10 @@ def measured(rows: Sequence[Found]) -> str:
 
 
 def expected(rows: Sequence[Found], core_hour: float) -> str:
-    """The table of what larger numbers of texts take."""
+    """Return the table of extrapolated costs."""
     lines = [("", *(f"{n:,} texts" for n in TEXTS))]
     stages = [stage for stage in STAGES if any(row["stage"] == stage for row in rows)]
-    for stage in (each for each in stages if each != "file"):  # no encoder of a project
+    for stage in (each for each in stages if each != "file"):  # not a project's encoder
         lines.append((WORDS[stage], *(cost(stage, n, rows).words(core_hour) for n in TEXTS)))
     vectors = [n * DIMENSION * FLOAT32 for n in TEXTS]
     tiles = [-(-n // (PARTS * ROWS)) for n in TEXTS]
@@ -98,7 +98,7 @@ def _table(lines: Sequence[Sequence[str]]) -> str:
 
 
 def _short(value: float) -> str:
-    """Two digits that count, without an exponent."""
+    """Return two significant digits, without an exponent."""
     if value >= 100:
         return f"{float(f'{value:.2g}'):,.0f}"
     return f"{value:.1f}" if value >= 1 else f"{value:.2g}"
@@ -114,9 +114,9 @@ def _bytes(value: float) -> str:
 
 
 def main() -> None:
-    """Nothing; docs/scale.md has the tables of the newest measurements."""
+    """Write the tables of the newest measurements to docs/scale.md."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--core-hour", type=float, default=0.05, help="price of an hour of a core")
+    parser.add_argument("--core-hour", type=float, default=0.05, help="price of a core hour")
     options = parser.parse_args()
     rows = stored()
     PAGE.write_text(rewrite(PAGE.read_text(), f"{measured(rows)}\n\n{expected(rows, options.core_hour)}"))

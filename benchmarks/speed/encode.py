@@ -1,4 +1,4 @@
-"""Encoding: length-sorted token budgets against sentence-transformers' own `encode`.
+"""Compare encoding by length-sorted token budgets with sentence-transformers' own `encode`.
 
 python -m benchmarks.speed.encode [--texts 4000]
 """
@@ -11,11 +11,11 @@ from benchmarks.common import compare, questions
 from benchmarks.table import Row
 from learner.models.encoder import load_encoder
 
-TIMES, COSINE = 1.2, 0.9999  # of the peer's rate, at least; between both vectors of a text
+TIMES, COSINE = 1.2, 0.9999  # minimum of the peer's rate; minimum cosine between both vectors of a text
 
 
 def compared(n: int) -> tuple[float, float, float]:
-    """Sentences a second of the peer and of ours, and the lowest cosine between both; printed too."""
+    """Return sentences a second of the peer and of ours, and the lowest cosine between both; print them too."""
     texts, encoder = questions(n), load_encoder()
     peer, ours = encoder.model.encode(texts[:500]), encoder.encode(texts[:500])
     calls = {
@@ -30,7 +30,7 @@ def compared(n: int) -> tuple[float, float, float]:
 
 
 def measure(quick: bool) -> list[Row]:
-    """The rate of encoding against sentence-transformers'."""
+    """Return the rate of encoding beside sentence-transformers'."""
     n = 500 if quick else 3000
     peer, ours, lowest = compared(n)
     return [
@@ -46,7 +46,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 def main() -> None:
-    """Nothing; prints sentences a second and the lowest cosine between both."""
+    """Print sentences a second and the lowest cosine between both."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--texts", type=int, default=4000)
     compared(parser.parse_args().texts)

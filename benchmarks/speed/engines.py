@@ -1,9 +1,9 @@
-"""What a Ray cluster of this machine costs and gains against no cluster: one process of each, then two.
+"""Measure what a Ray cluster on this machine costs and gains over no cluster, with one process, then two.
 
 python -m benchmarks.speed.engines [--quick]
 
-Every process has one thread. The overhead is what the cluster with one process takes more; the speed-up is what two
-processes take less than none. Ray is started before the clock; what it moves, and its processes' imports, count.
+Every process has one thread. The overhead is the extra time of a cluster with one process; the speed-up is the gain of
+two processes over none. Ray starts before the clock does; its data transfers and its processes' imports count.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from learner.models.encoder import load_encoder
 from learner.runtime.protocol import ENGINE, LOCAL, Engine
 from learner.search.exact import nearest
 
-OVERHEAD, FASTER = 1.15, 1.6  # goals: at most so many times the time with one process, so many times as fast with two
+OVERHEAD, FASTER = 1.15, 1.6  # goals: at most so many times as slow with one process, so many times as fast with two
 SIZES = {"encode": 20_000, "search": 60_000, "evaluate": 110_000}  # over a minute of one core each
 QUICK = {"encode": 600, "search": 35_000, "evaluate": 35_000}
 WAYS = {"local": 0, "one": 1, "two": 2}  # processes of the cluster
@@ -34,14 +34,14 @@ WAYS = {"local": 0, "one": 1, "two": 2}  # processes of the cluster
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage, and the word for what it works on."""
+    """A stage, and the word for its unit of work."""
 
     run: Callable[[int, Engine], object]
     unit: str
 
 
 def unit_vectors(n: int) -> np.ndarray:
-    """n random unit vectors of 384 numbers."""
+    """Return n random unit vectors of dimension 384."""
     vectors = np.random.default_rng(0).standard_normal((n, 384), dtype=np.float32)
     unit: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return unit
@@ -49,7 +49,7 @@ def unit_vectors(n: int) -> np.ndarray:
 
 def _evaluate(n: int, engine: Engine) -> object:
     vectors, first = unit_vectors(n), np.arange(0, n, 10)
-    # Far positives would have most negatives counted one by one, which is no evaluation that anybody makes.
+    # Low-ranked positives would have most negatives counted one by one, which no real evaluation does.
     vectors[first + 1] = vectors[first]
     return evaluate_exact(vectors, vectors, np.column_stack([first, first + 1]), True, engine=engine)
 
@@ -67,7 +67,7 @@ STAGES = {
 
 
 def seconds(stage: str, n: int, processes: int) -> float:
-    """Wall seconds of the stage on a cluster of so many processes, or without one; in this process, which it ends."""
+    """Return the stage's wall seconds on a cluster of so many processes (0: none). Shuts Ray down in this process."""
     torch.set_num_threads(1)
     if not processes:
         return _timed(stage, n, LOCAL)
@@ -99,7 +99,7 @@ def _apart(stage: str, n: int, way: str) -> float:
 
 
 def measure(quick: bool) -> list[Row]:
-    """Overhead and speed-up of each stage, medians of three interleaved runs (quick: one)."""
+    """Return overhead and speed-up of each stage, medians of three interleaved runs (quick: one)."""
     rows = []
     for stage, n in (QUICK if quick else SIZES).items():
         runs = [{way: _apart(stage, n, way) for way in WAYS} for _ in range(1 if quick else 3)]
@@ -115,7 +115,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 def main() -> None:
-    """Nothing; prints the rows."""
+    """Print the rows."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)

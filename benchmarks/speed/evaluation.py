@@ -1,4 +1,4 @@
-"""Exact average precision over all pairs: against the matrix product alone.
+"""Compare exact average precision over all pairs with the matrix product alone.
 
 python -m benchmarks.speed.evaluation [--items 16000]
 """
@@ -14,11 +14,11 @@ from learner.evaluation.exact import evaluate_exact
 from learner.models.output_layer import OutputLayer
 from learner.search.exact import as_tensor, blocks, count_pairs
 
-TIMES, MEMORY = 1.3, 1024  # of the product's time, and MiB above the vectors: at most
+TIMES, MEMORY = 1.3, 1024  # at most: multiple of the product's time, and MiB above the vectors
 
 
 def clustered(items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Unit vectors (items, 384) in groups of four, scores spread as in real data, and the pairs (k, 2) of a group."""
+    """Return unit vectors (items, 384) in groups of four, spread like real data, and the pairs (k, 2) within groups."""
     common = rng.standard_normal(384)  # real encoders' cosines are not centred at 0
     centres = rng.standard_normal((items // 4, 384)) + 0.3 * common
     vectors = np.repeat(centres, 4, axis=0) + 0.6 * rng.standard_normal((items // 4 * 4, 384))
@@ -29,7 +29,7 @@ def clustered(items: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndar
 
 
 def compared(items: int) -> tuple[dict[str, float], float, int]:
-    """Median seconds of the product alone, of ours, and of ours with a threshold; MiB above the vectors; pairs."""
+    """Return median seconds of the product, of ours, and of ours with a threshold; MiB above the vectors; pairs."""
     vectors, positives = clustered(items, np.random.default_rng(0))
     tensor, pairs = as_tensor(vectors), count_pairs(len(vectors), len(vectors), True)
     layer = OutputLayer(40.0, -26.0)  # threshold 0.65, between the pairs of a group and the others
@@ -46,7 +46,7 @@ def compared(items: int) -> tuple[dict[str, float], float, int]:
 
 
 def measure(quick: bool) -> list[Row]:
-    """The time of exact evaluation against the matrix product that it cannot do without."""
+    """Return the time of exact evaluation beside its unavoidable matrix product."""
     medians, memory, pairs = compared(8_000 if quick else 31_624)
     floor, *ours = medians.values()
     return [
@@ -63,7 +63,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 def main() -> None:
-    """Nothing; prints pairs a second and peak memory."""
+    """Print pairs a second and peak memory."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=16_000)
     compared(parser.parse_args().items)

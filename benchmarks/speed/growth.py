@@ -1,13 +1,13 @@
-"""How the stages over all texts grow: processor seconds of one core and peak memory at growing numbers of texts.
+"""Measure how the stages over all texts grow: CPU seconds of one core and peak memory by number of texts.
 
     python -m benchmarks.speed.growth [--only STAGE ...] [--sizes N ...] [--quick]
 
-Each measurement is a process of its own with one thread, and is kept in docs/growth.json, from which
+Each measurement runs in its own process with one thread, and is kept in docs/growth.json, from which
 `python -m benchmarks.scale.scale` writes docs/scale.md. Texts are Quora's questions; vectors are synthetic, 384 numbers
-in half precision on disk: groups of 8 in 48 dimensions with noise in all. `search` and `lists` look for 20 neighbours
+in half precision on disk: groups of 8 in 48 dimensions with noise in all. `search` and `lists` find 20 neighbours
 of each text, exactly and in lists; `evaluate` and `sample` measure AP over all pairs, exactly and by the near-random
-design; of `train` the texts are labelled pairs, seen once. `file` encodes texts of three words with one layer of the
-encoder: what so many of them take beside it, most of all memory.
+design; in `train` the texts are labelled pairs, seen once. `file` encodes texts of three words with one layer of the
+encoder: the cost of many texts apart from the encoder, above all memory.
 """
 
 import argparse
@@ -58,7 +58,7 @@ Found = dict[str, Any]
 
 
 def encode(n: int) -> Found:
-    """Encode n questions; nothing beside the time."""
+    """Encode n questions; only the time is returned."""
     encoder = load_encoder(DEFAULT_ENCODER)
     texts = questions(n)
     with watched() as found:
@@ -67,7 +67,7 @@ def encode(n: int) -> Found:
 
 
 def encoded_to_file(n: int) -> Found:
-    """Encode n texts of three words with the encoder's first layer alone into a file, as a job does."""
+    """Encode n texts of three words with only the encoder's first layer into a file, as a job does."""
     encoder, rng = load_encoder(DEFAULT_ENCODER), np.random.default_rng(0)
     transformer = encoder.model[0].auto_model.encoder
     transformer.layer = transformer.layer[:1]
@@ -79,7 +79,7 @@ def encoded_to_file(n: int) -> Found:
 
 
 def trained(n: int) -> Found:
-    """Train the encoder on n labelled pairs of distinct questions, once through."""
+    """Train the encoder on n labelled pairs of distinct questions, for one epoch."""
     encoder, texts, rows = load_encoder(DEFAULT_ENCODER), questions(2 * n), np.arange(2 * n)
     labelled = Labelled(rows[:n], rows[n:], np.arange(n) % 2)
     with watched() as found:
@@ -88,7 +88,7 @@ def trained(n: int) -> Found:
 
 
 def searched(search: Search) -> Callable[[int], Found]:
-    """Search the neighbours of n vectors in this way."""
+    """Return a function that searches the neighbours of n vectors in this way."""
 
     def stage(n: int) -> Found:
         with on_disk(n) as vectors, watched() as found:
@@ -108,7 +108,7 @@ def evaluated(n: int) -> Found:
 
 
 def sampled(n: int) -> Found:
-    """Measure AP over all pairs of n vectors by near pairs and a sample of the others; `search`: the seconds of it."""
+    """Measure AP over all pairs of n vectors by near pairs and a sample of the others; `search`: its seconds."""
     rng, positives, searches = np.random.default_rng(0), positives_of(n), []
 
     def search(*given: Any, **named: Any) -> Near:
@@ -138,7 +138,7 @@ STAGES: dict[str, Callable[[int], Found]] = {
 
 @contextmanager
 def watched() -> Iterator[Found]:
-    """A dict that has, in the end, processor and wall seconds of the block, and the process's peak memory in MiB."""
+    """Yield a dict that gets CPU and wall seconds of the block, and the process's peak memory in MiB."""
     found: Found = {}
     wall, own = time.perf_counter(), time.process_time()
     yield found
@@ -148,7 +148,7 @@ def watched() -> Iterator[Found]:
 
 @contextmanager
 def on_disk(n: int) -> Iterator[np.ndarray]:
-    """n unit vectors, float16, in a file; row i belongs to the group i // 8."""
+    """Yield n unit vectors, float16, in a file; row i belongs to the group i // 8."""
     rng = np.random.default_rng(0)
     inner = rng.standard_normal((INNER, DIMENSION)).astype(np.float32)
     with tempfile.TemporaryDirectory(dir=ROOT / "out") as folder:
@@ -166,13 +166,13 @@ def on_disk(n: int) -> Iterator[np.ndarray]:
 
 
 def positives_of(n: int) -> np.ndarray:
-    """(k, 2): the first two of each group."""
+    """Return (k, 2): the first two of each group."""
     first = np.arange(0, n - 1, GROUP)
     return np.column_stack([first, first + 1])
 
 
 def apart(stage: str, n: int) -> Found:
-    """What the stage takes at n, in a process of its own."""
+    """Measure the stage at n in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.speed.growth", "--one", stage, str(n)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT)
     found: Found = json.loads(done.stdout)
@@ -180,24 +180,24 @@ def apart(stage: str, n: int) -> Found:
 
 
 def stored() -> list[Found]:
-    """What was measured so far."""
+    """Return the measurements so far."""
     found: list[Found] = json.loads(STORED.read_text()) if STORED.exists() else []
     return found
 
 
 def store(row: Found) -> None:
-    """Nothing; the row is the newest of its stage and size."""
+    """Keep the row as the newest of its stage and size."""
     others = [each for each in stored() if (each["stage"], each["n"]) != (row["stage"], row["n"])]
     rows = sorted([*others, row], key=lambda each: (list(STAGES).index(each["stage"]), each["n"]))
     STORED.write_text(json.dumps(rows, indent=1) + "\n")
 
 
 def main() -> None:
-    """Nothing; prints a line for each measurement, and keeps it unless quick."""
+    """Print a line for each measurement, and keep it unless quick."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=STAGES, default=list(STAGES), metavar="STAGE")
     parser.add_argument("--sizes", type=int, nargs="+", help="instead of each stage's own")
-    parser.add_argument("--quick", action="store_true", help="small sizes, nothing is kept")
+    parser.add_argument("--quick", action="store_true", help="small sizes, keeps no figures")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:

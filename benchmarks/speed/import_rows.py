@@ -1,8 +1,8 @@
-"""Importing a list of texts: how long it takes and how much memory, at two sizes.
+"""Measure time and memory of importing a list of texts, at two sizes.
 
     python -m benchmarks.speed.import_rows [--rows 100000 1000000] [--known 0.01]
 
-Each size runs in a process of its own, in a folder of its own: the file is checked as the browser's page does it, then
+Each size runs in its own process and folder: the file is checked as the browser's page does it, then
 read again and stored. One row in a hundred repeats an earlier text, one in a hundred has a known positive.
 """
 
@@ -28,15 +28,15 @@ from db.corpus.corpus import Columns
 from db.domain import Settings
 from db.schema.engine import make_engine, migrate
 
-WORDS = 20_000  # of the vocabulary that texts are made of
+WORDS = 20_000  # of the texts' vocabulary
 SAME = 100  # one row in this many repeats the text before it, with another id
 KNOWN = 0.01  # known pairs, as a share of the rows
 TARGET = 300.0  # seconds for a million rows
-SPARE = 100  # MiB: an import holds a few bytes of each text, never the texts
+SPARE = 100  # MiB: an import keeps a few bytes per text in memory, never the texts
 
 
 def write_texts(path: Path, rows: int, rng: np.random.Generator) -> None:
-    """Nothing; the file has `id,text` for this many rows of 6 to 17 words, about 90 characters."""
+    """Write `id,text` for this many rows of 6 to 17 words, about 90 characters."""
     words = np.array([f"{number:x}word" for number in range(WORDS)])
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
@@ -49,7 +49,7 @@ def write_texts(path: Path, rows: int, rng: np.random.Generator) -> None:
 
 
 def write_pairs(path: Path, rows: int, share: float, rng: np.random.Generator) -> None:
-    """Nothing; the file has `id1,id2` of known positives, `share` of the rows in number."""
+    """Write `id1,id2` of known positives, `share` times the number of rows."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
         writer.writerow(("id1", "id2"))
@@ -58,12 +58,12 @@ def write_pairs(path: Path, rows: int, share: float, rng: np.random.Generator) -
 
 
 def peak() -> float:
-    """The most memory this process has held so far, in MiB."""
+    """Return the peak memory of this process so far, in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
 
 
 def imported(folder: Path) -> dict[str, Any]:
-    """Seconds by stage, and the memory above that of the process before, of importing the files in the folder."""
+    """Import the files in the folder; return seconds by stage, and the memory above the process's before."""
     os.environ["ALLPAIRS_HOME"] = str(folder / "home")
     os.environ.pop("ALLPAIRS_DATABASE_URL", None)
     migrate()
@@ -84,7 +84,7 @@ def imported(folder: Path) -> dict[str, Any]:
 
 
 def run(rows: int, known: float) -> dict[str, Any]:
-    """What `imported` says of this many rows, in a process of its own."""
+    """Return the result of `imported` for this many rows, in a process of its own."""
     rng = np.random.default_rng(0)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -95,7 +95,7 @@ def run(rows: int, known: float) -> dict[str, Any]:
 
 
 def measure(quick: bool) -> list[Row]:
-    """The time and the memory of importing a million texts, and the memory of a tenth of them."""
+    """Return the time and the memory of importing a million texts, and the memory of a tenth of them."""
     few, many = (10_000, 100_000) if quick else (100_000, 1_000_000)
     small, large = (run(rows, KNOWN) for rows in (few, many))
     seconds, busy = sum(large["seconds"].values()), sum(large["processor"].values())
@@ -119,7 +119,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 def main() -> None:
-    """Nothing; prints seconds by stage and peak memory."""
+    """Print seconds by stage and peak memory."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--known", type=float, default=KNOWN, help="known pairs, as a share of the rows")

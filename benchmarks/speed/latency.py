@@ -1,8 +1,8 @@
-"""Key to next pair: the labelling card against Streamlit's own buttons, on a near and on a far server.
+"""Measure the time from key to next pair: the labelling card and Streamlit's own buttons, near and far from the server.
 
 python -m benchmarks.speed.latency [--presses 200]        (needs requirements-dev.txt and Chromium)
 
-The far server is the same one behind a relay that holds every byte back for half the round trip, each way. Times are
+The far server is the same one behind a relay that delays every byte by half the round trip, each way. Times are
 taken in the browser, from the event to the frame after the next pair is in the page.
 """
 
@@ -27,8 +27,8 @@ from db.schema.tables import Answer, Worker, now
 from tests.helpers.factories import make_project, make_round
 
 ROUND_TRIPS = (0, 100)  # ms
-PATIENCE = 10_000  # ms: an act that brings no next pair by then is lost
-MEDIAN, P95 = 30, 80  # ms to the next pair: the targets
+PATIENCE = 10_000  # ms: an answer that brings no next pair by then is lost
+MEDIAN, P95 = 30, 80  # ms to the next pair: targets
 TEXTS = [f"How do I do thing number {i}, and what does it cost?" for i in range(60)]
 WATCH = """
 ([inCard, selector, patience]) => {
@@ -94,7 +94,7 @@ class Relay:
 
 @dataclass(frozen=True)
 class Measured:
-    """Labelling in one way at one round trip: milliseconds to the next pair, answers stored, and answers given."""
+    """One way of labelling at one round trip: milliseconds to the next pair, answers stored, and answers given."""
 
     way: str
     round_trip: int
@@ -105,7 +105,7 @@ class Measured:
 
 
 def measure(quick: bool) -> list[Row]:
-    """The rows of the table: the card against Streamlit's own buttons at each round trip."""
+    """Return the rows of the table: the card beside Streamlit's own buttons at each round trip."""
     measured = compared(40 if quick else 200)
     return [_row(card, button) for card, button in zip(measured[::2], measured[1::2], strict=True)]
 
@@ -123,9 +123,9 @@ def _row(card: Measured, button: Measured) -> Row:
 
 
 def main() -> None:
-    """Nothing; prints a table."""
+    """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--presses", type=int, default=200, help="pairs labelled with the card at each round trip")
+    parser.add_argument("--presses", type=int, default=200, help="pairs to label with the card at each round trip")
     options = parser.parse_args()
     print(f"{date.today()}\n{'':20s} round trip   median      p95   labels stored of given")
     for one in compared(options.presses):
@@ -134,7 +134,7 @@ def main() -> None:
 
 
 def compared(presses: int) -> list[Measured]:
-    """At each round trip the card, then the buttons, which get a quarter of the presses."""
+    """Measure the card, then the buttons with a quarter of the presses, at each round trip."""
     rows = []
     with TemporaryDirectory() as home, sync_playwright() as playwright:
         engine = prepare(Path(home))
@@ -159,7 +159,7 @@ def compared(presses: int) -> list[Measured]:
 
 
 def prepare(home: Path) -> Engine:
-    """An empty database in this folder; a row stands for a worker, so that none is started beside the measurement."""
+    """Return an empty database in this folder, with a row for a worker, so that none is started."""
     url = f"sqlite:///{home / 'allpairs.db'}"
     migrate(url)
     engine = make_engine(url)
@@ -170,14 +170,14 @@ def prepare(home: Path) -> Engine:
 
 
 def press_keys(page: Page, count: int) -> list[float]:
-    """Milliseconds from each key to the next pair."""
+    """Return the milliseconds from each key to the next pair."""
     page.evaluate(WATCH, [True, ".text", PATIENCE])
     page.evaluate("addEventListener('keydown', window.timed, true)")
     return _timed(page, count, lambda: page.keyboard.press("2"))
 
 
 def click(page: Page, count: int) -> list[float]:
-    """Milliseconds from each click on the button without JavaScript to the next pair."""
+    """Return the milliseconds from each click on the button without JavaScript to the next pair."""
     page.get_by_text("No keyboard?").click()
     page.evaluate(WATCH, [False, ".st-key-without_keyboard [data-testid=stText]", PATIENCE])
     page.evaluate("addEventListener('click', window.timed, true)")
@@ -185,7 +185,7 @@ def click(page: Page, count: int) -> list[float]:
     drawn = page.locator("[data-test-script-state=notRunning]")
 
     def press() -> None:
-        drawn.wait_for()  # before the whole page is drawn anew, a click would meet the button of the pair before
+        drawn.wait_for()  # until the whole page is redrawn, a click would hit the previous pair's button
         button.click()
 
     return _timed(page, count, press)
@@ -195,20 +195,20 @@ def _timed(page: Page, count: int, act: Callable[[], None]) -> list[float]:
     for _ in range(count):
         before = page.evaluate("window.times.length")
         act()
-        with suppress(TimeoutError):  # lost, as a click is that meets a button about to be drawn anew
+        with suppress(TimeoutError):  # lost, like a click on a button that is about to be redrawn
             page.wait_for_function("(n) => window.times.length > n", arg=before, timeout=PATIENCE)
         page.wait_for_timeout(100)
-    page.wait_for_timeout(3_000)  # the last answers are stored
+    page.wait_for_timeout(3_000)  # let the last answers be stored
     return [float(each) for each in page.evaluate("window.times")]
 
 
 def summary(times: list[float]) -> tuple[float, float]:
-    """Median and 95th percentile."""
+    """Return median and 95th percentile."""
     return statistics.median(times), statistics.quantiles(times, n=20)[-1]
 
 
 def stored(engine: Engine, project_id: int) -> int:
-    """The answers of the project."""
+    """Return the number of the project's answers."""
     with reading(engine) as session:
         return session.scalar(select(func.count(Answer.id)).where(Answer.project_id == project_id)) or 0
 

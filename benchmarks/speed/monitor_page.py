@@ -1,4 +1,4 @@
-"""Server time of the Monitor page on a large project, and of the queries behind it.
+"""Measure the server time of the Monitor page on a large project, and of its queries.
 
 python -m benchmarks.speed.monitor_page [--items 1000000] [--labels 100000]
 """
@@ -28,7 +28,7 @@ KINDS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKind.NEGATIVE, AnswerKi
 
 
 def main() -> None:
-    """Nothing; prints medians."""
+    """Print medians."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=1_000_000)
     parser.add_argument("--labels", type=int, default=100_000)
@@ -39,20 +39,20 @@ def main() -> None:
         engine = make_engine()
         fill(engine, make_measured_project(engine), wanted.items, wanted.labels)
         print(f"{wanted.items:,} items, {wanted.labels:,} labels; milliseconds, median of {TIMES}: elapsed (processor)")
-        draw()  # the first page of a process also loads libraries
+        draw()  # a process's first page also loads libraries
         print(f"page, nothing kept: {milliseconds(draw, st.cache_data.clear)}")
         print(f"page, one new answer: {milliseconds(draw, lambda: answer(engine))}")
         print(f"page, nothing new: {milliseconds(draw)}")
 
 
 def draw() -> None:
-    """Nothing; the page is drawn once."""
+    """Draw the page once."""
     page = AppTest.from_file(str(ROOT / "annotate" / "pages" / "monitor.py"), default_timeout=120).run()
     assert not page.exception, page.exception
 
 
 def answer(engine: Engine) -> None:
-    """Nothing; the newest answer is given once more."""
+    """Give the newest answer once more."""
     with writing(engine) as session:
         last = session.scalars(select(Answer).order_by(Answer.id.desc()).limit(1)).one()
         same = {name: getattr(last, name) for name in ("project_id", "task_id", "left_id", "right_id", "annotator")}
@@ -60,7 +60,7 @@ def answer(engine: Engine) -> None:
 
 
 def milliseconds(act: Callable[[], Any], before: Callable[[], Any] = lambda: None) -> str:
-    """Medians of the elapsed and of the processor's time of the act; `before` is not counted."""
+    """Return the medians of wall and CPU time of the act; `before` is not counted."""
     spent = []
     for _ in range(TIMES):
         before()
@@ -72,7 +72,7 @@ def milliseconds(act: Callable[[], Any], before: Callable[[], Any] = lambda: Non
 
 
 def fill(engine: Engine, project_id: int, items: int, labels: int) -> None:
-    """Nothing; the project has so many more items, and so many labels in more rounds."""
+    """Add so many items, and so many labels in more rounds, to the project."""
     with writing(engine) as session:
         for start in range(0, items, CHUNK):
             session.execute(insert(Item), list(_items(project_id, range(start, min(start + CHUNK, items)))))
@@ -96,7 +96,7 @@ def _items(project_id: int, numbers: range) -> Iterator[dict[str, Any]]:
 def _tasks(
     project_id: int, rounds: Any, first: int, task: int, labels: int, rng: np.random.Generator
 ) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    """A task and its answer for each label, over half a year."""
+    """Yield a task and its answer for each label, over half a year."""
     seconds, begin = rng.lognormal(1.2, 0.8, labels), now() - timedelta(days=180)
     for i in range(labels):
         pair = {"project_id": project_id, "left_id": first + i, "right_id": first + i + 1}

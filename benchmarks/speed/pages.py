@@ -1,10 +1,10 @@
-"""The server side of every page, with a project of a million items and a hundred thousand labels.
+"""Measure the server side of every page, with a project of a million items and a hundred thousand labels.
 
     python -m benchmarks.speed.pages [--items 1000000] [--labels 100000] [--repeats 5]
 
 Each page is run as Streamlit runs it, without a browser: the shell around it, its queries, its charts. The first run is
-left out: it reads modules and fills caches. Somebody answers a pair before each of the others, so that no page shows
-what it kept from the run before. Then come the parts of the label page that run again and again.
+left out: it reads modules and fills caches. A pair is answered before each of the others, so that no page shows what
+it cached in the run before. Then come the parts of the label page that run repeatedly.
 """
 
 import argparse
@@ -34,7 +34,7 @@ ANNOTATOR = "me"
 
 @dataclass(frozen=True)
 class Timing:
-    """Median seconds of the wall's and of the processor's clock."""
+    """Median wall and CPU seconds."""
 
     name: str
     seconds: float
@@ -42,7 +42,7 @@ class Timing:
 
 
 def timed(name: str, call: Callable[[], object], repeats: int, before: Callable[[], object] = lambda: None) -> Timing:
-    """How long a call takes, the first one left out, and what comes before each of the others."""
+    """Time a call, without the first run, and without `before`, which runs before each of the others."""
     call()
     seconds, processor = [], []
     for _ in range(repeats):
@@ -55,7 +55,7 @@ def timed(name: str, call: Callable[[], object], repeats: int, before: Callable[
 
 
 def page_timings(engine: Engine, project_id: int, repeats: int) -> list[Timing]:
-    """Every page within its shell, each time after one more answer."""
+    """Time every page within its shell, each time after one more answer."""
     open_tasks = iter(_open_tasks(engine, project_id))
 
     def answer_one() -> None:
@@ -77,7 +77,7 @@ def page_timings(engine: Engine, project_id: int, repeats: int) -> list[Timing]:
 
 
 def act_timings(engine: Engine, project_id: int, repeats: int) -> list[Timing]:
-    """What happens at each answer, and every two seconds while a job is at work."""
+    """Time the work at each answer, and every two seconds while a job is running."""
     answered = iter(_open_tasks(engine, project_id))
     acts: dict[str, Callable[[], object]] = {
         "act: store an answer": lambda: _answer(engine, project_id, next(answered)),
@@ -98,7 +98,7 @@ def _answer(engine: Engine, project_id: int, task_id: int) -> None:
 
 
 def timings_of(items: int, labels: int, repeats: int) -> list[Timing]:
-    """All timings, on a project made for them in a folder of its own."""
+    """Return all timings, on a project made for them in a folder of its own."""
     with tempfile.TemporaryDirectory() as home:
         os.environ["ALLPAIRS_HOME"] = home
         os.environ.pop("ALLPAIRS_DATABASE_URL", None)
@@ -113,7 +113,7 @@ def timings_of(items: int, labels: int, repeats: int) -> list[Timing]:
 
 
 def measure(quick: bool) -> list[Row]:
-    """Every page and every act of labelling against the target."""
+    """Return every page and every labelling step with the target."""
     items, labels = (20_000, 5_000) if quick else (1_000_000, 100_000)
     return [
         Row(
@@ -127,7 +127,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 def main() -> None:
-    """Nothing; prints the medians, slowest first."""
+    """Print the medians, slowest first."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=1_000_000)
     parser.add_argument("--labels", type=int, default=100_000)

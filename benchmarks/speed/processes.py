@@ -1,9 +1,9 @@
-"""Training by several processes against one, in one run: pairs a second, and how long they take to start.
+"""Compare training by several processes with one, in one run: pairs a second, and start-up time.
 
     python -m benchmarks.speed.processes [--pairs 2048] [--batch-size 64] [--processes 2]
 
-Every process needs a core or a GPU of its own; on fewer, this shows what is lost. Tokenizing and the first steps are
-counted with the start.
+Every process needs a core or a GPU of its own; with fewer, this shows the loss. Tokenizing and the first steps count
+as start-up.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from learner.search.top_pairs import best_pairs
 
 
 class Clock:
-    """When the training was how far; as a progress function."""
+    """Records the training's progress over time; used as a progress function."""
 
     def __init__(self) -> None:
         self.began = time.perf_counter()
@@ -33,20 +33,20 @@ class Clock:
 
     @property
     def start(self) -> float:
-        """Seconds until the first news of a step."""
+        """Return the seconds until the first progress report of a step."""
         return self.heard[0][0] - self.began
 
     @property
     def rate(self) -> float:
-        """The share of the training that is done in a second, once it goes on."""
+        """Return the share of the training done per second, once it runs."""
         (first, before), (last, after) = self.heard[0], self.heard[-1]
         if last == first:
-            raise SystemExit("the training ended before it told twice how far it is: give it more --pairs")
+            raise SystemExit("the training ended before its second progress report: raise --pairs")
         return (after - before) / (last - first)
 
 
 def compared(pairs: int, batch_size: int, processes: int) -> None:
-    """Nothing; prints the rates of one process and of several."""
+    """Print the rates of one process and of several."""
     texts, encoder = questions(4000), load_encoder()
     vectors = encoder.encode(texts)
     found = best_pairs(vectors, vectors, True, top=pairs)
@@ -63,7 +63,7 @@ def compared(pairs: int, batch_size: int, processes: int) -> None:
 
 
 def main() -> None:
-    """Nothing; prints pairs a second."""
+    """Print pairs a second."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pairs", type=int, default=2048)
     parser.add_argument("--batch-size", type=int, default=64)

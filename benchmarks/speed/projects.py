@@ -1,4 +1,4 @@
-"""The Projects page with 50 projects, one of them of a million items and 100,000 labels: server time to draw it.
+"""Measure the server time of the Projects page with 50 projects, one with a million items and 100,000 labels.
 
 python -m benchmarks.speed.projects [--items 1000000] [--labels 100000] [--projects 50] [--home DIR]
 """
@@ -28,7 +28,7 @@ REPEATS = 15
 
 
 def main() -> None:
-    """Nothing; prints how long the page takes with these projects, which are made where the folder has none."""
+    """Print how long the page takes with these projects, which are made if the folder has none."""
     arguments = _arguments()
     with tempfile.TemporaryDirectory() as temporary:
         os.environ["ALLPAIRS_HOME"] = arguments.home or temporary
@@ -56,7 +56,7 @@ def _count(engine: Engine) -> int:
 
 
 def measure(engine: Engine) -> None:
-    """Nothing; prints seconds of the queries, and of the server's part of drawing the whole page."""
+    """Print seconds of the queries, and of the server's part of drawing the whole page."""
     queries = [_cost(lambda: read_overviews(engine)) for _ in range(REPEATS)]
     page = AppTest.from_file(str(ROOT / "annotate" / "shell" / "app.py"), default_timeout=60)
     page.run()
@@ -64,21 +64,21 @@ def measure(engine: Engine) -> None:
     first = _cost(page.run)
     draws = [_cost(page.run) for _ in range(REPEATS)]
     assert not page.exception
-    print("milliseconds by the clock, and of the processor")
+    print("milliseconds, wall and CPU")
     for what, costs in (("all queries", queries), ("first draw after the start", [first]), ("a draw", draws)):
         elapsed, processor = (1000 * statistics.median(column) for column in zip(*costs, strict=True))
         print(f"  {what}, median of {len(costs)}: {elapsed:.0f}, {processor:.0f}")
 
 
 def _cost(call: Callable[[], object]) -> tuple[float, float]:
-    """Seconds by the clock and of the processor."""
+    """Return wall and CPU seconds."""
     clock, processor = time.perf_counter(), time.process_time()
     call()
     return time.perf_counter() - clock, time.process_time() - processor
 
 
 def make_project(engine: Engine, name: str, items: int, labels: int) -> None:
-    """Nothing; a project with gold, labels over the last 20 days, a half answered batch and five measured rounds."""
+    """Make a project with gold, labels over the last 20 days, a half answered batch and five measured rounds."""
     with writing(engine) as session:
         project = Project(name=name, kind="symmetric", settings=Settings.model_validate({}).model_dump())
         session.add(project)
@@ -119,7 +119,7 @@ FILL = (
 
 
 def _add_rounds(session: Session, project_id: int) -> None:
-    """Nothing; five matchers with figures, the curve and histogram as long as real ones."""
+    """Add five matchers with figures, the curve and histogram as long as real ones."""
     curve = {"recall": [i / 1000 for i in range(1000)], "precision": [0.5] * 1000, "score": [0.5] * 1000}
     for number in range(5):
         matcher = Matcher(project_id=project_id, number=number, encoder="all-MiniLM-L6-v2", labels=number * 100)

@@ -1,11 +1,11 @@
-"""Re-ranking against a plain transformers loop, on the same pairs in the same run.
+"""Compare re-ranking with a plain transformers loop, on the same pairs in the same run.
 
     python -m benchmarks.speed.rerank [--queries 20] [--depth 50] [--backbone all-MiniLM-L6-v2]
 
-WikiQA's questions and the sentences that BM25 finds for them; the demo's questions against each other where the data
-are absent. The plain loop is what most scripts do: query by query, 32 candidates at a time as BM25 has them, tokens
-made anew for each pair and padded to the longest of the 32. Ours makes the tokens of each text once, and reads pairs of
-like length together; on a GPU the encoder multiplies in bfloat16. The largest difference of two scores is told.
+The pairs are WikiQA's questions with the sentences that BM25 finds for them; without the data, the demo's questions
+with each other. The plain loop is what most scripts do: query by query, 32 candidates at a time in BM25's order,
+tokenised again for each pair and padded to the longest of the 32. Ours tokenises each text once, and reads pairs of
+similar length together; on a GPU the encoder uses bfloat16. The largest difference of two scores is reported.
 """
 
 import argparse
@@ -25,12 +25,12 @@ from learner.backbones.reranker import Reading, Reranker, prefix_of, scores_of, 
 from learner.backbones.reranker_templates import source_of
 from learner.search.bm25 import Bm25
 
-TIMES = 3.0  # of the plain loop's rate, at least
+TIMES = 3.0  # minimum multiple of the plain loop's rate
 BATCH, LENGTH = 32, 512
 
 
 def texts() -> tuple[list[str], list[str]]:
-    """Queries and passages."""
+    """Return queries and passages."""
     file = Path(os.environ.get("ALLPAIRS_DATA", ROOT.parent / "shared" / "data")) / "wikiqa" / "wikiqa.parquet"
     if not file.is_file():
         found = questions(2_000)
@@ -40,7 +40,7 @@ def texts() -> tuple[list[str], list[str]]:
 
 
 def plain_loop(reranker: Reranker, queries: list[str], passages: list[str], near: np.ndarray) -> np.ndarray:
-    """The score of each candidate (n, k), as most scripts compute it."""
+    """Return the score of each candidate (n, k), as most scripts compute it."""
     model, tokenizer = reranker.generator.model, reranker.generator.tokenizer
     truth, start = list(truth_tokens(tokenizer)), torch.tensor([prefix_of(reranker.generator)], device=model.device)
     rows = []
@@ -58,13 +58,13 @@ def plain_loop(reranker: Reranker, queries: list[str], passages: list[str], near
 
 
 def ours(reranker: Reranker, queries: list[str], passages: list[str], near: np.ndarray) -> np.ndarray:
-    """The same scores."""
+    """Return the same scores."""
     pairs = np.column_stack([np.repeat(np.arange(len(near)), near.shape[1]), near.ravel()])
     return scores_of(truth_logits(reranker, queries, passages, pairs)).reshape(near.shape)
 
 
 def compared(n: int, depth: int, backbone: str, repeats: int = 3) -> tuple[float, float, float]:
-    """Pairs a second of the plain loop and of ours, and the largest difference of two scores; printed too."""
+    """Return pairs a second of the plain loop and of ours, and the largest difference of two scores; print them too."""
     asked, passages = texts()
     asked = asked[:n]
     near = Bm25(passages).search(asked, depth).ids
@@ -83,7 +83,7 @@ def compared(n: int, depth: int, backbone: str, repeats: int = 3) -> tuple[float
 
 
 def measure(quick: bool) -> list[Row]:
-    """The rate against the plain loop's."""
+    """Return our rate beside the plain loop's."""
     n, depth = (4, 20) if quick else (20, 50)
     plain, mine, difference = compared(n, depth, "all-MiniLM-L6-v2", 1 if quick else 3)
     return [
@@ -99,11 +99,11 @@ def measure(quick: bool) -> list[Row]:
 
 
 def main() -> None:
-    """Nothing; prints pairs a second."""
+    """Print pairs a second."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--queries", type=int, default=20)
     parser.add_argument("--depth", type=int, default=50)
-    parser.add_argument("--backbone", default="all-MiniLM-L6-v2", help="A name or folder, t5-base say.")
+    parser.add_argument("--backbone", default="all-MiniLM-L6-v2", help="name or folder, such as t5-base")
     options = parser.parse_args()
     compared(options.queries, options.depth, options.backbone)
 

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours: blocked matrix products against `faiss.IndexFlatIP`.
+"""Compare exact nearest neighbours by blocked matrix products with `faiss.IndexFlatIP`.
 
 python -m benchmarks.speed.search [--items 20000] [--k 100]
 """
@@ -12,11 +12,11 @@ from benchmarks.common import compare
 from benchmarks.table import Row
 from learner.search.exact import nearest
 
-TIMES = 3.0  # of the peer's rate, at least
+TIMES = 3.0  # minimum multiple of the peer's rate
 
 
 def compared(items: int, k: int) -> tuple[dict[str, float], float]:
-    """Median seconds of the peer, of ours and of the product alone; the share of equal neighbours. Printed too."""
+    """Return median seconds of the peer, of ours and of the product; the share of equal neighbours. Print them too."""
     vectors = np.random.default_rng(0).standard_normal((items, 384), dtype=np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
 
@@ -47,7 +47,7 @@ def _equal(few: np.ndarray) -> float:
 
 
 def measure(quick: bool) -> list[Row]:
-    """The time of exact search against FAISS's."""
+    """Return the time of exact search beside FAISS's."""
     items, k = (4_000 if quick else 20_000), 100
     medians, equal = compared(items, k)
     peer, ours, product = medians.values()
@@ -64,7 +64,7 @@ def measure(quick: bool) -> list[Row]:
 
 
 def main() -> None:
-    """Nothing; prints pairs a second and the share of equal neighbours."""
+    """Print pairs a second and the share of equal neighbours."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--items", type=int, default=20_000)
     parser.add_argument("--k", type=int, default=100)

@@ -1,4 +1,4 @@
-"""App start to the first pair on screen, and the app's memory: with a fresh folder and with one in use.
+"""Measure the time from app start to the first pair on screen, and memory, with a fresh folder and with one in use.
 
 python -m benchmarks.speed.startup        (needs requirements-dev.txt and Chromium)
 """
@@ -14,7 +14,7 @@ from benchmarks.scale.app_process import start_app
 
 
 def main() -> None:
-    """Nothing; prints seconds from the start of the process to the first pair, and resident memory."""
+    """Print seconds from the start of the process to the first pair, and resident memory."""
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
         page = browser.new_page()
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def first_pair(page: Page, home: str) -> tuple[float, float]:
-    """Seconds from starting the app to its first pair, and MiB of resident memory of the app process."""
+    """Return the seconds from starting the app to its first pair, and the process's resident memory in MiB."""
     started = time.perf_counter()
     app, port = start_app(home)
     try:

@@ -1,4 +1,4 @@
-"""One training round on pairs that active learning collects: against the plain loop.
+"""Compare one training round on actively collected pairs with the plain loop.
 
     python -m benchmarks.speed.training [--pairs 512] [--batch-size 16] [--group-pairs] [--plain-batch-size 16]
 
@@ -17,11 +17,11 @@ from learner.models.cosine_bert import MAX_LENGTH, Head, Labelled, train
 from learner.models.encoder import Encoder, load_encoder
 from learner.search.top_pairs import best_pairs
 
-TIMES = 5.0  # of the plain loop's rate, at least
+TIMES = 5.0  # minimum multiple of the plain loop's rate
 
 
 def plain_loop(encoder: Encoder, texts: list[str], labelled: Labelled, settings: Settings) -> None:
-    """Nothing; trains as written in most scripts: both texts of every pair embedded anew, one default AdamW."""
+    """Train as most scripts do: both texts of every pair embedded again, one default AdamW."""
     head = Head(settings.initialization)
     groups = [
         {"params": encoder.model.parameters(), "lr": settings.learning_rate},
@@ -50,7 +50,7 @@ def _embed(encoder: Encoder, texts: list[str]) -> torch.Tensor:
 
 
 def compared(n: int, batch_size: int, group_pairs: bool, plain_batch_size: int = 16) -> tuple[float, float, float]:
-    """Pairs a second of the plain loop and of ours, and the share of a batch's texts that are distinct; printed too."""
+    """Return and print pairs a second of the plain loop and of ours, and the share of distinct texts in a batch."""
     texts, encoder = questions(4000), load_encoder()
     vectors = encoder.encode(texts)
     pairs = best_pairs(vectors, vectors, True, top=n)
@@ -69,7 +69,7 @@ def compared(n: int, batch_size: int, group_pairs: bool, plain_batch_size: int =
 
 
 def measure(quick: bool) -> list[Row]:
-    """The rate of training against the plain loop's: as projects train by default, and as fast as it gets."""
+    """Return our rate of training beside the plain loop's: with the default settings, and as fast as possible."""
     n, rows = (64 if quick else 512), []
     for batch_size, grouped in ((16, False), (64, True)):
         plain, ours, distinct = compared(n, batch_size, grouped)
@@ -88,12 +88,12 @@ def measure(quick: bool) -> list[Row]:
 
 
 def main() -> None:
-    """Nothing; prints pairs a second."""
+    """Print pairs a second."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=512)
     parser.add_argument("--batch-size", type=int, default=16)
-    parser.add_argument("--group-pairs", action="store_true", help="pairs that share a text in one step")
-    parser.add_argument("--plain-batch-size", type=int, default=16, help="of the plain loop")
+    parser.add_argument("--group-pairs", action="store_true", help="put pairs that share a text into one step")
+    parser.add_argument("--plain-batch-size", type=int, default=16, help="batch size of the plain loop")
     options = parser.parse_args()
     compared(options.pairs, options.batch_size, options.group_pairs, options.plain_batch_size)
 

@@ -1,1 +1,1 @@
-"""The jobs: durable workflows, the only place where rows meet tensors."""
+"""Jobs: durable workflows, the only place where database rows meet tensors."""

@@ -1,4 +1,4 @@
-"""The order of a batch by a re-ranker: which pairs are in it stays the strategy's to say."""
+"""Order a batch by a re-ranker. The strategy alone decides which pairs are in it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,10 +16,10 @@ from learner.scorers.scorer import load_rerank_scorer
 def in_order(
     batch: Batch, size: int, texts: Sequence[str], settings: Settings, progress: Progress
 ) -> tuple[Batch, str]:
-    """The batch, its first `size` pairs as the project's re-ranker orders them; and what a person should know.
+    """Return the batch with its first `size` pairs in the re-ranker's order, and a note for the user.
 
-    Pairs in reserve keep their places: few of them are labelled, so there the strategy's choice is the order. Where
-    the re-ranker cannot be had the batch is as it was.
+    Pairs in reserve keep the strategy's order: few of them are ever labelled. If the re-ranker cannot be loaded, the
+    batch is returned unchanged.
     """
     if not settings.reranker or not size:
         return batch, ""
@@ -27,16 +27,16 @@ def in_order(
     try:
         score = load_rerank_scorer(settings.reranker, texts).score(own.left, own.right, progress)
     except InputError as problem:
-        return batch, f"The batch is in the strategy's own order, no re-ranker's: {problem}."
+        return batch, f"The re-ranker could not order the batch, which keeps the strategy's order: {problem}."
     order = ordering(score, own.score, settings.batch_order)
     places = np.concatenate([order, np.arange(size, len(batch.pairs))])
     return replace(batch, pairs=batch.pairs.take(places), rerank=score[order]), ""
 
 
 def ordering(rerank: np.ndarray, score: np.ndarray, how: BatchOrder) -> np.ndarray:
-    """Positions (n,) in the order in which pairs are labelled; equal ones keep theirs.
+    """Return the positions (n,) in the order in which pairs are labelled; the sort is stable.
 
-    Contested is what has the most different ranks under both scores (n,): their scales cannot be compared.
+    The most contested pairs are those whose ranks under the two scores (n,) differ most: the scales cannot be compared.
     """
     if how == "likely first":
         return np.argsort(-rerank, kind="stable")

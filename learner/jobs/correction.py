@@ -1,7 +1,7 @@
 """The job `correction`: a matcher's putative false positives → strata → an audit batch; labels → corrected precision.
 
-Pairs that gold does not name count as negatives, and some of them are positives. With `draw` = 0 the job draws nothing:
-it computes the figures of every correction again whose pairs are all labelled.
+Pairs missing from gold count as negatives, and some of them are positives. With `draw` = 0 the job draws nothing: it
+recomputes the figures of every correction whose pairs are all labelled.
 """
 
 from pathlib import Path
@@ -34,13 +34,13 @@ from learner.scoring.score import Blend
 from learner.search.exact import Pairs, count_pairs
 
 NAME = "correction"
-MODELS = ("matcher", "base")  # the matcher scores the pairs; the pre-trained encoder says which are near
+MODELS = ("matcher", "base")  # the matcher scores the pairs; the pre-trained encoder tells near from far
 ENCODE_SHARE = 0.45  # of the job, for each model
 
 
 @DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
 def correction(project_id: int, number: int, recall: float, draw: int) -> str:
-    """What was done, in words. number: the round of the matcher; draw: pairs of each stratum, 0 to compute figures."""
+    """Run the job and return a summary. number: the matcher's round; draw: pairs per stratum, 0 for figures only."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         if draw:
@@ -53,7 +53,7 @@ def correction(project_id: int, number: int, recall: float, draw: int) -> str:
 
 @DBOS.step()
 def encode_evaluation_items(job_id: str, project_id: int, number: int, model: str) -> None:
-    """Nothing; the evaluation items' vectors under one of MODELS lie in the job's folder, in the order of rows."""
+    """Store the evaluation items' vectors under one of MODELS in the job's folder, in row order."""
     with database() as engine, reporting(engine, job_id, MODELS.index(model) * ENCODE_SHARE, ENCODE_SHARE) as progress:
         progress("load", 0.0)
         with reading(engine) as session:
@@ -66,9 +66,9 @@ def encode_evaluation_items(job_id: str, project_id: int, number: int, model: st
 
 @DBOS.step()
 def draw_false_positives(job_id: str, project_id: int, number: int, recall: float, draw: int) -> None:
-    """Nothing; the design and its audit batch are stored, once.
+    """Store the design and its audit batch, once.
 
-    The pairs with the lowest permanent random numbers of each stratum are drawn, and put up in random order.
+    The pairs with the lowest permanent random numbers of each stratum are drawn, then shuffled.
     """
     share = len(MODELS) * ENCODE_SHARE
     with database() as engine, reporting(engine, job_id, share, 1 - share) as progress:
@@ -90,7 +90,7 @@ def draw_false_positives(job_id: str, project_id: int, number: int, recall: floa
 
 @DBOS.step()
 def measure_corrections(job_id: str, project_id: int) -> str:
-    """What was done, in words; every correction whose pairs are all labelled has its figures."""
+    """Store the figures of every correction whose pairs are all labelled, and return a summary."""
     with database() as engine, writing(engine) as session:
         told = store_figures(session, project_id)
     discard(_path(project_id, job_id, MODELS[0]).parent)
@@ -100,7 +100,7 @@ def measure_corrections(job_id: str, project_id: int) -> str:
 def _read(session: Session, project_id: int, number: int) -> tuple[ProjectData, Matcher]:
     matcher = matcher_of(session, project_id, number)
     if matcher is None:
-        raise InputError(f"round {number} has no model: choose one of the rounds that the Monitor page shows")
+        raise InputError(f"round {number} has no model: choose a round listed on the Monitor page")
     data = read_project(session, project_id)
     if not len(data.dataset.evaluation_positives):
         raise InputError(
@@ -111,7 +111,7 @@ def _read(session: Session, project_id: int, number: int) -> tuple[ProjectData, 
 
 
 def _design(data: ProjectData, matcher: Matcher, found: Putative, sizes: list[int], recall: float) -> Design:
-    """The design without its number and folder. sizes: the putative false positives in each stratum."""
+    """Return the design without its number and folder. sizes: the putative false positives in each stratum."""
     dataset = data.dataset
     high = float(found.false.score.max(initial=found.threshold))
     return Design(
@@ -137,7 +137,7 @@ def _design(data: ProjectData, matcher: Matcher, found: Putative, sizes: list[in
 def _tasks(
     seen: Sides, false: Pairs, stratum: np.ndarray, drawn: np.ndarray, layer: OutputLayer | None
 ) -> list[dict[str, Any]]:
-    """The columns of the tasks, in the order of `drawn` (positions in `false`)."""
+    """Return the columns of the tasks, in the order of `drawn` (positions in `false`)."""
     chosen, strata = false.take(drawn), stratum[drawn]
     inclusion = np.bincount(strata, minlength=len(STRATA)) / np.maximum(np.bincount(stratum, minlength=len(STRATA)), 1)
     p = [None] * len(drawn) if layer is None else layer.probability(chosen.score).tolist()

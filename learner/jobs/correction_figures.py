@@ -1,4 +1,4 @@
-"""The figures of manual corrections, computed from the labels of their pairs."""
+"""Compute the figures of manual corrections from the labels of their pairs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -18,10 +18,10 @@ DECIDED = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
 
 
 def store_figures(session: Session, project_id: int) -> str:
-    """What was done, in words; every correction whose pairs are all labelled has its figures in its design.
+    """Store the figures of every correction whose pairs are all labelled, and return a summary.
 
-    Before that it has none: the pairs that it shares with another round's correction, labelled already, are no fair
-    sample of its own.
+    An unfinished correction has no figures: pairs that it shares with an earlier correction, labelled already, are no
+    fair sample of its own.
     """
     settings = Settings.model_validate(session.get_one(Project, project_id).settings)
     labels = {(label.left_id, label.right_id): label.answer for label in current_labels(session, project_id)}
@@ -40,7 +40,7 @@ def store_figures(session: Session, project_id: int) -> str:
 
 
 def _answers(session: Session, design: Design, labels: Labels) -> list[tuple[int | None, AnswerKind | None]]:
-    """The stratum of each task of the design, and the label of its pair, whoever gave it and on whichever task."""
+    """Return the stratum of each of the design's tasks and its pair's label, whoever gave it and on whichever task."""
     tasks = session.execute(select(Task.stratum, Task.left_id, Task.right_id).where(Task.design_id == design.id))
     return [(stratum, labels.get((left, right))) for stratum, left, right in tasks]
 
@@ -51,7 +51,7 @@ def _checked(answers: Sequence[tuple[int | None, AnswerKind | None]], stratum: i
 
 
 def _figures(design: Design, checked: Sequence[Checked], rng: np.random.Generator) -> dict[str, Any]:
-    """labels; of each stratum, how many are `sampled` and how many of these are `false` positives; the precisions."""
+    """Return the number of labels, for each stratum those `sampled` and `false`, and the precisions."""
     forms = correct(design.details["true"], checked, rng)
     return {
         "labels": sum(one.labelled for one in checked),
@@ -61,7 +61,7 @@ def _figures(design: Design, checked: Sequence[Checked], rng: np.random.Generato
 
 
 def _comparison(design: Design, one: Checked, before: Sequence[tuple[Design, Sequence[Checked]]]) -> dict[str, Any]:
-    """The near stratum against that of the last correction of another round at the same recall, where there is one."""
+    """Compare the near stratum with that of the last correction of another round at the same recall, if any."""
     for earlier, (other, *_) in reversed(before):
         same = earlier.details["recall"] == design.details["recall"]
         if same and earlier.details["round"] != design.details["round"] and one.labelled and other.labelled:

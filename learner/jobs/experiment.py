@@ -1,6 +1,6 @@
-"""The job `experiment`: the project's data as files → the grid → tables and figures. Nothing of the project changes.
+"""The job `experiment`: the project's data as files → the grid → tables and figures. The project does not change.
 
-Killed anywhere, it goes on with the runs that are not finished.
+A killed job resumes with the unfinished runs.
 """
 
 import re
@@ -29,7 +29,7 @@ from learner.jobs.queue.recovery import MOST_ATTEMPTS
 
 @DBOS.workflow(name=EXPERIMENT, max_recovery_attempts=MOST_ATTEMPTS)
 def experiment(project_id: int, definition: dict[str, Any]) -> str:
-    """What was done, in words. definition: an experiment as in its file, without data sets: they are the project's."""
+    """Run the job and return a summary. definition: as in an experiment's file, but without data sets."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         datasets = write_files(job_id, project_id)
@@ -38,7 +38,7 @@ def experiment(project_id: int, definition: dict[str, Any]) -> str:
 
 @DBOS.step()
 def write_files(job_id: str, project_id: int) -> dict[str, Files]:
-    """The project's files under its name, as the experiment's data sets."""
+    """Write the project's files and return them under its name, as the experiment's data sets."""
     with database() as engine, reading(engine) as session:
         name = session.get_one(Project, project_id).name
         files = write_data(session, project_id, experiment_folder(job_id) / "data")
@@ -48,9 +48,9 @@ def write_files(job_id: str, project_id: int) -> dict[str, Files]:
 
 @DBOS.step()
 def run_experiment(job_id: str, definition: dict[str, Any]) -> str:
-    """What was done, in words; the experiment's folder holds its runs, and tables and figures of the finished ones.
+    """Run the grid, write tables and figures of the finished runs, and return a summary.
 
-    Raises InputError where no run could be finished.
+    Raises InputError if no run finished.
     """
     folder = experiment_folder(job_id)
     with held(folder), publishing(folder):
@@ -59,13 +59,13 @@ def run_experiment(job_id: str, definition: dict[str, Any]) -> str:
         try:
             _run(job_id, grid)
         finally:
-            write_report(wanted, folder)  # of what is finished, also where a person has cancelled the rest
+            write_report(wanted, folder)  # of the finished runs, even if the user cancelled the rest
             publish(folder)
     return _told(wanted, grid)
 
 
 def _run(job_id: str, grid: Grid) -> None:
-    """Nothing; the grid has run, and the job's row followed it."""
+    """Run the grid and report its progress to the job's row."""
     before = grid.count("done") / len(grid.standings)
     with database() as engine, grid_bar() as bar:
         reporter: Progress = Reporter(engine, job_id, before, 1 - before)
@@ -77,7 +77,7 @@ def _run(job_id: str, grid: Grid) -> None:
             reporter(words, done)
             bar(words, done)
             ended = {standing.cell.folder for standing in grid.standings if standing.state == "done"}
-            if ended != published:  # from here another machine can go on, and the page shows it
+            if ended != published:  # now another machine can resume here, and the page shows it
                 for folder in ended - (published or set()):
                     publish(grid.out / folder)
                 publish(grid.out / STATE)
@@ -88,11 +88,11 @@ def _run(job_id: str, grid: Grid) -> None:
 
 def _told(wanted: Experiment, grid: Grid) -> str:
     if grid.failed and not grid.count("done"):
-        raise InputError(f"no run of {wanted.name} could be finished: {grid.failed[0].error}")
+        raise InputError(f"no run of {wanted.name} finished; the first failure was: {grid.failed[0].error}")
     return f"{grid.count('done')} of {len(grid.standings)} runs done"
 
 
 def _as_name(name: str) -> str:
-    """The name with what a data set's may not hold left out."""
+    """Return the name without the characters that a data set's name must not contain."""
     kept = " ".join(re.sub(r"[^A-Za-z0-9 ._+-]", " ", name).split())
     return kept.lstrip("._+-")[:60].strip() or "project"

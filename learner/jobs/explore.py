@@ -1,4 +1,4 @@
-"""The job `explore`: the best pairs of a project and all known ones, scored by one matcher, for the page Explore."""
+"""The job `explore`: score the best pairs and all known pairs of a project with one matcher, for the page Explore."""
 
 import time
 from pathlib import Path
@@ -30,14 +30,14 @@ from learner.search.exact import Pairs, count_pairs
 from learner.search.inner_product import BLENDED, as_left, as_right, scores
 from learner.search.top_pairs import best_pairs
 
-MOST_PAIRS = 200_000  # that are kept
+MOST_PAIRS = 200_000  # to keep
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
 LABELS = {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 0}
 
 
 @DBOS.workflow(name=EXPLORE, max_recovery_attempts=MOST_ATTEMPTS)
 def explore(project_id: int, number: int) -> str:
-    """What was done, in words. number: of the matcher."""
+    """Run the job and return a summary. number: the matcher's round."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         return prepare(job_id, project_id, number)
@@ -45,7 +45,7 @@ def explore(project_id: int, number: int) -> str:
 
 @DBOS.step()
 def prepare(job_id: str, project_id: int, number: int) -> str:
-    """What was done, in words; the pairs lie in the matcher's exploration."""
+    """Store the pairs in the matcher's exploration, and return a summary."""
     started = time.monotonic()
     with database() as engine:
         with reading(engine) as session:
@@ -70,17 +70,17 @@ def prepare(job_id: str, project_id: int, number: int) -> str:
 
 
 def matcher_numbered(session: Session, project_id: int, number: int) -> Matcher:
-    """The matcher of this number. Raises InputError where it is gone."""
+    """Return the matcher of this round. Raises InputError if it is gone."""
     matcher = matcher_of(session, project_id, number)
     if matcher is None:
-        raise InputError(f"the project has no model of round {number} any more: choose another round")
+        raise InputError(f"round {number} has no model any more: choose another round")
     return matcher
 
 
 def best_of(dataset: Dataset, vectors: np.ndarray, progress: Progress) -> tuple[Pairs, int]:
-    """The best 200,000 pairs of all items as rows, the best first, and the number of all pairs.
+    """Return the best 200,000 pairs of all items as rows, best first, and the number of all pairs.
 
-    All items make pairs, those of different splits too: what is listed here measures nothing and trains nothing.
+    Items of different splits are paired too: this list neither measures nor trains.
     """
     lists = lists_of(dataset, of_left=True)
     left, right = lists.own, lists.others
@@ -93,16 +93,17 @@ def best_of(dataset: Dataset, vectors: np.ndarray, progress: Progress) -> tuple[
 
 
 def times_as_many(dataset: Dataset) -> float:
-    """By how much more pairs there are for each right one among all items than among evaluation items.
+    """Return how many times rarer matches are among all items than among evaluation items.
 
-    The texts of one list bring right ones along, the other list multiplies pairs: as often as it is longer.
+    Each item of one list brings its own matches along, while the other list only multiplies the pairs: the factor is
+    the ratio of the other list's lengths.
     """
     measuring = len(dataset.evaluation_right)
     return len(lists_of(dataset, of_left=True).others) / measuring if measuring else 1.0
 
 
 def known_pairs(session: Session, project_id: int, data: ProjectData, cutoff: int) -> np.ndarray:
-    """(n, 4) int64, each pair once: rows left and right, then label and gold, 1, 0, or -1 where there is none."""
+    """Return (n, 4) int64, each pair once: rows left and right, then label and gold as 1, 0, or -1 for none."""
     gold = dict.fromkeys(map(tuple, data.dataset.positives.tolist()), 1)
     gold |= {(left, right): label for left, right, label in data.dataset.given.tolist()}
     labels = [label for label in current_labels(session, project_id, cutoff) if label.answer in LABELS]

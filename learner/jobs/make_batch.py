@@ -1,4 +1,4 @@
-"""A batch as rows: training tasks, with audit tasks mixed in where no known positives measure the project."""
+"""Store a batch as rows: training tasks, mixed with audit tasks where no known positives measure the project."""
 
 from pathlib import Path
 
@@ -21,12 +21,12 @@ Audit = tuple[int, list[Candidate]]  # the design's id, and pairs of its samplin
 
 
 def audits_in(size: int, every: int) -> int:
-    """How many audit tasks a batch of `size` training tasks gets, so that one task in `every` is one (0: none)."""
+    """Return the number of audit tasks for `size` training tasks, so that one task in `every` is one (0: none)."""
     return size // max(every - 1, 1) if every else 0
 
 
 def alike_of(batch: Batch, data: ProjectData, vectors: np.ndarray, labelled: Labelled) -> list[Alike]:
-    """Of each pair of the batch the labelled pairs most like it under these blended vectors (items, d)."""
+    """Return, for each pair of the batch, the most similar labelled pairs under these blended vectors (items, d)."""
     pairs, seen = (np.column_stack([each.left, each.right]) for each in (batch.pairs, labelled))
     places, alike = most_alike(vectors[:, :-1], pairs, seen, data.dataset.symmetric)
     ids = data.item_ids[seen]
@@ -37,7 +37,7 @@ def alike_of(batch: Batch, data: ProjectData, vectors: np.ndarray, labelled: Lab
 
 
 def keep_scores(folder: Path, data: ProjectData, vectors: np.ndarray, known: np.ndarray) -> None:
-    """Nothing; the scores of the pairs with these keys, under these blended vectors (items, d), lie in the folder."""
+    """Store the scores of the pairs with these keys, under these blended vectors (items, d), in the folder."""
     left, right = np.divmod(np.sort(known), len(data.item_ids))
     score = scores(vectors, left, right, BLENDED)
     save_arrays(folder / SCORES, left=data.item_ids[left], right=data.item_ids[right], score=score)
@@ -47,9 +47,9 @@ def add_batch(
     session: Session, row: Round, batch: Batch, p: np.ndarray | None, alike: list[Alike], data: ProjectData,
     audit: Audit | None, rng: np.random.Generator,
 ) -> None:  # fmt: skip
-    """Nothing; the round and its tasks are stored. `row.size` training tasks are the batch, the others its reserve.
+    """Store the round and its tasks: `row.size` training tasks as the batch, the rest as its reserve.
 
-    Audit tasks lie at random places of the batch, so that nobody can tell them by theirs.
+    Audit tasks get random positions in the batch, so that their position gives nobody a hint.
     """
     session.add(row)
     session.flush()
@@ -63,7 +63,7 @@ def add_batch(
         tasks = [task | {"position": int(place)} for task, place in zip(tasks, free, strict=True)]
         shuffled = [audit[1][at] for at in rng.permutation(len(places))]
         tasks += audit_rows(row, design, columns_of(shuffled, places.tolist()))
-    several = rng.random(len(tasks)) < data.settings.overlap  # in the batch, audit tasks too: votes tell nothing of it
+    several = rng.random(len(tasks)) < data.settings.overlap  # audit tasks too, so that votes give no hint
     add_tasks(session, [
         task | {"votes": data.settings.votes if twice and task["position"] < row.size else 1}
         for task, twice in zip(tasks, several, strict=True)

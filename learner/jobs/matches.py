@@ -1,7 +1,7 @@
-"""The job `matches`: all pairs of a project's texts that a round's model calls matches, and the groups they make.
+"""The job `matches`: all pairs of a project's texts that a round's model calls matches, and their groups.
 
-What people know goes before the model: a pair that is labelled a negative is no match, one that is labelled a positive
-is one whatever its score. Labels go before known pairs that came with the data.
+Human knowledge overrides the model: a pair labelled negative is never a match, and one labelled positive always is.
+Labels override known pairs that came with the data.
 """
 
 from collections.abc import Sequence
@@ -38,14 +38,17 @@ from learner.search.inner_product import BLENDED, as_left, as_right, scores
 from learner.search.top_pairs import best_pairs
 
 ENCODE_SHARE = 0.7  # of the job, where the vectors have to be made
-MOST = 2_000_000  # pairs: more is a threshold that is too low
+MOST = 2_000_000  # pairs: if there are more, the threshold is too low
 MOST_READ = 200_000  # pairs that a re-ranker reads: half an hour on a processor
 Known = dict[tuple[int, int], AnswerKind]  # by rows
 
 
 @DBOS.workflow(name=MATCHES, max_recovery_attempts=MOST_ATTEMPTS)
 def matches(project_id: int, number: int, threshold: float, reranker: str | None = None) -> str:
-    """What was found, in words. reranker: the folder of one that puts the pairs in order, below that of all runs."""
+    """Run the job and return a summary.
+
+    reranker: folder of the re-ranker that orders the pairs, relative to the runs.
+    """
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         return find_matches(job_id, project_id, number, threshold, reranker)
@@ -53,13 +56,13 @@ def matches(project_id: int, number: int, threshold: float, reranker: str | None
 
 @DBOS.step()
 def find_matches(job_id: str, project_id: int, number: int, threshold: float, reranker: str | None = None) -> str:
-    """What was found, in words; pairs and groups lie in the project's folder."""
+    """Store pairs and groups in the project's folder, and return a summary."""
     with database() as engine:
         with reading(engine) as session:
             data, matcher = read_project(session, project_id), matcher_of(session, project_id, number)
             known = _known(session, project_id, data)
         if matcher is None:
-            raise InputError(f"round {number} has no model: choose one of the rounds that the Monitor page shows")
+            raise InputError(f"round {number} has no model: choose a round listed on the Monitor page")
         share = ENCODE_SHARE * (1.0 if reranker is None else 0.5)
         with reporting(engine, job_id, 0.0, share) as progress:
             vectors = vectors_of(project_id, matcher, data, data.settings, progress)
@@ -68,7 +71,7 @@ def find_matches(job_id: str, project_id: int, number: int, threshold: float, re
             sides = as_left(vectors[left], BLENDED), as_right(vectors[right], BLENDED)
             found = best_pairs(*sides, data.dataset.symmetric, threshold=threshold, progress=progress)
         if len(found) > MOST:
-            what = f"{len(found):,} pairs score {threshold:g} or more, and {MOST:,} is the most that is written"
+            what = f"{len(found):,} pairs score {threshold:g} or more, but at most {MOST:,} can be written"
             raise InputError(f"{what}: choose a higher threshold")
         pairs = _with_known(Pairs(left[found.left], right[found.right], found.score), known, vectors)
         order = None
@@ -88,24 +91,24 @@ def find_matches(job_id: str, project_id: int, number: int, threshold: float, re
 
 
 def in_order(reranker: str, pairs: Pairs, texts: Sequence[str], progress: Progress) -> tuple[Pairs, np.ndarray]:
-    """The pairs as the re-ranker orders them, and its scores (n,), falling. Raises InputError for too many pairs."""
+    """Return the pairs in the re-ranker's order, and its scores (n,), falling. Raises InputError for too many pairs."""
     if len(pairs) > MOST_READ:
-        what = f"{len(pairs):,} pairs score as high, and a re-ranker reads {MOST_READ:,} at most"
-        raise InputError(f"{what}: choose a higher threshold, or the order of the score")
+        what = f"{len(pairs):,} pairs reach the threshold, but a re-ranker reads at most {MOST_READ:,}"
+        raise InputError(f"{what}: choose a higher threshold, or order by the score")
     score = load_rerank_scorer(str(runs_folder() / reranker), texts).score(pairs.left, pairs.right, progress)
     order = np.argsort(-score, kind="stable")
     return pairs.take(order), score[order]
 
 
 def _sides(data: ProjectData) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of all left and of all right texts, whatever they are kept for."""
+    """Return the rows of all left and of all right texts, of every split."""
     dataset = data.dataset
     left = np.union1d(dataset.train_left, dataset.evaluation_left)
     return left, np.union1d(dataset.train_right, dataset.evaluation_right)
 
 
 def _known(session: Session, project_id: int, data: ProjectData) -> Known:
-    """What is known about pairs, by rows: labels before gold."""
+    """Return the known answers by rows; labels override gold."""
     gold = session.execute(select(Gold.left_id, Gold.right_id, Gold.positive).where(Gold.project_id == project_id))
     known = {(left, right): (AnswerKind.NEGATIVE, AnswerKind.POSITIVE)[bool(is_one)] for left, right, is_one in gold}
     known |= {(at.left_id, at.right_id): at.answer for at in current_labels(session, project_id)}
@@ -114,7 +117,7 @@ def _known(session: Session, project_id: int, data: ProjectData) -> Known:
 
 
 def _with_known(found: Pairs, known: Known, vectors: np.ndarray) -> Pairs:
-    """The pairs without known negatives and with all known positives, the best first."""
+    """Return the pairs without known negatives and with all known positives, best first."""
     answers = [known.get(pair) for pair in zip(found.left.tolist(), found.right.tolist(), strict=True)]
     kept = found.take(np.array([answer != AnswerKind.NEGATIVE for answer in answers], dtype=bool))
     there = set(zip(kept.left.tolist(), kept.right.tolist(), strict=True))
@@ -129,7 +132,7 @@ def _with_known(found: Pairs, known: Known, vectors: np.ndarray) -> Pairs:
 
 
 class _Texts:
-    """Id, side and text by row, of the texts in some pairs."""
+    """Id, side and text, by row, of the texts that occur in some pairs."""
 
     def __init__(self, session: Session, data: ProjectData, pairs: Pairs) -> None:
         rows = np.union1d(pairs.left, pairs.right)

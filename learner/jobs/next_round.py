@@ -1,7 +1,7 @@
 """The job `next_round`: labels up to a cutoff → train → encode → evaluate → choose → the next batch of tasks.
 
-Killed anywhere, it goes on with the step at hand. Every step is safe to run twice: files are moved into place whole,
-and rows are written in one transaction that first looks whether they are there already.
+A killed job resumes with the current step. Every step is safe to run twice: files are moved into place whole, and rows
+are written in one transaction that first checks whether they exist.
 """
 
 import time
@@ -50,14 +50,14 @@ from learner.scoring.score import Blend
 from learner.search.inner_product import BLENDED
 
 NAME = "next_round"
-MOST_RESERVE = 500  # tasks beyond the batch, for people who go on while the next one is made
-SEARCH = 0.5  # of the work on a batch, where a re-ranker reads its pairs
+MOST_RESERVE = 500  # tasks beyond the batch, for annotators who go on while the next one is prepared
+SEARCH = 0.5  # share of the work on a batch if a re-ranker reads its pairs
 Plan = dict[str, Any]
 
 
 @DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
 def next_round(project_id: int) -> str:
-    """What was made, in words: a matcher where the labels allow one, and the next batch."""
+    """Run the job and return a summary: a matcher if the labels allow one, and the next batch."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         plan = make_plan(project_id)
@@ -73,7 +73,7 @@ def next_round(project_id: int) -> str:
 
 @DBOS.step()
 def make_plan(project_id: int) -> Plan:
-    """Settings, round number, cutoff and label counts: fixed here, so that all steps of a job see the same."""
+    """Fix settings, round number, cutoff and label counts, so that all steps of a job see the same."""
     with database() as engine, reading(engine) as session:
         newest = newest_round(session, project_id)
         has_base = matcher_of(session, project_id, 0) is not None
@@ -98,7 +98,7 @@ def make_plan(project_id: int) -> Plan:
 
 @DBOS.step()
 def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
-    """Loss and seconds; the trained encoder lies in the job's folder."""
+    """Store the trained encoder in the job's folder, and return loss and seconds."""
     started = time.monotonic()
     with database() as engine, reporting(engine, job_id, 0.0, plan["train_share"]) as progress:
         progress("load", 0.0)
@@ -121,9 +121,9 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
 
 @DBOS.step()
 def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
-    """Seconds, what the score is made of as `blend` and, after a training, the output layer as `layer`.
+    """Store the blended vectors of all items, by ascending id, in the job's folder.
 
-    The blended vectors of all items, in the order of their ids, lie in the job's folder.
+    Returns the seconds, the score's components as `blend` and, after a training, the output layer as `layer`.
     """
     started = time.monotonic()
     with database() as engine, reporting(engine, job_id, plan["train_share"], plan["encode_share"]) as progress:
@@ -150,13 +150,13 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
 
 @DBOS.step()
 def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
-    """The id of the matcher that chooses the next batch; its row and its figures over all pairs are stored."""
+    """Store the matcher and its figures over all pairs; return its id. It will choose the next batch."""
     share = plan["train_share"] + plan["encode_share"]
     with database() as engine, reporting(engine, job_id, share, 0.02) as progress:
         with reading(engine) as session:
             stored = matcher_of(session, project_id, plan["number"] if plan["trains"] else 0)
             data = _data(session, project_id, plan)
-        # A job that was cancelled after this step has left a matcher of this number: this job's own takes its place.
+        # A job cancelled after this step has left a matcher of this number: this job replaces it.
         mine = stored is not None and stored.folder == _model_name(project_id, job_id, plan)
         if stored is not None and mine and (plan["trains"] or _is_pretrained(stored, data.settings)):
             return stored.id
@@ -172,7 +172,7 @@ def evaluate_matcher(job_id: str, project_id: int, plan: Plan) -> int:
 
 @DBOS.step()
 def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> None:
-    """Nothing; without known positives among the evaluation pairs, every matcher has its figures from audit labels."""
+    """Store every matcher's figures from audit labels, if no evaluation pair is a known positive."""
     share = plan["train_share"] + plan["encode_share"] + 0.02
     with database() as engine, reporting(engine, job_id, share, 0.02) as progress:
         with reading(engine) as session:
@@ -184,7 +184,7 @@ def audit_models(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> N
 
 @DBOS.step()
 def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str:
-    """What was made, in words; the next round and its tasks are stored, once."""
+    """Store the next round and its tasks, once, and return a summary."""
     number = plan["number"] + 1
     share = plan["train_share"] + plan["encode_share"] + 0.04
     with database() as engine, reporting(engine, job_id, share, 1 - share) as progress:
@@ -227,13 +227,13 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
 
 
 def _data(session: Session, project_id: int, plan: Plan) -> ProjectData:
-    """The project with the settings that the job began with: no row may name an encoder that did not make it."""
-    data, began = read_project(session, project_id), plan.get("settings")  # a job of an earlier version has none
+    """Return the project with the settings that the job began with, so that each row names the encoder that made it."""
+    data, began = read_project(session, project_id), plan.get("settings")  # jobs of earlier versions have none
     return data if began is None else replace(data, settings=Settings.model_validate(began))
 
 
 def _is_pretrained(matcher: Matcher, settings: Settings) -> bool:
-    """Whether the matcher is the encoder of these settings, its scores made as they say."""
+    """Return whether the matcher is these settings' pre-trained encoder, scored as they say."""
     return matcher.encoder == settings.encoder and blend_of(matcher).hubness == settings.hubness
 
 
@@ -246,7 +246,7 @@ def _store_matcher(
     pretrained = None if plan["trains"] else matcher_of(session, project_id, 0)
     if pretrained is None:
         session.execute(delete(Matcher).where(Matcher.project_id == project_id, Matcher.number == number))
-    else:  # of another encoder by now; batches name it, so the row stays
+    else:  # the encoder has changed; batches refer to the row, so it stays
         session.execute(delete(Evaluation).where(Evaluation.matcher_id == pretrained.id))
     row = Matcher(
         id=pretrained.id if pretrained else None,
@@ -280,21 +280,21 @@ def _store_matcher(
                 histogram=measured.histogram,
             )
         )
-    # The demo's first batch is made before its first model is: it belongs to the pre-trained encoder.
+    # The demo's first batch exists before its first model: it belongs to the pre-trained encoder.
     orphan = (Round.project_id == project_id) & Round.matcher_id.is_(None)
     session.execute(update(Round).where(orphan).values(matcher_id=row.id))
     return row.id
 
 
 def _note(plan: Plan, batch: Batch, found: int, neighbours: int, order_note: str) -> str:
-    """What a person should know about a batch that is not as usual, about its search and about its order."""
+    """Return a note for the user on an unusual batch, on its search and on its order."""
     searched = batch.near.words(neighbours) if batch.near else ""
     return " ".join(words for words in (_unusual(plan, batch.strategy, found), searched, order_note) if words)
 
 
 def _unusual(plan: Plan, strategy: str, found: int) -> str:
     if found == 0:
-        return "Every pair that the search finds has been labelled: raise the number of neighbours, or stop here."
+        return "Every pair found by the search is labelled: raise the number of neighbours, or stop here."
     if plan["number"] == 0 or plan["trains"]:
         return ""
     missing = "negative" if plan["positives"] else "positive"
@@ -305,12 +305,12 @@ def _unusual(plan: Plan, strategy: str, found: int) -> str:
 
 
 def _layer(plan: Plan) -> OutputLayer | None:
-    """The output layer of the matcher at hand; nothing for the pre-trained encoder."""
+    """Return the output layer of the current matcher; None for the pre-trained encoder."""
     return OutputLayer(plan["layer"]["w"], plan["layer"]["b"]) if plan["trains"] else None
 
 
 def _model_name(project_id: int, job_id: str, plan: Plan) -> str | None:
-    """The folder of the matcher below the artifact folder; nothing for the base encoder itself."""
+    """Return the matcher's folder below the artifact folder; None for the pre-trained encoder."""
     return f"{folder_of(project_id, job_id)}/model" if plan["trains"] else None
 
 
@@ -319,7 +319,7 @@ def _folder(project_id: int, job_id: str) -> Path:
 
 
 def _add_details(model: Path, **details: Any) -> None:
-    """Nothing; the matcher's file holds these too, for all machines."""
+    """Add these details to the matcher's file, for all machines."""
     with held(model / MATCHER) as file, publishing(file):
         add_details(model, **details)
 
@@ -329,7 +329,7 @@ def _vectors(project_id: int, job_id: str) -> Path:
 
 
 def _tidy(project_id: int, job_id: str) -> None:
-    """Nothing; what other jobs left is gone: vectors, which can be made again, and folders that no matcher names."""
+    """Delete what other jobs left: vectors, which can be encoded again, and folders that no matcher names."""
     with database() as engine, reading(engine) as session:
         named = set(session.scalars(select(Matcher.folder).where(Matcher.project_id == project_id)))
     project = artifacts() / f"project-{project_id}"

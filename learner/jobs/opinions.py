@@ -1,4 +1,4 @@
-"""The job `opinions`: what a pre-trained encoder of a run answers about typed texts. Nothing of the project changes."""
+"""The job `opinions`: a run's pre-trained encoder answers a question about typed texts. The project does not change."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +24,7 @@ LOADED, SCORED = 0.3, 0.6  # of the job
 
 @DBOS.workflow(name=OPINIONS, max_recovery_attempts=MOST_ATTEMPTS)
 def opinions(project_id: int, run_id: str, number: int, texts: list[str], prompt: str) -> str:
-    """What was done, in words. number: the encoder's place among what the run made."""
+    """Run the job and return a summary. number: the encoder's place among the run's artifacts."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         return read(job_id, project_id, run_id, number, texts, prompt)
@@ -32,12 +32,12 @@ def opinions(project_id: int, run_id: str, number: int, texts: list[str], prompt
 
 @DBOS.step()
 def read(job_id: str, project_id: int, run_id: str, number: int, texts: Sequence[str], prompt: str) -> str:
-    """What was done, in words; what the texts say lies in the run's folder."""
+    """Store the answers about the texts in the run's folder, and return a summary."""
     with database() as engine:
         with reading(engine) as session:
             run = session.get(Job, run_id)
         if run is None or run.project_id != project_id:
-            raise InputError(f"this project has no run {run_id}: it was deleted; choose another one")
+            raise InputError(f"this project has no run {run_id}, it may have been deleted: choose another one")
         folder, config = _encoder(run_id, number)
         with reporting(engine, job_id, 0.0, 1.0) as progress:
             progress("loading the encoder", 0.0)
@@ -55,9 +55,9 @@ def read(job_id: str, project_id: int, run_id: str, number: int, texts: Sequence
 
 
 def _encoder(run_id: str, number: int) -> tuple[Path, QuipConfig]:
-    """The encoder's folder, and what the run was asked for. Raises InputError where the run made no such thing."""
+    """Return the encoder's folder and the run's settings. Raises InputError if the run made no such encoder."""
     made, began = read_artifacts(run_id), read_began(run_id)
     folder = pipeline_folder(run_id) / made[number]["path"] if 0 <= number < len(made) else None
     if folder is None or began is None or not is_there(folder / HEADS):
-        raise InputError(f"the run {run_id} has made no encoder of that number that answers, or its files are gone")
+        raise InputError(f"run {run_id} made no encoder with this number that can answer, or its files are gone")
     return folder, QuipConfig.model_validate(began.config)

@@ -1,6 +1,6 @@
-"""The job `pipeline`: the project's data as files → one durable step for each stage. Nothing of the project changes.
+"""The job `pipeline`: the project's data as files → one durable step for each stage. The project does not change.
 
-Killed anywhere, it goes on with the stage at hand; stages that are done leave a folder, and are not done again.
+A killed job resumes with the current stage. Finished stages leave a folder and are not run again.
 """
 
 import json
@@ -29,7 +29,7 @@ Files = dict[str, str | None]
 
 @DBOS.workflow(name=PIPELINE, max_recovery_attempts=MOST_ATTEMPTS)
 def pipeline(project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> str:
-    """What was made, in words. config: the pipeline's; chosen: what it begins with; both as the catalog has them."""
+    """Run the job and return a summary. config: the pipeline's; chosen: its inputs; both as the catalog has them."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         files = write_inputs(job_id, project_id, name, config, chosen)
@@ -40,7 +40,7 @@ def pipeline(project_id: int, name: str, config: dict[str, Any], chosen: dict[st
 
 @DBOS.step()
 def write_inputs(job_id: str, project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> Files:
-    """The files that the pipeline reads, by the names of its inputs; the run's folder says what they hold."""
+    """Write the files that the pipeline reads, return them by input name, and describe them in the run's folder."""
     if name not in PIPELINES:
         raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
     folder = pipeline_folder(job_id)
@@ -53,7 +53,7 @@ def write_inputs(job_id: str, project_id: int, name: str, config: dict[str, Any]
 
 @DBOS.step()
 def check_inputs(job_id: str, name: str, config: dict[str, Any], files: Files) -> list[str]:
-    """The names of the stages. Raises InputError for inputs that the pipeline cannot use."""
+    """Return the names of the stages. Raises InputError for inputs that the pipeline cannot use."""
     run = _run(job_id, name, config, files)
     with _held(run, files), publishing(run.folder / RUN):
         begin(name, run.folder, run.inputs, run.config)
@@ -62,7 +62,7 @@ def check_inputs(job_id: str, name: str, config: dict[str, Any], files: Files) -
 
 @DBOS.step()
 def do_stage(job_id: str, name: str, config: dict[str, Any], files: Files, stage: str) -> None:
-    """Nothing; the stage's folder is there, whole, and the job's row followed its work."""
+    """Run the stage, which leaves its folder whole, and report its progress to the job's row."""
     stages = pipeline_named(name).stages
     at = [one.name for one in stages].index(stage)
     share = stages[at].share / sum(one.share for one in stages)
@@ -79,14 +79,14 @@ def do_stage(job_id: str, name: str, config: dict[str, Any], files: Files, stage
 
 @DBOS.step()
 def tell(job_id: str, name: str) -> str:
-    """What the run made, in words."""
+    """Return a summary of what the run made."""
     made = read_artifacts(job_id)
     return f"{PIPELINES[name].title}: {', '.join(str(artifact['title']) for artifact in made) or 'results'}"
 
 
 @contextmanager
 def _held(run: Run, files: Files) -> Iterator[None]:
-    """Nothing; until the end of the block, all that the run has so far and what it reads lies here."""
+    """Keep the run's results so far and its inputs on this machine until the end of the block."""
     with ExitStack() as stack:
         for path in (run.folder, *(Path(file) for file in files.values() if file)):
             stack.enter_context(held(path))

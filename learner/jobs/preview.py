@@ -1,4 +1,4 @@
-"""The job `preview`: the pairs that a batch under some settings would begin with. Nothing of the project changes."""
+"""The job `preview`: the first pairs of a batch under some settings. The project does not change."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ ENCODE_SHARE = 0.8  # of the job, where the vectors have to be made
 
 @DBOS.workflow(name=PREVIEW, max_recovery_attempts=MOST_ATTEMPTS)
 def preview(project_id: int, settings: dict[str, Any]) -> str:
-    """What was done, in words. settings: as entered, stored or not."""
+    """Run the job and return a summary. settings: as entered, stored or not."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         return choose_pairs(job_id, project_id, settings)
@@ -34,7 +34,7 @@ def preview(project_id: int, settings: dict[str, Any]) -> str:
 
 @DBOS.step()
 def choose_pairs(job_id: str, project_id: int, entered: dict[str, Any]) -> str:
-    """What was done, in words; the pairs lie in the strategy's file."""
+    """Store the pairs in the strategy's file, and return a summary."""
     settings = Settings.model_validate(entered)
     with database() as engine:
         with reading(engine) as session:

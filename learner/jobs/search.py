@@ -26,7 +26,7 @@ ENCODE_SHARE = 0.9  # of the job, where the vectors have to be made
 
 @DBOS.workflow(name=SEARCH, max_recovery_attempts=MOST_ATTEMPTS)
 def search(project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
-    """What was done, in words. item_id: searched for in the text's place; of_left: in which list the text stands."""
+    """Run the job and return a summary. item_id: query in place of the text; of_left: the list that the text is in."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         return find(job_id, project_id, number, text, item_id, of_left)
@@ -34,7 +34,7 @@ def search(project_id: int, number: int, text: str, item_id: int | None, of_left
 
 @DBOS.step()
 def find(job_id: str, project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
-    """What was done, in words; the hits lie in the search's file."""
+    """Store the hits in the search's file, and return a summary."""
     with database() as engine:
         with reading(engine) as session:
             matcher = matcher_numbered(session, project_id, number)
@@ -68,5 +68,5 @@ def _typed(
 def _row_of(data: ProjectData, item_id: int) -> int:
     row = int(data.rows(np.array([item_id]))[0])
     if row == len(data.item_ids) or data.item_ids[row] != item_id:
-        raise InputError(f"the project has no text of number {item_id}: search for another one")
+        raise InputError(f"the project has no text with number {item_id}: choose another one")
     return row

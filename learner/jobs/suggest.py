@@ -1,4 +1,4 @@
-"""The job `suggest`: questions that a run's generator asks about a passage. Nothing of the project changes."""
+"""The job `suggest`: questions that a run's generator asks about a passage. The project does not change."""
 
 from pathlib import Path
 
@@ -21,14 +21,14 @@ from learner.jobs.queue.job_state import database, job_state
 from learner.jobs.queue.progress import reporting
 from learner.jobs.queue.recovery import MOST_ATTEMPTS
 
-GENERATOR, READS = "generator", "reads"  # `reads`: what a generator reads in place of the bare text
+GENERATOR, READS = "generator", "reads"  # `reads`: the form of a generator's input, in place of the bare text
 LOADED = 0.5  # of the job
 LENGTH = 48  # tokens of a question
 
 
 @DBOS.workflow(name=SUGGEST, max_recovery_attempts=MOST_ATTEMPTS)
 def suggest(project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
-    """What was done, in words. number: the generator's place among what the run made; n: questions."""
+    """Run the job and return a summary. number: the generator's place among the run's artifacts; n: questions."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         return ask(job_id, project_id, run_id, number, item_id, n)
@@ -36,12 +36,12 @@ def suggest(project_id: int, run_id: str, number: int, item_id: int, n: int) -> 
 
 @DBOS.step()
 def ask(job_id: str, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
-    """What was done, in words; the questions lie in the run's folder."""
+    """Store the questions in the run's folder, and return a summary."""
     with database() as engine:
         with reading(engine) as session:
             item = session.get(Item, item_id)
         if item is None or item.project_id != project_id:
-            raise InputError("this text is not one of the project: choose another one")
+            raise InputError("this text is not in the project: choose another one")
         path, form = _generator(run_id, number)
         with reporting(engine, job_id, 0.0, 1.0) as progress:
             progress("loading the generator", 0.0)
@@ -55,14 +55,14 @@ def ask(job_id: str, project_id: int, run_id: str, number: int, item_id: int, n:
 
 
 def _reading(path: Path) -> dict[str, int]:
-    """How long texts are read by a re-ranker, as it has learned it; nothing of another generator."""
+    """Return the text length that a re-ranker was trained with; empty for other generators."""
     with held(path) as folder:
         return {"source_length": load_reading(folder).source_length} if is_reranker(str(folder)) else {}
 
 
 def _generator(run_id: str, number: int) -> tuple[Path, str]:
-    """The generator's folder, and the form of what it reads. Raises InputError where the run made no such thing."""
+    """Return the generator's folder and the form of its input. Raises InputError if the run made no such generator."""
     made = read_artifacts(run_id)
     if not 0 <= number < len(made) or made[number]["kind"] != GENERATOR:
-        raise InputError(f"the run {run_id} has made no generator of that number, or its files are gone")
+        raise InputError(f"run {run_id} made no generator with this number, or its files are gone")
     return pipeline_folder(run_id) / made[number]["path"], str(made[number]["about"].get(READS, PASSAGE))

@@ -1,1 +1,1 @@
-"""The papers' pipelines: each a row of stages over files (see `pipeline.py`)."""
+"""The papers' pipelines: each a sequence of stages over files (see `pipeline.py`)."""

@@ -1,4 +1,4 @@
-"""A pipeline: stages that each leave a folder. One whose folder is there is not run again, so that a run goes on."""
+"""A pipeline: stages that each leave a folder. A stage whose folder exists is not run again, so a run can resume."""
 
 import hashlib
 import importlib
@@ -15,31 +15,31 @@ from db.progress import Progress, no_progress
 from learner.catalog import PIPELINES
 from learner.catalog.section import Section
 
-RUN = "run.json"  # in a run's folder: what it is a run of
+RUN = "run.json"  # in a run's folder: its pipeline, configuration and inputs
 RESULTS = "results"  # the last stage of every pipeline
-ARTIFACTS = "artifacts.json"  # in its folder: what the run made
+ARTIFACTS = "artifacts.json"  # in its folder: the run's artifacts
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run of a pipeline: its folder, and what was asked for; `inputs` and `config` as the catalog has them."""
+    """A run of a pipeline: its folder, and `inputs` and `config` as the catalog defines them."""
 
     folder: Path
     inputs: Any
     config: Any
 
     def of(self, stage: str) -> Path:
-        """The folder of a finished stage."""
+        """Return the folder of a finished stage."""
         return self.folder / stage
 
     def has(self, stage: str) -> bool:
-        """Whether the stage is finished."""
+        """Return whether the stage is finished."""
         return self.of(stage).is_dir()
 
 
 @dataclass(frozen=True)
 class Artifact:
-    """Something that a run made and that a project can use: pairs, a bi-encoder, a cross-encoder.
+    """A result of a run that a project can use: pairs, a bi-encoder, a cross-encoder.
 
     path: relative to the run's folder; about: its figures, by name.
     """
@@ -52,10 +52,10 @@ class Artifact:
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a pipeline that is done as a whole. share: its part of the expected cost.
+    """A part of a pipeline that is run as a whole. share: its part of the expected cost.
 
-    work(run, folder, progress) writes into the folder, which gets the stage's name when it is done. goes_on: the next
-    try finds what a stopped one left, and its work makes its parts with `finish`, each once.
+    work(run, folder, progress) writes into the folder, which gets the stage's name when the work is done. goes_on: a
+    stage that was stopped resumes with what it left, and its work makes its parts with `finish`, each once.
     """
 
     name: str
@@ -66,14 +66,14 @@ class Stage:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """Stages in their order, and a check of the inputs before anything expensive. The last stage is named `results`."""
+    """Stages in order, and a check of the inputs before anything expensive. The last stage is named `results`."""
 
     check: Callable[[Run], None]
     stages: Sequence[Stage]
 
 
 def pipeline_named(name: str) -> Pipeline:
-    """The pipeline of that name in the catalog. Raises InputError where there is none."""
+    """Return the pipeline of that name in the catalog. Raises InputError if there is none."""
     if name not in PIPELINES:
         raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
     found: Pipeline = importlib.import_module(f"learner.pipelines.{PIPELINES[name].place}").PIPELINE
@@ -81,22 +81,22 @@ def pipeline_named(name: str) -> Pipeline:
 
 
 def begin(name: str, folder: Path, inputs: Section, config: Section) -> Run:
-    """The run in this folder, checked, ready for its first unfinished stage.
+    """Check and return the run in this folder, ready for its first unfinished stage.
 
-    Raises InputError for inputs that cannot be used, and where the folder holds a run of something else.
+    Raises InputError for unusable inputs, and if the folder holds a run with other inputs or another configuration.
     """
     run = Run(folder, inputs, config)
     pipeline = pipeline_named(name)
     missing = [path for path in _paths(inputs) if not Path(path).is_file()]
     if missing:
-        raise InputError(f"{missing[0]}: there is no such file; check the path")
+        raise InputError(f"{missing[0]}: file not found; check the path")
     pipeline.check(run)
     _keep(folder, {"pipeline": name, "config": config.model_dump(), "inputs": _digests(inputs)})
     return run
 
 
 def run_stage(run: Run, stage: Stage, progress: Progress = no_progress) -> None:
-    """Nothing; the stage's folder is there, whole, and its models have their checksums."""
+    """Run the stage unless it is finished, seal its models with checksums, and move its folder into place."""
     if run.has(stage.name):
         return
     partial = run.folder / f".{stage.name}"
@@ -109,7 +109,7 @@ def run_stage(run: Run, stage: Stage, progress: Progress = no_progress) -> None:
 
 
 def finish(path: Path, work: Callable[[Path], None]) -> Path:
-    """The path of a file or folder that is there as a whole; work(aside) writes it, where it is not there yet."""
+    """Return the path of a complete file or folder; if it is missing, work(partial path) writes it first."""
     if not path.exists():
         partial = path.with_name(f".{path.name}")
         shutil.rmtree(partial, ignore_errors=True)
@@ -120,7 +120,7 @@ def finish(path: Path, work: Callable[[Path], None]) -> Path:
 
 
 def run_pipeline(name: str, run: Run, progress: Progress = no_progress) -> None:
-    """Nothing; every stage is done. progress: hears of the whole run, 0 to 1, in the words of the stage."""
+    """Run every unfinished stage. progress: called with 0 to 1 over the whole run, and the stage's words."""
     for stage, before in zip((stages := pipeline_named(name).stages), shares_before(stages), strict=True):
         share = stage.share / sum(one.share for one in stages)
 
@@ -131,18 +131,18 @@ def run_pipeline(name: str, run: Run, progress: Progress = no_progress) -> None:
 
 
 def write_artifacts(results: Path, artifacts: Sequence[Artifact]) -> None:
-    """Nothing; the folder of the results names what the run made."""
+    """Write the list of the run's artifacts into the results' folder."""
     (results / ARTIFACTS).write_text(json.dumps([asdict(artifact) for artifact in artifacts], indent=1))
 
 
 def read_artifacts(results: Path) -> list[dict[str, Any]]:
-    """What the run made, as `Artifact` names it."""
+    """Return the run's artifacts, with the fields of `Artifact`."""
     found: list[dict[str, Any]] = json.loads((results / ARTIFACTS).read_text())
     return found
 
 
 def shares_before(stages: Sequence[Stage]) -> list[float]:
-    """The part of the whole expected cost that lies before each stage."""
+    """Return the part of the whole expected cost that lies before each stage."""
     whole = sum(stage.share for stage in stages)
     return [sum(stage.share for stage in stages[:at]) / whole for at in range(len(stages))]
 
@@ -152,7 +152,7 @@ def _paths(inputs: Section) -> list[str]:
 
 
 def _digests(inputs: Section) -> dict[str, str]:
-    """What the files of the inputs hold, by the names of the inputs."""
+    """Return the SHA-256 of each input file, by the name of the input."""
     found = {}
     for name, path in inputs.model_dump().items():
         if isinstance(path, str):
@@ -162,14 +162,16 @@ def _digests(inputs: Section) -> dict[str, str]:
 
 
 def _keep(folder: Path, what: dict[str, Any]) -> None:
-    """Nothing; the folder says what it is a run of. Raises InputError where it says something else already."""
+    """Record the run's pipeline, configuration and inputs. Raises InputError if the folder records others already."""
     path = folder / RUN
     text = json.dumps(what, indent=1)
     if path.exists():
         before = json.loads(path.read_text())
         changed = [key for key, value in json.loads(text).items() if before.get(key) != value]
         if changed:
-            raise InputError(f"{folder} holds a run with another {changed[0]}: name another folder, or remove this one")
+            raise InputError(
+                f"{folder} holds a run with another {changed[0]}: choose another folder, or remove this one"
+            )
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -177,4 +179,4 @@ def _keep(folder: Path, what: dict[str, Any]) -> None:
         partial.write_text(text)
         partial.replace(path)
     except OSError as error:
-        raise InputError(f"{folder} cannot be written to: {error.strerror}; name another folder") from None
+        raise InputError(f"cannot write to {folder} ({error.strerror}): choose another folder") from None

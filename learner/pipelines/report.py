@@ -17,7 +17,7 @@ TABLES, FIGURES, REPORT = "tables", "figures", "report.md"
 
 @dataclass
 class Report:
-    """Collects Markdown while tables and figures are written below the folder; `close` writes report.md."""
+    """Collect Markdown while tables and figures are written below the folder; `close` writes report.md."""
 
     folder: Path
     title: str
@@ -28,19 +28,19 @@ class Report:
             (self.folder / name).mkdir(parents=True, exist_ok=True)
 
     def text(self, markdown: str) -> None:
-        """Nothing; the report goes on with this paragraph."""
+        """Add this paragraph to the report."""
         self.parts.append(f"{markdown}\n")
 
     def table(self, name: str, title: str, rows: Rows, markdown: str) -> None:
-        """Nothing; the table is in the report, and beside it as CSV and JSON."""
+        """Add the table to the report, and write it beside it as CSV and JSON."""
         whole = f"### {title}\n\n{markdown}"
         write_table(self.folder / TABLES / name, rows, title, whole)
         self.parts.append(whole)
 
     def figure(self, name: str, title: str, rows: Rows, panels: Sequence[tuple[str, Plot]]) -> None:
-        """Nothing; the figure is in the report, and beside it as data, pictures and charts for pages.
+        """Add the figure to the report, and write its data, pictures and charts beside it.
 
-        panels: what each shows, in a sentence, and its chart.
+        panels: a descriptive sentence and a chart each.
         """
         folder = self.folder / FIGURES
         (folder / f"{name}.csv").write_text(as_csv(rows))
@@ -50,12 +50,12 @@ class Report:
         self.parts.append(f"### {title}\n\n![{panels[0][0]}]({FIGURES}/{name}.png)\n")
 
     def close(self) -> None:
-        """Nothing; the report is written."""
+        """Write the report."""
         (self.folder / REPORT).write_text("\n".join([f"# {self.title}\n", *self.parts]))
 
 
 def curve(rows: Rows, x: str, y: str, by: str, title: str) -> Plot:
-    """Lines with points, one for each value of `by`; intervals where rows have `low` and `high`."""
+    """Return a chart of lines with points, one line per value of `by`, with intervals if rows have `low` and `high`."""
     data = pd.DataFrame(rows)
     names = list(dict.fromkeys(data[by]))
     scale = alt.Scale(domain=names, range=list(COLOURS[: len(names)]))

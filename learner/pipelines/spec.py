@@ -1,4 +1,4 @@
-"""A pipeline's configuration as a TOML file: a table `inputs`, and what the catalog's model names."""
+"""A pipeline's configuration as a TOML file: a table `inputs`, and the keys of the catalog's model."""
 
 import tomllib
 from pathlib import Path
@@ -12,7 +12,7 @@ from learner.catalog.section import Section
 
 
 def read_spec(name: str, path: Path) -> tuple[Section, Section]:
-    """Inputs and configuration in the file; paths are relative to it. Raises InputError, which names the key."""
+    """Return inputs and configuration from the file; paths are relative to it. Raises InputError, naming the key."""
     try:
         content = tomllib.loads(path.read_text())
     except OSError as error:
@@ -23,14 +23,14 @@ def read_spec(name: str, path: Path) -> tuple[Section, Section]:
 
 
 def make_spec(name: str, content: dict[str, Any], path: Path) -> tuple[Section, Section]:
-    """Inputs and configuration of this content, as the file at this path would hold it. Raises InputError."""
+    """Return inputs and configuration of this content, as if read from the file at this path. Raises InputError."""
     entry = PIPELINES.get(name)
     if entry is None:
         raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
     inputs = content.get("inputs")
     if not isinstance(inputs, dict):
         wanted = ", ".join(name for name, field in entry.inputs.model_fields.items() if field.is_required())
-        raise InputError(f"{path.name}: there is no table [inputs]; it names the files: {wanted}")
+        raise InputError(f"{path.name}: the table [inputs] is missing; it names the files: {wanted}")
     try:
         files = entry.inputs.model_validate(inputs)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""The load benchmark sees what is lost and what is stored twice."""
+"""The load benchmark notices what is lost and what is stored twice."""
 
 from sqlalchemy import Engine
 

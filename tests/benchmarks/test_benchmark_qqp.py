@@ -1,4 +1,4 @@
-"""The benchmark at QQP scale, small: its questions, its floors, and that its rounds are rounds."""
+"""The benchmark at QQP scale, small: its questions, its floors, and its rounds."""
 
 from argparse import Namespace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The table of benchmarks: what a row says, what is kept, and that every benchmark named is there."""
+"""The table of benchmarks: the text of a row, what is kept, and that every named benchmark exists."""
 
 import inspect
 import json

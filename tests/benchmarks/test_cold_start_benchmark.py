@@ -1,4 +1,4 @@
-"""The cold-start benchmark: what the peer is told, how its scores are measured, and the table."""
+"""The cold-start benchmark: the peer's input, the measurement of its scores, and the table."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A running app, Chromium, and projects to label; every test has a project of its own."""
+"""A running app, Chromium, and projects to label; every test has its own project."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
@@ -51,7 +51,7 @@ _numbers = count(1)
 
 @pytest.fixture
 def make_desk(app: App, database: Engine) -> Callable[..., Desk]:
-    """A function that makes a project with one batch; texts that are not given are made up."""
+    """Return a function that makes a project with one batch, with generated texts by default."""
 
     def make(
         n: int, reserve: int = 0, texts: Sequence[str] = (), right: Sequence[str] = (), name: str = "", **settings: Any

@@ -1,4 +1,4 @@
-"""Texts that want to be scripts, on every page that shows them, under the rules that the browser is given."""
+"""Texts that try to be scripts, on every page that shows them, under the browser's security rules."""
 
 from collections.abc import Iterator
 from urllib.parse import quote
@@ -25,7 +25,7 @@ FORMULA = ".katex"  # in guidelines alone
 
 @pytest.fixture
 def hostile(app: App, database: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The query of an address that opens a project of such texts."""
+    """Yield the query of an address that opens a project of such texts."""
     monkeypatch.setenv("ALLPAIRS_HOME", str(app.home))
     project_id = make_hostile_project(database)
     yield f"project={quote(NAME)}&annotator={quote(ANNOTATORS[0])}"

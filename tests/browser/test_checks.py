@@ -18,7 +18,7 @@ PAIRS = 20
 
 
 def checks_of(desk: Desk) -> tuple[int, list[AnswerKind]]:
-    """How many checks there are, and what is said on them."""
+    """Return the number of checks, and the answers to them."""
     with reading(desk.engine) as session:
         planned = session.scalars(select(Check.id).where(Check.project_id == desk.project_id)).all()
         return len(planned), [one.answer for one in check_results(session, desk.project_id)]
@@ -61,7 +61,7 @@ def test_checks_are_answered_and_undone_like_pairs_and_count_for_nothing(
 
 
 def see_figures(page: Page, app: App) -> None:
-    """Nothing; the figures are on the page Review, and there is a picture of them."""
+    """Wait for the figures on the page Review, and take a picture of them."""
     page.goto(f"{app.url}/review?project=Checked&annotator=ann")
     heading = page.get_by_role("heading", name="Hidden checks")
     heading.wait_for(timeout=30_000)

@@ -1,4 +1,4 @@
-"""Taking things away and bringing them in, in a real browser, with the pictures that the documents show."""
+"""Export and import in a real browser, with the pictures that the documents show."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -32,7 +32,7 @@ VIEWS = {
 
 @pytest.fixture(scope="module")
 def explored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, Engine]]:
-    """The demo with a worker of its own, after two batches have been answered as the data says."""
+    """Yield the demo with its own worker, after two batches answered with the truth."""
     app = App(tmp_path_factory.mktemp("explored"), free_port(), demo=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLPAIRS_HOME", str(app.home))
@@ -51,7 +51,7 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, En
 
 
 def _wait_for(engine: Engine, matcher: int, batch: int) -> None:
-    """Nothing; this matcher is measured, this batch made, and nothing at work."""
+    """Wait until this matcher is measured, this batch made, and no job running."""
     for _ in range(TRAINING):
         with reading(engine) as session:
             made = session.scalar(select(func.max(Matcher.number))), session.scalar(select(func.max(Round.number)))
@@ -82,7 +82,7 @@ def open_explore(page: Page, app: App) -> None:
 
 
 def show(page: Page, view: str) -> None:
-    """Nothing; the view is on the page, with what it needs prepared or found."""
+    """Open the view on the page, with what it needs prepared or found."""
     page.get_by_role("radio", name=view, exact=True).click()
     if view == "Search":
         page.get_by_label("Text", exact=True).fill("the printer jams")
@@ -97,13 +97,13 @@ def show(page: Page, view: str) -> None:
 
 
 def settle(page: Page) -> None:
-    """Nothing; what was typed has reached the server, and the page is drawn."""
+    """Wait until typed input has reached the server, and the page is drawn."""
     page.wait_for_timeout(2000)
     expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
 
 
 def metric(page: Page, label: str) -> float:
-    """The number that a figure shows."""
+    """Return the number in a figure."""
     found = page.get_by_test_id("stMetric").filter(has_text=label).get_by_test_id("stMetricValue")
     return float((found.text_content() or "").strip("%≤+ ").replace(",", ""))
 
@@ -166,7 +166,7 @@ def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tm
     }
 
 
-def test_a_picked_pair_is_the_next_to_label(page: Page, explored: tuple[App, Engine]) -> None:
+def test_a_chosen_pair_is_the_next_to_label(page: Page, explored: tuple[App, Engine]) -> None:
     app, _ = explored
     open_card(page, app.url)  # a batch is held already, and the pair goes before it
     open_explore(page, app)

@@ -1,4 +1,4 @@
-"""The labelling card in a real browser: nothing is lost, nothing is labelled twice, texts appear as they are."""
+"""The labelling card in a real browser: nothing is lost, nothing is labelled twice, texts appear unchanged."""
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect

@@ -1,4 +1,4 @@
-"""What surrounds labelling in a real browser: keys of one's own, notes, text size, several candidates at once."""
+"""Labelling tools in a real browser: custom keys, notes, text size, several candidates at once."""
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -213,7 +213,7 @@ def test_the_likely_sentence_of_a_passage_is_in_sight(page: Page, make_desk: Mak
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("device", ["desktop", "phone"])
 def test_screenshots(page: Page, make_desk: MakeDesk, device: str, scheme: str) -> None:
-    """Pictures for the docs: several candidates at once, and the page of one's own answers."""
+    """Take pictures for the docs: several candidates at once, and the page of one's own answers."""
     question = "How do I get a refund for a ticket that I bought twice?"
     right = [
         "Refunds are paid to the card that was used, within thirty days of the journey.",

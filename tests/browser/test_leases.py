@@ -1,4 +1,4 @@
-"""Leases in a real browser: who is there keeps the pairs on the card, who is not lets them go."""
+"""Leases in a real browser: a present annotator keeps the card's pairs, an absent one releases them."""
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -18,14 +18,14 @@ def desk(make_desk: Callable[..., Desk]) -> Desk:
 
 
 def ends(desk: Desk) -> list[datetime]:
-    """When the leases of the project end."""
+    """Return the expiry times of the project's leases."""
     with reading(desk.engine) as session:
         mine = select(Lease.expires_at).join(Task).where(Task.project_id == desk.project_id)
         return list(session.scalars(mine))
 
 
 def almost_over(desk: Desk) -> datetime:
-    """In ten seconds, which is when every lease of the project ends now."""
+    """Let every lease of the project expire in ten seconds, and return that time."""
     soon = now() + timedelta(seconds=10)
     tasks = select(Task.id).where(Task.project_id == desk.project_id)
     with writing(desk.engine) as session:
@@ -34,7 +34,7 @@ def almost_over(desk: Desk) -> datetime:
 
 
 def wait_for_more(page: Page, desk: Desk, soon: datetime) -> None:
-    """Nothing; the leases end minutes later than they did."""
+    """Wait until the leases are extended by minutes."""
     for _ in range(100):
         if min(ends(desk)) > soon + timedelta(minutes=9):
             return

@@ -1,4 +1,4 @@
-"""The main job as a new user does it: the demo, a batch labelled, a model trained, the next batch, its figures."""
+"""The main job of a new user: the demo, a batch labelled, a model trained, the next batch, its figures."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ TRAINING = 240_000  # milliseconds: the worker loads torch, measures the encoder
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Iterator[App]:
-    """The app as at its first start, with a worker of its own."""
+    """Yield the app as at its first start, with its own worker."""
     app = App(tmp_path, free_port(), demo=True)
     app.start()
     yield app
@@ -25,7 +25,7 @@ def fresh(tmp_path: Path) -> Iterator[App]:
 
 
 def gold_answers(engine: Engine) -> list[bool]:
-    """Whether each pair of the first batch is a gold positive, in the order in which they are shown."""
+    """Return whether each pair of the first batch is a gold positive, in display order."""
     with reading(engine) as session:
         tasks = session.scalars(select(Task).where(Task.position < 40).order_by(Task.position)).all()
         gold = session.execute(select(Gold.left_id, Gold.right_id).where(Gold.positive)).tuples().all()

@@ -1,4 +1,4 @@
-"""Opinions and their reasons, as a person asks for them. The worker's part is written directly."""
+"""Opinions and rationales as a person asks for them. The worker's results are written directly."""
 
 from collections.abc import Callable, Iterator
 from urllib.parse import quote
@@ -20,7 +20,7 @@ NAME, RUN = "Reviews", "run-opines"
 
 @pytest.fixture
 def desk(app: App, make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    """A project with a run whose encoder answers questions."""
+    """Yield a project with a run whose encoder answers questions."""
     monkeypatch.setenv("ALLPAIRS_HOME", str(app.home))
     desk = make_desk(0, texts=[f"The film of the year 20{i:02} is fine." for i in range(20)], name=NAME)
     quip_run(desk.engine, desk.project_id, RUN)

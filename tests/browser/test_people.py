@@ -1,4 +1,4 @@
-"""Two people at one project: one labels, one may only look; and a login that ends reaches the page that is open."""
+"""Two people in one project: one labels, one may only view; and an ending login reaches the open page."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ SHOTS = ROOT / "docs" / "screenshots"
 
 @pytest.fixture(scope="module")
 def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """An app with the project “Team”: Anna labels, Vera looks, Root manages the installation."""
+    """Yield an app with the project “Team”: Anna labels, Vera views, Root manages the installation."""
     app = App(tmp_path_factory.mktemp("team"), free_port())
     url = f"sqlite:///{app.home / 'allpairs.db'}"
     migrate(url)
@@ -62,7 +62,7 @@ def open_context(chromium: Browser) -> Iterator[Callable[..., BrowserContext]]:
 
 
 def log_in(page: Page, app: App, name: str, to: str = "/") -> None:
-    """Nothing; the person is logged in, and the page that was asked for is open."""
+    """Sign the person in and wait for the requested page."""
     page.goto(app.url + to)
     expect(page).to_have_url(re.compile("/login"))
     page.get_by_label("Name").fill(name)
@@ -72,13 +72,13 @@ def log_in(page: Page, app: App, name: str, to: str = "/") -> None:
 
 
 def shot(page: Page, name: str) -> None:
-    """Nothing; a picture of the page is among those of the documents."""
+    """Take a picture of the page for the documents."""
     page.wait_for_timeout(1_000)  # nothing moves any more
     page.screenshot(path=SHOTS / f"{name}.png")
 
 
 def links(page: Page) -> list[str]:
-    """The pages that are listed."""
+    """Return the listed pages."""
     found = page.get_by_test_id("stSidebarNavLink")
     expect(found.first).to_be_visible(timeout=30_000)
     return [text.splitlines()[-1] for text in found.all_inner_texts()]

@@ -1,4 +1,7 @@
-"""The page Pipelines as a person uses it, with the pictures of the documents. The worker's part is written directly."""
+"""The page Pipelines as a person uses it, with the pictures of the documents.
+
+The worker's results are written directly.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -28,7 +31,7 @@ RUN = "run-done"
 
 @pytest.fixture
 def desk(app: App, make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    """A project with a run that is done and mined 300 pairs."""
+    """Yield a project with a finished run that mined 300 pairs."""
     monkeypatch.setenv("ALLPAIRS_HOME", str(app.home))
     questions = [f"How do I replace part {i} of the printer?" for i in range(20)]
     answers = [f"Open the cover and take out part {i}." for i in range(20)]
@@ -71,7 +74,7 @@ def test_screenshots(page: Page, app: App, desk: Desk, device: str, scheme: str)
     page.screenshot(path=folder / f"pipelines-{device}-{scheme}.png")
 
 
-def test_a_sample_is_put_up_and_labelled(page: Page, app: App, desk: Desk) -> None:
+def test_a_sample_is_queued_and_labelled(page: Page, app: App, desk: Desk) -> None:
     page.goto(address(app))
     page.get_by_role("button", name="Put up for labelling").click(timeout=30_000)
     page.get_by_role("spinbutton", name="Pairs to draw").fill("6")

@@ -1,4 +1,4 @@
-"""Whole projects in a real browser: duplicated, archived, deleted and brought back; the tour; with pictures."""
+"""Whole projects in a real browser: duplicated, archived, deleted and restored; the tour; with pictures."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -31,7 +31,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def own(home: Path) -> Iterator[tuple[App, Engine]]:
-    """An app of its own: what is listed is all there is."""
+    """Yield an app of its own, so that the list is complete."""
     url = f"sqlite:///{home / 'allpairs.db'}"
     migrate(url)
     engine = make_engine(url)
@@ -45,7 +45,7 @@ def own(home: Path) -> Iterator[tuple[App, Engine]]:
 
 
 def spread(engine: Engine, project_id: int, days: int) -> None:
-    """Nothing; the project's labels were given over the last days, and its rounds trained between them."""
+    """Spread the project's labels over the last days, with its rounds trained in between."""
     with writing(engine) as session:
         answers = session.scalars(select(Answer).where(Answer.project_id == project_id).order_by(Answer.id)).all()
         for place, answer in enumerate(answers):
@@ -56,7 +56,7 @@ def spread(engine: Engine, project_id: int, days: int) -> None:
 
 @pytest.fixture
 def stocked(own: tuple[App, Engine]) -> tuple[App, Engine]:
-    """The app with projects in every state."""
+    """Return the app with projects in every state."""
     app, engine = own
     gone = make_project(engine, ["a", "b"], name=GONE)
     old = make_project(engine, [f"text {i}" for i in range(40)], name=OLD)
@@ -87,7 +87,7 @@ def open_projects(page: Page, app: App) -> None:
 
 
 def choose(page: Page, name: str, act: str) -> None:
-    """Nothing; an act of the card's menu is chosen."""
+    """Choose an entry of the card's menu."""
     card(page, name).get_by_role("button", name="More").click()  # type: ignore[attr-defined]
     page.get_by_role("menuitem", name=act).click()
 

@@ -1,4 +1,4 @@
-"""People rate questions that a run's models wrote, with the pictures of the documents."""
+"""People rate the questions of a run's models, with the pictures of the documents."""
 
 from collections.abc import Callable, Iterator
 from urllib.parse import quote
@@ -28,7 +28,7 @@ ASKED = ("What is it?", "What does the gradient do?", "Why do many optimizers ch
 
 @pytest.fixture
 def desk(app: App, make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    """A project with a finished run that asked about passages."""
+    """Yield a project with a finished run that generated questions about passages."""
     monkeypatch.setenv("ALLPAIRS_HOME", str(app.home))
     desk = make_desk(5, name=NAME)
     finished_questions(desk.engine, desk.project_id, RUN)
@@ -37,7 +37,7 @@ def desk(app: App, make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPat
 
 
 def chosen(page: Page, criterion: str) -> Locator:
-    """The answer to the criterion that stands out."""
+    """Return the highlighted answer to the criterion."""
     return page.locator(f".st-key-row_{criterion} [data-testid=stBaseButton-primary]")
 
 
@@ -85,7 +85,7 @@ def test_a_study_is_started_rated_by_keys_and_read(page: Page, app: App, desk: D
 
 
 def rated_study(desk: Desk) -> None:
-    """Nothing; the project has a study that three people have rated, one of them in part."""
+    """Store a study rated by three people, one of them in part."""
     rng = np.random.default_rng(2)
     units = [Unit(PASSAGE + " " * at, ASKED[place], [model]) for at in range(50) for place, model in enumerate(BEGUN)]
     with writing(desk.engine) as session:

@@ -1,4 +1,4 @@
-"""A re-ranker that a pipeline made, as a person meets it: what it made, the order of matches and of batches."""
+"""A pipeline's re-ranker as a person sees it: its figures, the order of matches and of batches."""
 
 import json
 import re
@@ -27,7 +27,7 @@ MADE = {"kind": "reranker", "title": "Re-ranker", "path": "model", "about": ABOU
 
 @pytest.fixture
 def project(app: App, database: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """A project with two rounds, and a run that made a re-ranker."""
+    """Yield a project with two rounds, and a run that made a re-ranker."""
     monkeypatch.setenv("ALLPAIRS_HOME", str(app.home))
     project_id = make_measured_project(database, NAME)
     add_job(database, project_id, "run-reranked", kind=PIPELINE, state="done")

@@ -1,4 +1,4 @@
-"""Two people label the same pairs in their own browsers, and a third settles what they differ on."""
+"""Two people label the same pairs in their own browsers, and a third settles their conflicts."""
 
 from collections.abc import Callable, Iterator
 
@@ -19,7 +19,7 @@ SIZES = {"desktop": {"width": 1280, "height": 1300}, "phone": {"width": 390, "he
 
 @pytest.fixture
 def desk(make_desk: Callable[..., Desk]) -> Iterator[Desk]:
-    """A batch of six pairs, each of them for two annotators."""
+    """Yield a batch of six pairs, each for two annotators."""
     questions = [f"How do I {what} the printer?" for what in ("replace", "clean", "restart", "reset", "sell", "move")]
     desk = make_desk(6, texts=questions, name="Reviewed")
     want(desk.engine, 2)
@@ -28,7 +28,7 @@ def desk(make_desk: Callable[..., Desk]) -> Iterator[Desk]:
 
 
 def label(chromium: Browser, desk: Desk, who: str, keys: str) -> None:
-    """Nothing; this person has pressed these keys, one for each pair, in a browser of their own."""
+    """Press these keys as this person, one per pair, in their own browser."""
     with chromium.new_context() as context:
         page = context.new_page()
         open_card(page, f"{desk.url}&annotator={who}")

@@ -26,7 +26,7 @@ WIDTHS = {"desktop": 1280, "phone": 390}
 
 @dataclass(frozen=True)
 class Shown:
-    """A picture: the page, and what must be on it before it is one, a text and a number of plots; and its height."""
+    """A picture: the page, what must be on it first (a text and a number of plots), and its height."""
 
     page: str
     project: str

@@ -1,4 +1,4 @@
-"""Questions suggested by a run's generator, as a person asks for them. The worker's part is written directly."""
+"""Questions suggested by a run's generator, as a person asks for them. The worker's results are written directly."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ NAME, RUN = "Printers", "run-asks"
 
 @pytest.fixture
 def desk(app: App, make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
-    """A project with a run that made a generator."""
+    """Yield a project with a run that made a generator."""
     monkeypatch.setenv("ALLPAIRS_HOME", str(app.home))
     questions = [f"How do I replace part {i} of the printer?" for i in range(20)]
     answers = [f"Open the cover of the printer, wait until it is cool, and take out part {i}." for i in range(20)]
@@ -35,7 +35,7 @@ def desk(app: App, make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPat
     delete_project(desk.engine, desk.project_id)
 
 
-def test_a_passage_is_picked_and_its_questions_are_read(page: Page, app: App, desk: Desk) -> None:
+def test_a_passage_is_chosen_and_its_questions_are_read(page: Page, app: App, desk: Desk) -> None:
     page.goto(f"{app.url}/pipelines?project={quote(NAME)}")
     page.get_by_text("Suggest questions").click(timeout=30_000)
     words = page.get_by_role("textbox", name="Words of the passage")

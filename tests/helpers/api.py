@@ -1,4 +1,4 @@
-"""The REST API for tests: behind the gate, in this process, as one person asks it with a token of theirs."""
+"""The REST API for tests: behind the auth middleware, in this process, as one person calls it with a token."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -17,12 +17,12 @@ from tests.helpers.people import START, make_person
 
 
 def site(forced: bool = True, clock: Callable[[], datetime] = lambda: START) -> Starlette:
-    """The API behind the gate; forced: a token is needed though there is no account."""
+    """Return the API behind the auth middleware; forced: a token is needed even without accounts."""
     return Starlette(routes=[api()], middleware=[Middleware(AuthMiddleware, is_forced=lambda: forced, clock=clock)])
 
 
 def browser(app: Starlette, token: str = "", address: str = "127.0.0.1") -> TestClient:
-    """What asks the API from this address; `get("/projects")` and the like."""
+    """Return a client of the API at this address, for `get("/projects")` and the like."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     return TestClient(
         app, base_url="http://localhost/api/v1", headers=headers, raise_server_exceptions=False, client=(address, 1)
@@ -30,11 +30,11 @@ def browser(app: Starlette, token: str = "", address: str = "127.0.0.1") -> Test
 
 
 def member(engine: Engine, project_id: int, role: Role | None, name: str = "", **more: bool) -> TestClient:
-    """The API as a new person with this role in the project asks it."""
+    """Return a client of the API for a new person with this role in the project."""
     person_id = make_person(engine, name or (role or "stranger"), project_id, role, **more)
     return browser(site(), tokens.make(engine, person_id, "tests", START))
 
 
 def answer(key: str, task_id: int, answer: str = "positive", **more: Any) -> dict[str, Any]:
-    """One act as a program sends it."""
+    """Return one event as a program sends it."""
     return {"key": key, "task_id": task_id, "answer": answer} | more

@@ -1,4 +1,4 @@
-"""The app and a browser for tests: a process of the app, projects to label in it, and the card."""
+"""The app and a browser for tests: an app process, projects to label in it, and the card."""
 
 import os
 import subprocess
@@ -43,7 +43,7 @@ class Desk:
 
     @property
     def labels(self) -> list[AnswerKind | None]:
-        """The label of each task in the order of tasks."""
+        """Return the label of each task in the order of tasks."""
         with reading(self.engine) as session:
             found = {label.task_id: label.answer for label in current_labels(session, self.project_id)}
         return [found.get(task.id) for task in self.tasks]
@@ -54,7 +54,7 @@ MakeDesk = Callable[..., Desk]
 
 @dataclass
 class App:
-    """The app in a process of its own; database: its address, without one a file in its home."""
+    """The app in a process of its own; database: its address; default: a file in its home."""
 
     home: Path
     port: int
@@ -81,7 +81,7 @@ class App:
             self.process.wait(timeout=60)
 
     def kill(self) -> None:
-        """Nothing; the app is gone, without having had the time to finish anything."""
+        """Kill the app without letting it finish anything."""
         assert self.process is not None
         self.process.kill()
         self.process.wait()
@@ -97,18 +97,18 @@ class App:
 
 
 def open_card(page: Page, url: str) -> None:
-    """Nothing; the first pair is on the screen."""
+    """Open the card and wait for its first pair."""
     page.goto(url)
     expect(page.locator(".pair")).to_be_visible(timeout=30_000)
 
 
 def settle(page: Page, saved: int) -> None:
-    """Nothing; the server has acknowledged this many answers and owes none."""
+    """Wait until the server has acknowledged this many answers and owes none."""
     # While a restarted app draws the page anew, the old card is there for a moment beside the new one.
     expect(page.locator(".saved").last).to_have_text(f"saved {saved} · waiting 0", timeout=15_000)
 
 
 def shown(page: Page) -> tuple[str, str]:
-    """The two texts of the card."""
+    """Return the two texts of the card."""
     left, right = (page.locator(f"[data-side={side}]").text_content() or "" for side in ("left", "right"))
     return left, right

@@ -1,4 +1,4 @@
-"""Work for the tests of engines, in a file that other processes load quickly."""
+"""Work for the tests of engines, in a module that other processes load quickly."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ def doubling() -> Work[int, int]:
 
 
 def dying(marker: Path, at: int, make: Callable[..., Work[Any, Any]], *given: Any) -> Work[tuple[int, Any], Any]:
-    """A stage's own work on its numbered parts; the process that has done this part is killed, once."""
+    """Return a stage's own work on its numbered parts, which kills the process of this part, once."""
     own = make(*given)
 
     def work(part: tuple[int, Any], progress: Progress) -> Any:
@@ -40,7 +40,7 @@ def dying(marker: Path, at: int, make: Callable[..., Work[Any, Any]], *given: An
 
 @dataclass(frozen=True)
 class Mortal:
-    """An engine of which one process is killed in the middle of the first stage; the marker then exists."""
+    """An engine that kills one of its processes in the middle of the first stage; the marker then exists."""
 
     engine: Engine
     marker: Path
@@ -54,13 +54,13 @@ class Mortal:
         progress: Progress = no_progress,
         on_device: bool = True,
     ) -> Iterator[Any]:
-        """As `Engine.map`."""
+        """Map as `Engine.map` does."""
         at = max(1, len(parts) // 2)  # never of a single part, which this process works at
         numbered = list(enumerate(parts))
         return self.engine.map(dying, (self.marker, at, make, *given), numbered, stage, progress, on_device)
 
     def parts(self, n: int, least: int, most: int) -> list[slice]:
-        """As `Engine.parts`."""
+        """Split as `Engine.parts` does."""
         return self.engine.parts(n, least, most)
 
 
@@ -73,7 +73,7 @@ def slow(seconds: float) -> Work[int, int]:
 
 
 def reading(*vectors: np.ndarray) -> Work[int, list[bool]]:
-    """Work that tells which of the vectors lie in memory that others share: an array of one's own can be written to."""
+    """Return work that tells which of the vectors are in read-only shared memory; arrays of one's own are writable."""
 
     def work(part: int, progress: Progress) -> list[bool]:
         return [not array.flags.writeable for array in vectors]

@@ -1,4 +1,4 @@
-"""Projects and batches for tests, inserted directly: no file, no model, no job."""
+"""Projects and batches for tests, inserted directly, without files, models or jobs."""
 
 from collections.abc import Collection, Sequence
 from itertools import combinations, islice, product
@@ -22,9 +22,9 @@ def make_project(
     evaluation: int = 0,
     **settings: Any,
 ) -> int:
-    """The id of a new project of these texts: bipartite if there are `right` ones.
+    """Make a project of these texts, bipartite if there are `right` ones, and return its id.
 
-    The last `evaluation` left texts are kept for measuring; the item of the i-th text has the id `left-i` or `right-i`.
+    The last `evaluation` left texts are evaluation items; the item of the i-th text has the id `left-i` or `right-i`.
     """
     kind = Kind.BIPARTITE if right else Kind.SYMMETRIC
     with writing(engine) as session:
@@ -59,7 +59,7 @@ def make_round(
     strategy: str = "uncertainty",
     audits: Collection[int] = (),
 ) -> int:
-    """The id of a new round after the last one: n tasks and `reserve` more, on pairs that are no task yet.
+    """Make a round after the last one, with n tasks and `reserve` more on new pairs, and return its id.
 
     The tasks at the positions `audits` are audit tasks of the newest design, on pairs of evaluation items.
     """
@@ -88,7 +88,7 @@ def make_design(
     sizes: Sequence[int] = (8, 16, 4000),
     **details: Any,
 ) -> int:
-    """The id of a new design with strata of these sizes."""
+    """Make a design with strata of these sizes and return its id."""
     with writing(engine) as session:
         last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
         strata = [{"name": f"stratum {place}", "low": 0.9 - 0.1 * place, "high": 1.0 - 0.1 * place, "size": size}
@@ -101,7 +101,7 @@ def make_design(
 
 
 def make_audit_batch(engine: Engine, project_id: int, n: int, kind: DesignKind = DesignKind.AUDIT) -> int:
-    """The id of a new audit batch of n tasks of the newest design of this kind, on pairs that are no task yet."""
+    """Make an audit batch of n tasks of the newest design of this kind, on new pairs, and return its id."""
     with writing(engine) as session:
         audit_batch = Round(project_id=project_id, number=None, strategy=kind, size=n)
         session.add(audit_batch)
@@ -113,7 +113,7 @@ def make_audit_batch(engine: Engine, project_id: int, n: int, kind: DesignKind =
 def _audit_rows(
     session: Session, batch: Round, places: Sequence[int], kind: DesignKind = DesignKind.AUDIT
 ) -> list[dict[str, Any]]:
-    """Tasks of the newest design, in its two highest strata by turns; none without places."""
+    """Return tasks of the newest design, alternating between its two highest strata; empty without places."""
     if not places:
         return []
     design = newest_design(session, batch.project_id, kind)
@@ -129,7 +129,7 @@ def _audit_rows(
 def _placed(
     session: Session, project_id: int, places: Sequence[int], evaluation: bool = False
 ) -> list[tuple[int, int, int]]:
-    """For each place, that place and the items of a pair."""
+    """Return each place with the items of a pair."""
     pairs = _free_pairs(session, project_id, len(places), evaluation)
     return [(place, left, right) for place, (left, right) in zip(places, pairs, strict=True)]
 

@@ -19,7 +19,7 @@ from learner.runtime.training_launcher import train_together
 
 
 def exact(work: Callable[..., list[nn.Module]], *given: Any) -> list[nn.Module]:
-    """The work in float32, whatever the processor multiplies: in bfloat16 a wrong gradient would pass for rounding."""
+    """Do the work in float32 on every device: in bfloat16 a wrong gradient would pass for rounding."""
     fast, device.multiplies_bfloat16 = device.multiplies_bfloat16, lambda _: False
     try:
         return work(*given)
@@ -36,7 +36,7 @@ def staying(network: nn.Module, folder: Path, progress: Progress, group: Group) 
 
 
 def dying(network: nn.Module, folder: Path, progress: Progress, group: Group) -> list[nn.Module]:
-    """Work in which the second process is killed while the first one waits for it."""
+    """Kill the second process while the first one waits for it."""
     _sign(folder)
     if os.environ["RANK"] == "1":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -44,7 +44,7 @@ def dying(network: nn.Module, folder: Path, progress: Progress, group: Group) ->
 
 
 def failing(network: nn.Module, folder: Path, progress: Progress, group: Group) -> list[nn.Module]:
-    """Work in which the second process finds a fault while the first one waits for it."""
+    """Fail in the second process while the first one waits for it."""
     _sign(folder)
     if os.environ["RANK"] == "1":
         raise InputError("text 7 is empty: leave it out")
@@ -52,7 +52,7 @@ def failing(network: nn.Module, folder: Path, progress: Progress, group: Group) 
 
 
 def stay(folder: Path) -> None:
-    """Nothing; this process waits for a training without end."""
+    """Wait for an endless training in this process."""
     launcher.METHOD, os.environ[PROCESSES] = "fork", "2"
     train_together(staying, (nn.Linear(1, 1), folder), [], no_progress)
 

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 
 def open_page(script: Path, **parameters: str) -> AppTest:
-    """The page of this script, or the app, drawn once; parameters: of its address."""
+    """Draw the page of this script, or the app, once, and return it; parameters: of its address."""
     page = AppTest.from_file(str(script), default_timeout=30)
     for name, value in parameters.items():
         page.query_params[name] = value

@@ -1,4 +1,4 @@
-"""Where the project lies."""
+"""The project's root."""
 
 from pathlib import Path
 

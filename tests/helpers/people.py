@@ -15,12 +15,12 @@ CHEAP = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # what tests 
 
 
 def at(minutes: float = 0, days: float = 0) -> datetime:
-    """The time this long after the start."""
+    """Return the time this long after the start."""
     return START + timedelta(days=days, minutes=minutes)
 
 
 def make_person(engine: Engine, name: str, project_id: int = 0, role: Role | None = None, **more: bool) -> int:
-    """The id of a new person with the password of all tests."""
+    """Make a person with the password of all tests and return their id."""
     people.add(engine, name, PASSWORD, START, **more)
     person_id = people.id_of(engine, name)
     if role is not None:
@@ -29,13 +29,13 @@ def make_person(engine: Engine, name: str, project_id: int = 0, role: Role | Non
 
 
 def make_member(engine: Engine, project_id: int, role: Role) -> tuple[int, Engine]:
-    """The id of a new person named after the role, and the engine for them."""
+    """Make a person named after the role; return their id and their engine."""
     person_id = make_person(engine, role.value, project_id, role)
     return person_id, as_person(engine, person_id)
 
 
 def token_of(path: str) -> str:
-    """The token in the path of an invitation."""
+    """Return the token in the path of an invitation."""
     return path.removeprefix(f"{invitations.PATH}/")
 
 

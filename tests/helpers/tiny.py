@@ -18,7 +18,10 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
 
 def tiny_encoder(folder: Path, texts: Sequence[str], seed: int = 0, layers: int = 1) -> Path:
-    """The folder of a random BERT that knows the words of these texts; mean pooling, seeded. More layers are slower."""
+    """Write a random BERT that knows these texts' words, mean-pooled and seeded.
+
+    More layers are slower. Return its folder.
+    """
     tokenizer = tiny_tokenizer(texts)
     torch.manual_seed(seed)
     config = BertConfig(
@@ -37,7 +40,7 @@ def tiny_encoder(folder: Path, texts: Sequence[str], seed: int = 0, layers: int 
 
 
 def tiny_tokenizer(texts: Sequence[str]) -> PreTrainedTokenizerFast:
-    """A tokenizer of whole words: those of these texts."""
+    """Return a tokenizer of these texts' whole words."""
     words = Tokenizer(WordLevel(unk_token="[UNK]"))
     words.normalizer, words.pre_tokenizer = Lowercase(), Whitespace()
     words.train_from_iterator(texts, WordLevelTrainer(special_tokens=SPECIAL))

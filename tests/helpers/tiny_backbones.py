@@ -1,4 +1,4 @@
-"""Tiny random backbones: the four architectures of paper 004's ConcatBERT, BART and T5; built, not downloaded."""
+"""Tiny random backbones: the four architectures of ConcatBERT (Mussmann, Jia and Liang 2020), BART and T5."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -88,7 +88,10 @@ TEMPLATES = {  # how each architecture joins two texts
 
 
 def tiny_backbone(folder: Path, architecture: str, texts: Sequence[str], seed: int = 0) -> Path:
-    """The folder of a random model of that architecture that knows the words of these texts; without a classifier."""
+    """Return the folder of a new random model of that architecture, which knows these texts' words.
+
+    It has no classifier.
+    """
     torch.manual_seed(seed)
     tokenizer = _tokenizer(architecture, texts)
     whole = folder / architecture

@@ -1,4 +1,4 @@
-"""What deploy/ starts, started without containers: its commands, variables and health checks are those that work."""
+"""What deploy/ starts, started without containers: its commands, variables and health checks work."""
 
 import os
 import re
@@ -59,7 +59,7 @@ def test_everything_has_an_image_and_all_of_ours_a_health_check() -> None:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Machine"]:
-    """A machine where the services can run, with a database and an administrator."""
+    """Yield a machine that can run the services, with a database and an administrator."""
     if missing():
         pytest.skip("PostgreSQL is missing: install the package postgresql")
     folder = tmp_path / "postgres"
@@ -106,14 +106,14 @@ def test_a_worker_computes_on_the_cluster_as_the_file_says(machine: "Machine", t
 
 @dataclass(frozen=True)
 class Machine:
-    """Where services run without containers: what all are given, and the port that stands for the file's."""
+    """Services without containers: their common environment, and the port in place of the file's."""
 
     environment: dict[str, str]
     port: str
 
     @contextmanager
     def running(self, name: str) -> Iterator[None]:
-        """The service, started as the file says and again where it ends, once its health check is content."""
+        """Run the service as the file says, restarting it if it ends, and yield once its health check succeeds."""
         environment = {**SERVICES[name].get("environment", {}), **self.environment}
         check = SERVICES[name]["healthcheck"]
         assert SERVICES[name]["restart"] == "unless-stopped"
@@ -137,7 +137,7 @@ class Machine:
     def run(
         self, command: list[str], environment: dict[str, str], given: str = ""
     ) -> "subprocess.CompletedProcess[str]":
-        """The command, ended."""
+        """Run the command to its end and return its result."""
         return subprocess.run(
             self._here(command), env=self._environment(environment), input=given, text=True, capture_output=True,
             cwd=ROOT, check=False,
@@ -162,7 +162,7 @@ class Machine:
 
 
 def end_all_of(folder: str) -> None:
-    """Nothing; no process is left of the cluster that keeps its files there: a node that joins it stays by itself."""
+    """End all processes of the cluster with files in the folder: a joined node would otherwise keep running."""
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             if any(str(file.readlink()).startswith(folder) for file in (entry / "fd").iterdir()):

@@ -1,4 +1,4 @@
-"""The documents say what is true: commands, names in the code, strategies, requirements, sources, links."""
+"""The documents are true: commands, names in the code, strategies, requirements, sources, links."""
 
 import ast
 import re
@@ -29,18 +29,18 @@ LINK = re.compile(r"\]\((?!https?:)([^)\s]*)\)")
 
 
 def prose(document: Path) -> str:
-    """The text of a page without its code."""
+    """Return the text of a page without its code."""
     return re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
 
 
 def anchors(document: Path) -> set[str]:
-    """The anchors of a page's headings, as a Markdown site makes them."""
+    """Return the anchors of a page's headings, as a Markdown site makes them."""
     headings = re.findall(r"^#+ (.+)$", prose(document), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 def links(document: Path) -> list[tuple[Path, str]]:
-    """The file and the anchor of each local link and image of a page."""
+    """Return the file and the anchor of each local link and image of a page."""
     found = [target.partition("#") for target in LINK.findall(prose(document))]
     return [((document.parent / path).resolve() if path else document, anchor) for path, _, anchor in found]
 

@@ -1,4 +1,4 @@
-"""Who may import whom: read from the source, so that the rule holds for every file there is."""
+"""Who may import whom, read from the source, so that the rule covers every file."""
 
 import ast
 import re
@@ -103,7 +103,7 @@ def module_of(path: Path) -> str:
 
 
 def imports_of(source: str) -> Iterator[str]:
-    """Yield every module that the source imports, wherever in the file."""
+    """Yield every module that the source imports, anywhere in the file."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -123,7 +123,7 @@ def package_of(module: str) -> str:
 
 
 def fault(module: str, imported: str) -> str | None:
-    """Return why the module may not import this, and what to do instead; nothing if it may."""
+    """Return why the module may not import this, and what to do instead; None if it may."""
     here, top = package_of(module), imported.split(".")[0]
     tree = here.split(".")[0]
     if imported.startswith("."):

@@ -1,4 +1,4 @@
-"""Where files lie: folders that can be taken in at a glance, and tests beside the packages that they test."""
+"""The layout of files: folders of manageable size, and tests mirroring the packages."""
 
 import ast
 from pathlib import Path
@@ -11,7 +11,7 @@ LONG = ("annotate/pages", "db/migrations/versions")  # the framework wants all o
 
 
 def folders(tree: str) -> list[Path]:
-    """The folders of a tree that hold source."""
+    """Return the folders of a tree that contain source."""
     return sorted({path.parent for path in (ROOT / tree).rglob("*.py")})
 
 
@@ -39,7 +39,7 @@ def test_no_test_module_imports_another() -> None:
 
 
 def others_in(path: Path) -> list[str]:
-    """The test modules that this file imports; itself aside, which a page under test may have to name."""
+    """Return the test modules that this file imports, except itself, which a page under test may have to name."""
     own = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
     return [

@@ -1,4 +1,4 @@
-"""Words, messages and addresses that want to be more: each is taken for what it says, and for nobody else's."""
+"""Words, messages and addresses that try to do more: each counts only as text, and only for its sender."""
 
 import logging
 import re
@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from annotate.access import invitations, logins
 from annotate.exchange import download_routes as downloads
-from annotate.exchange import model_export as takeaway
+from annotate.exchange import model_export
 from annotate.labelling.queue import record, serve
 from annotate.ui.label import card
 from annotate.web.login_routes import routes
@@ -48,7 +48,7 @@ TEXTS = [
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    """A project of such texts with a batch."""
+    """Return a project of such texts with a batch."""
     project_id = make_project(engine, TEXTS, name="Mine", auto_train=False)
     make_round(engine, project_id, 6)
     return project_id
@@ -130,7 +130,7 @@ def test_forged_events_store_nothing_and_touch_nobody_elses_lease(
 
 @pytest.fixture
 def site(engine: Engine) -> TestClient:
-    made = [*routes(lambda: {}, at), *downloads.routes(), takeaway.route()]
+    made = [*routes(lambda: {}, at), *downloads.routes(), model_export.route()]
     middleware = [Middleware(AuthMiddleware, is_forced=lambda: True, clock=at)]
     return TestClient(Starlette(routes=made, middleware=middleware), base_url=SITE, follow_redirects=False)
 

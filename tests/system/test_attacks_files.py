@@ -1,4 +1,4 @@
-"""Files that want to be too much, to lie elsewhere or to run: each is one line, stores nothing, and costs little."""
+"""Files that try to be too large, to escape their folder or to run: each gives one line and stores nothing."""
 
 import gzip
 import json
@@ -29,7 +29,7 @@ Change = Callable[[ZipFile], None]
 
 
 def link(bundle: ZipFile) -> None:
-    """Nothing; a symbolic link leads out of the folder of models, and a file lies behind it."""
+    """Add a symbolic link that leads out of the folder of models, with a file behind it."""
     info = ZipInfo("models/1/out")
     info.external_attr = (stat.S_IFLNK | 0o777) << 16
     bundle.writestr(info, "/etc")
@@ -71,7 +71,7 @@ def archive(engine: Engine, tmp_path: Path) -> Path:
 
 
 def refused(engine: Engine, home: Path, path: Path) -> str:
-    """The one line that is said; nothing is stored, and nothing was written elsewhere."""
+    """Return the one line of the refusal, after checking that nothing was stored or written elsewhere."""
     before = {file for file in home.parent.rglob("*") if "allpairs.db" not in file.name}
     tracemalloc.start()
     with pytest.raises(InputError) as caught:
@@ -129,7 +129,7 @@ def test_nothing_of_ours_reads_pickles_or_runs_a_models_code() -> None:
 
 
 def said_of(path: Path, *columns: str) -> str:
-    """The one line that is said about a table; reading it costs little."""
+    """Return the one line about a table; reading it costs little."""
     tracemalloc.start()
     with pytest.raises(InputError) as caught:
         list(read_rows(path, columns or ("id", "text")))

@@ -1,4 +1,4 @@
-"""Texts that want to be scripts, markup or signs of Markdown reach no element that would take them for it."""
+"""Texts that try to be scripts, markup or Markdown reach no element that would interpret them."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ ACTIVE = re.compile(r"[<$`]|\]\(|:\w")
 
 @pytest.fixture
 def page(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    """The app at a project of such texts, opened by an administrator of such a name."""
+    """Return the app at a project of such texts, opened by an administrator with such a name."""
     project_id = make_hostile_project(engine)
     people.add(engine, ANNOTATORS[0], PASSWORD, now(), administrator=True)
     people.add(engine, ANNOTATORS[1], PASSWORD, now())
@@ -56,7 +56,7 @@ def test_texts_of_people_are_shown_as_they_are(page: AppTest) -> None:
 
 
 def read(page: AppTest) -> set[str]:
-    """The kinds of elements that show such a text; none of them would run or draw it."""
+    """Return the kinds of elements that show such a text, none of which would run or render it."""
     assert not page.exception, page.exception
     found = set()
     for kind, path, text in _shown(page):
@@ -75,7 +75,7 @@ def _without_escaped(text: str) -> str:
 
 
 def _shown(page: AppTest) -> Iterator[tuple[str, str, str]]:
-    """(kind of element, path of a field, its text) of everything on the page."""
+    """Yield (kind of element, path of a field, its text) of everything on the page."""
     for root in (page.main, page.sidebar):
         for element in _elements(root):
             if (proto := getattr(element, "proto", None)) is not None:

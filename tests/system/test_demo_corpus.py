@@ -1,4 +1,4 @@
-"""The demo corpus keeps its promises: size, look-alikes, unique questions, gold that does not contradict itself."""
+"""The demo corpus keeps its promises: size, look-alikes, unique questions, consistent gold."""
 
 import csv
 import unicodedata
@@ -14,7 +14,7 @@ Gold = list[tuple[str, str, str]]
 
 
 def read(name: str, columns: list[str]) -> list[list[str]]:
-    """The rows of a demo file below its header, which must be `columns`."""
+    """Return the rows of a demo file below its header, which must be `columns`."""
     with (DEMO / name).open(newline="", encoding="utf-8") as file:
         header, *rows = csv.reader(file)
     assert header == columns
@@ -23,7 +23,7 @@ def read(name: str, columns: list[str]) -> list[list[str]]:
 
 
 def components(ids: list[str], pairs: list[tuple[str, str]]) -> dict[str, str]:
-    """The representative of each id's connected component."""
+    """Return the representative of each id's connected component."""
     parent = {i: i for i in ids}
 
     def find(i: str) -> str:
@@ -37,7 +37,7 @@ def components(ids: list[str], pairs: list[tuple[str, str]]) -> dict[str, str]:
 
 
 def folded(text: str) -> str:
-    """The text as the import compares it, and without regard to case."""
+    """Return the text as the import compares it, ignoring case."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

@@ -1,5 +1,6 @@
-"""What goes wrong around the app: a full disk, a database that cannot be written or is restarted, clocks that jump, no
-memory, processes that are killed. Each is one clear line, and nothing acknowledged is lost or half-written.
+"""Faults around the app: a full disk, a read-only or restarting database, jumping clocks, no memory, killed processes.
+
+Each gives one clear line, and nothing acknowledged is lost or half-written.
 """
 
 import errno
@@ -43,7 +44,7 @@ SIZE = 4 * 2**20
 
 @pytest.fixture
 def disk() -> Iterator[Path]:
-    """A small disk of its own; skips where none can be mounted."""
+    """Yield a small disk; skip if none can be mounted."""
     with TemporaryDirectory() as folder:
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", folder], capture_output=True)
         if mounted.returncode:
@@ -56,7 +57,7 @@ def disk() -> Iterator[Path]:
 
 @pytest.fixture
 def on_disk(disk: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """An engine on a migrated SQLite file on the small disk."""
+    """Yield an engine on a migrated SQLite file on the small disk."""
     monkeypatch.setenv("ALLPAIRS_HOME", str(disk / "home"))
     monkeypatch.delenv("ALLPAIRS_DATABASE_URL", raising=False)
     migrate()
@@ -72,7 +73,7 @@ def make_batch(engine: Engine, pairs: int = 6) -> int:
 
 
 def tell(engine: Engine, project: int, key: str, note: str = "") -> list[str]:
-    """The keys that are acknowledged of an answer to the next pair."""
+    """Answer the next pair, and return the acknowledged keys."""
     pairs, _ = serve(engine, project, "ann")
     event = {"key": key, "task_id": pairs[0].task_id, "answer": "positive", "seconds": 1.0, "note": note}
     return record(engine, project, "ann", [event]).stored
@@ -84,7 +85,7 @@ def stored_keys(engine: Engine) -> list[str]:
 
 
 def fill(disk: Path) -> Path:
-    """A file that takes all that is left of the disk."""
+    """Write a file that takes the disk's remaining space, and return it."""
     path = disk / "filler"
     with path.open("wb", buffering=0) as file:
         while True:

@@ -1,4 +1,4 @@
-"""Open what the version before the folders wrote: database, models, archive, back-up, runs, and jobs on their way."""
+"""Open what the version before the folders wrote: database, models, archive, back-up, runs and queued jobs."""
 
 import json
 import os
@@ -68,14 +68,14 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def expected(files: Path) -> dict[str, Any]:
-    """What the old version read from the files, and how it finished the open jobs."""
+    """Return what the old version read from the files, and how it finished the open jobs."""
     found: dict[str, Any] = json.loads((files / "expected.json").read_text())
     return found
 
 
 @pytest.fixture
 def installed(files: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """The old installation, opened as every start of the app opens it."""
+    """Yield the old installation, opened as every start of the app does."""
     monkeypatch.setenv("ALLPAIRS_HOME", str(files / "home"))
     for name in ("ALLPAIRS_DATABASE_URL", "ALLPAIRS_ARTIFACTS"):
         monkeypatch.delenv(name, raising=False)
@@ -107,7 +107,7 @@ def same(found: Any, wanted: Any) -> None:
 
 
 def rows(frame: pd.DataFrame) -> list[list[Any]]:
-    """The frame's rows without the titles of measures, which are prose."""
+    """Return the frame's rows without the titles of measures, which are prose."""
     values = frame.drop(columns="measure", errors="ignore").to_json(orient="values", double_precision=15)
     found: list[list[Any]] = json.loads(values)
     return found
@@ -118,7 +118,7 @@ def id_of(engine: Engine, name: str) -> int:
 
 
 def settings_today(stored: dict[str, Any]) -> dict[str, Any]:
-    """The settings by the names that they have now."""
+    """Return the settings by their present names."""
     return {RENAMED.get(name, name): value for name, value in stored.items()}
 
 
@@ -234,7 +234,7 @@ def test_finished_runs_are_read(installed: Engine, expected: dict[str, Any]) -> 
 
 
 def explored(engine: Engine, project_id: int) -> list[int]:
-    """The pairs that were prepared for exploring, model by model."""
+    """Return the pairs prepared for exploring, by model."""
     with reading(engine) as session:
         found = [read_exploration(exploration_folder(one)) for one in matchers_of(session, project_id) if one.number]
     return [one.pairs for one in reversed(found) if one is not None]

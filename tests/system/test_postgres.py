@@ -1,4 +1,4 @@
-"""What differs between databases, on a PostgreSQL server that the run starts: tables, triggers, locks, queries."""
+"""Differences between databases, on a PostgreSQL server started for the tests: tables, triggers, locks, queries."""
 
 import random
 from collections.abc import Iterator
@@ -46,7 +46,7 @@ pytestmark = pytest.mark.postgres
 
 @pytest.fixture
 def postgres(server: str, template: str) -> Iterator[Engine]:
-    """An engine on empty, migrated tables."""
+    """Yield an engine on empty, migrated tables."""
     engine = make_engine(new_database(server, "beside", template))
     yield engine
     engine.dispose()
@@ -54,7 +54,7 @@ def postgres(server: str, template: str) -> Iterator[Engine]:
 
 @pytest.fixture
 def project(postgres: Engine) -> int:
-    """A project of two lists with a batch of nine pairs."""
+    """Return a project of two lists with a batch of nine pairs."""
     project_id = make_project(postgres, ["Who?", "When?", "Why?"], ["Mary 50%", "in May", "at noon"], auto_train=False)
     make_round(postgres, project_id, 9)
     return project_id
@@ -100,7 +100,7 @@ def test_annotators_at_once_get_different_pairs_and_lose_no_answer(postgres: Eng
         assert label_counts(session, project) == {AnswerKind.POSITIVE: 9}
 
 
-def test_checks_are_slipped_in_and_rushes_looked_at_again(postgres: Engine) -> None:
+def test_hidden_checks_are_served_and_fast_answers_asked_again(postgres: Engine) -> None:
     project = make_project(postgres, [f"text {i}" for i in range(20)], name="Checked", auto_train=False, gold_share=0.5,
                            repeat_share=0.2)  # fmt: skip
     make_round(postgres, project, 60)

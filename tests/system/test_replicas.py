@@ -1,4 +1,4 @@
-"""Two app processes on one PostgreSQL: no pair is handed to both, each answer is stored once, both show the same."""
+"""Two app processes on one PostgreSQL: no pair is served by both, each answer is stored once, both show the same."""
 
 import threading
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ PAIRS = 30
 
 @pytest.fixture
 def shared(server: str, template: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
-    """An engine on the database that every app uses which is started now."""
+    """Yield an engine on the database of every app started from now on."""
     monkeypatch.setenv("ALLPAIRS_DATABASE_URL", new_database(server, "shared", template))
     for name in ("ALLPAIRS_DEMO", "ALLPAIRS_WORKER"):
         monkeypatch.setenv(name, "0")
@@ -46,7 +46,7 @@ def shared(server: str, template: str, home: Path, monkeypatch: pytest.MonkeyPat
 
 
 class Stack:
-    """All that an app process has between its address and the database, in this process."""
+    """All layers of an app process between its address and the database, in this process."""
 
     def __init__(self) -> None:
         told = Telemetry()
@@ -58,7 +58,7 @@ class Stack:
 
 
 class Process:
-    """A real one."""
+    """A real app process."""
 
     def __init__(self, port: int) -> None:
         self.url = f"http://localhost:{port}"
@@ -83,7 +83,7 @@ def processes(home: Path) -> Iterator[list[Process]]:
 
 
 def label(mine: Any, other: Any, project: int) -> list[int]:
-    """The tasks that one process handed out, each answered there, and once more at the other one, as after a crash."""
+    """Answer each task that one process served there, and again at the other one, as after a crash; return them."""
     served: list[int] = []
     while tasks := mine.post(f"/api/v1/projects/{project}/tasks", json={"n": 3}).json()["tasks"]:
         acts = {"answers": [answer(f"key-{task['id']}", task["id"]) for task in tasks]}
@@ -120,7 +120,7 @@ def test_two_processes_label_and_monitor_one_project(shared: Engine, home: Path,
 
 
 def shown(client: Any, project: int) -> tuple[Any, Any, list[str]]:
-    """What a process shows of the project: how far it is, its labels, and the installation's figures."""
+    """Return what a process shows of the project: progress, labels, and the installation's figures."""
     own = "allpairs_api_request_seconds"
     figures = [line for line in client.get("/metrics").text.splitlines() if own not in line]
     return (
@@ -133,7 +133,7 @@ def shown(client: Any, project: int) -> tuple[Any, Any, list[str]]:
 def test_whoever_read_up_to_an_answer_has_not_missed_an_earlier_one(
     shared: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Answers are numbered when they are written, and seen when their transaction ends: the orders must be one."""
+    """Answers are numbered when written, and visible when their transaction ends: both orders must agree."""
     project = make_project(shared, ["a", "b", "c"], auto_train=False)
     make_round(shared, project, 3)
     with reading(shared) as session:

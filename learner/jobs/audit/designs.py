@@ -1,4 +1,4 @@
-"""Audit designs: made from what a model sees, kept as a row and a folder with the sampling orders."""
+"""Audit designs: strata computed from a model's scores, stored as a row and a folder with the sampling orders."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -34,7 +34,7 @@ class Drawn:
 
 
 def read_designs(session: Session, project_id: int) -> list[Drawn]:
-    """The project's audit designs, the first one first."""
+    """Return the project's audit designs, oldest first."""
     mine = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.AUDIT)
     return [_read(design) for design in session.scalars(mine.order_by(Design.number))]
 
@@ -51,7 +51,7 @@ def _read(design: Design) -> Drawn:
 
 
 def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen, progress: Progress) -> None:
-    """Nothing; the project has a design under this matcher, unless its newest one is that already."""
+    """Store an audit design under this matcher, unless the project's newest design already belongs to it."""
     project_id = matcher.project_id
     with reading(engine) as session:
         last = session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0
@@ -74,7 +74,7 @@ def make_design(engine: Engine, data: ProjectData, matcher: Matcher, seen: Seen,
 
 
 def _strata(bands: Bands, seen: Seen) -> list[dict[str, Any]]:
-    """Name, bounds by score and size of each stratum, the far one last where there is one."""
+    """Return name, score bounds and size of each stratum, the tail stratum last where there is one."""
     ends = np.cumsum(bands.sizes)
     top = [float(seen.ranking.score(np.array([1]))[0]), *bands.edges.tolist()]
     strata = [

@@ -1,4 +1,4 @@
-"""The next pairs to audit, from the sampling orders of the newest design."""
+"""Draw the next pairs to audit from the sampling orders of the newest design."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ from learner.jobs.data.project_data import ProjectData
 
 @dataclass(frozen=True)
 class Candidate:
-    """A pair to audit: its items, stratum, score under the design's model, and the probability of its being drawn."""
+    """A pair to audit: its items, stratum, score under the design's model, and inclusion probability."""
 
     left_id: int
     right_id: int
@@ -28,14 +28,14 @@ class Candidate:
 
 
 def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) -> tuple[int, list[Candidate]]:
-    """Return the newest design's id and the next pairs of its sampling orders, by stratum; fewer where they run out."""
+    """Return the newest design's id and the next pairs of its sampling orders, by stratum; fewer if they run out."""
     designs = read_designs(session, project_id)
     labelled = read_labelled(session, project_id, data, designs)
     design, sample = designs[-1], labelled.sample
     sizes = np.r_[sample.sizes, design.bands.tail]
     orders = _left_in_orders(design, labelled, len(sizes))
     available = np.array([len(order) for order in orders])
-    available[-1] = min(available[-1], max(0, FIRST - labelled.far_labels))  # more could not find anything there
+    available[-1] = min(available[-1], max(0, FIRST - labelled.far_labels))  # more labels there tell nothing new
     weight = np.r_[_weight(sample, np.random.default_rng([data.settings.seed, design.number])), 0.0]
     counts = np.r_[sample.labels, labelled.far_labels]
     wanted = allocate(counts, available, weight, draw)
@@ -50,19 +50,19 @@ def draw_pairs(session: Session, project_id: int, data: ProjectData, draw: int) 
 
 
 def _weight(sample: Sample, rng: np.random.Generator) -> np.ndarray:
-    """The importance of each stratum of the pool, (h,); nothing is known while labels are missing."""
+    """Return the importance of each stratum of the pool, (h,); zeros while too few pairs are labelled."""
     if labels_needed(sample.labels, sample.sizes):
         return np.zeros(len(sample.sizes))
     return importance(draw_rates(*sample.effective(), sample.sizes, DRAWS, rng), sample.sizes)
 
 
 def _left_in_orders(design: Drawn, labelled: Labelled, strata: int) -> list[np.ndarray]:
-    """For each stratum the positions of its deck's pairs that nobody has answered, in its order."""
+    """For each stratum, return the positions of the unanswered pairs in its sampling order."""
     pairs = zip(design.order.left.tolist(), design.order.right.tolist(), strict=True)
     open_ = np.array([pair not in labelled.answered for pair in pairs], dtype=bool)
     return [np.nonzero(open_ & (design.order.stratum == stratum))[0] for stratum in range(strata)]
 
 
 def columns_of(pairs: Sequence[Candidate], positions: Sequence[int]) -> list[dict[str, Any]]:
-    """The columns of the pairs' tasks that are their own, at these positions of their round."""
+    """Return the task columns specific to these pairs, at these positions of their round."""
     return [asdict(pair) | {"position": at, "p": None} for pair, at in zip(pairs, positions, strict=True)]

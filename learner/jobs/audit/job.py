@@ -1,4 +1,4 @@
-"""The job `audit`: every model's figures from all audit labels, and where wanted the next pairs as an audit batch."""
+"""The job `audit`: compute every model's figures from all audit labels and, if asked, draw the next audit batch."""
 
 import numpy as np
 from dbos import DBOS
@@ -24,7 +24,7 @@ NAME = "audit"
 
 @DBOS.workflow(name=NAME, max_recovery_attempts=MOST_ATTEMPTS)
 def audit(project_id: int, draw: int) -> str:
-    """What was done, in words. draw: pairs of the audit batch, 0 for the figures alone."""
+    """Run the job and return a summary. draw: number of pairs in the audit batch, 0 to compute figures only."""
     job_id = str(DBOS.workflow_id)
     with job_state(job_id):
         update_figures(job_id, project_id, bool(draw))
@@ -37,7 +37,7 @@ def audit(project_id: int, draw: int) -> str:
 
 @DBOS.step()
 def update_figures(job_id: str, project_id: int, draws: bool) -> None:
-    """Nothing; every matcher has its figures, and before a draw the design suits the newest one."""
+    """Store every matcher's figures; before a draw, renew the design if it no longer suits the newest matcher."""
     with database() as engine, reporting(engine, job_id, 0.0, 1.0) as progress:
         with reading(engine) as session:
             data = read_project(session, project_id)
@@ -49,7 +49,7 @@ def update_figures(job_id: str, project_id: int, draws: bool) -> None:
 
 @DBOS.step()
 def draw_audit_batch(project_id: int, draw: int) -> str:
-    """What was done, in words; the audit batch is stored, unless one is open."""
+    """Store an audit batch, unless one is open, and return a summary."""
     with database() as engine:
         with reading(engine) as session:
             data = read_project(session, project_id)
@@ -71,9 +71,9 @@ def draw_audit_batch(project_id: int, draw: int) -> str:
 
 def _require_audit(session: Session, project_id: int, data: ProjectData) -> None:
     if newest_matcher(session, project_id) is None:
-        raise InputError("there is no model yet: the first batch comes with one")
+        raise InputError("this project has no model yet: make its first batch, which creates one")
     if not is_audited(data):
         raise InputError(
-            "audit labels measure a project that has evaluation items and no known positives among their pairs: "
-            "this one has no evaluation items, or its known positives measure it"
+            "an audit needs evaluation items whose pairs have no known positives: "
+            "this project has no evaluation items, or known positives measure it already"
         )

@@ -1,4 +1,4 @@
-"""The audit labels of a project as a sample of the newest design's strata."""
+"""The audit labels of a project as a stratified sample under the newest design."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from learner.jobs.data.project_data import ProjectData
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labelled pairs of the pool with their items' ids (n,), what was labelled below it, and all pairs with an answer.
+    """Labelled pairs of the pool with their item ids (n,), the label counts of the tail, and all answered pairs.
 
-    unsure: pairs that nobody could decide; they are left out, as if they had not been drawn.
+    unsure: number of pairs that nobody could decide. They are left out, as if they had not been drawn.
     """
 
     sample: Sample
@@ -31,13 +31,13 @@ class Labelled:
     answered: set[tuple[int, int]]
 
     def placed(self) -> list[list[float]]:
-        """For each labelled pair of the pool its items, its stratum, and the probability of its having been drawn."""
+        """Return items, stratum and inclusion probability of each labelled pair of the pool."""
         columns = self.left_ids, self.right_ids, self.sample.stratum, 1 / self.sample.weight
         return [list(row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def read_labelled(session: Session, project_id: int, data: ProjectData, designs: Sequence[Drawn]) -> Labelled:
-    """The labels so far, whichever design drew them, placed in the strata of the newest design."""
+    """Place all labels so far, whichever design drew them, in the strata of the newest design."""
     newest = designs[-1]
     every = audit_labels(session, project_id, DesignKind.AUDIT)
     decided = [label for label in every if label.answer != AnswerKind.UNSURE]
@@ -56,7 +56,7 @@ def read_labelled(session: Session, project_id: int, data: ProjectData, designs:
 
 
 def posterior_of(labelled: Labelled, ranks: np.ndarray, rng: np.random.Generator) -> Posterior | None:
-    """The draws, or nothing while labels are missing. ranks: (n, m) of the labelled pairs under each model."""
+    """Draw from the posterior; None while labels are missing. ranks: (n, m) of the labelled pairs under each model."""
     sample = labelled.sample
     return None if labels_needed(sample.labels, sample.sizes) else draw_posterior(sample, rng, ranks=ranks)
 
@@ -64,7 +64,7 @@ def posterior_of(labelled: Labelled, ranks: np.ndarray, rng: np.random.Generator
 def _strata(
     design: Drawn, labels: Sequence[AuditLabel], data: ProjectData, left: np.ndarray, right: np.ndarray
 ) -> np.ndarray:
-    """The stratum of each labelled pair under a design: as drawn where it drew the pair, else by the score."""
+    """Return each labelled pair's stratum under a design: as drawn where it drew the pair, else by the score."""
     if not labels:
         return np.empty(0, dtype=np.int64)
     placed = design.bands.place(scores_of(data, design.vectors, left, right))
@@ -75,11 +75,11 @@ def _strata(
 
 
 def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray) -> np.ndarray:
-    """The probability with which the design has drawn each labelled pair by now, (n,).
+    """Return the probability that the design has drawn each labelled pair by now, (n,).
 
-    A design has drawn its sampling orders down to the deepest pair that it drew of each: a pair's permanent random
-    number is as likely as any to lie among those. The probability under several designs is then the highest of
-    theirs, since they share the numbers.
+    A design has drawn each of its sampling orders down to the deepest drawn pair, and a pair's permanent random number
+    is equally likely to be any of that order's. Designs share these numbers, so the inclusion probability under several
+    designs is the highest of theirs.
     """
     sizes = np.r_[design.bands.sizes, max(design.bands.tail, 1)]
     depth = np.zeros(len(sizes))
@@ -92,7 +92,7 @@ def _inclusion(design: Drawn, labels: Sequence[AuditLabel], stratum: np.ndarray)
 
 
 def order_places(design: Drawn) -> dict[tuple[int, int], int]:
-    """The place of each pair of items in its stratum's deck, from 0."""
+    """Return the place of each pair of items in its stratum's sampling order, from 0."""
     order = design.order
     place = np.arange(len(order.stratum)) - np.searchsorted(order.stratum, order.stratum)
     return dict(zip(zip(order.left.tolist(), order.right.tolist(), strict=True), place.tolist(), strict=True))

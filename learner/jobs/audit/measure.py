@@ -1,4 +1,4 @@
-"""The models of a project measured on its audit labels."""
+"""Measure the models of a project on its audit labels."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -38,7 +38,7 @@ BEYOND, MOST_BEYOND = 0.1, 100_000  # share of a model's best pairs outside the 
 
 
 def is_audited(data: ProjectData) -> bool:
-    """Whether audit labels measure the project: it has evaluation pairs, and no known positive among them."""
+    """Return whether audit labels measure the project: it has evaluation pairs, none of them a known positive."""
     dataset = data.dataset
     pairs = count_pairs(len(dataset.evaluation_left), len(dataset.evaluation_right), dataset.symmetric)
     return pairs > 0 and not len(dataset.evaluation_positives)
@@ -47,11 +47,10 @@ def is_audited(data: ProjectData) -> bool:
 def measure_models(
     engine: Engine, project_id: int, data: ProjectData, progress: Progress, fresh: Mapping[int, np.ndarray]
 ) -> None:
-    """Nothing; every matcher of the project has its figures from all audit labels; there is a design afterwards.
+    """Store every matcher's figures from all audit labels, and make a design if there is none.
 
-    A matcher whose model did not come along with an archive keeps the figures that it has.
-
-    fresh: the evaluation items' vectors under matchers, by their ids, as far as they are at hand.
+    A matcher whose model was not imported with its archive keeps its figures. fresh: the evaluation items' vectors by
+    matcher id, as far as they are at hand.
     """
     with reading(engine) as session:
         matchers = [matcher for matcher, _ in matchers_with_evaluations(session, project_id) if has_model(matcher)]
@@ -62,7 +61,7 @@ def measure_models(
     with reading(engine) as session:
         designs = read_designs(session, project_id)
         labelled = read_labelled(session, project_id, data, designs)
-    # one model's vectors in memory at a time
+    # keep one model's vectors in memory at a time
     views = [_view(data, one, look(data, one, fresh.get(one.id), progress), labelled) for one in matchers]
     rng = np.random.default_rng([data.settings.seed, designs[-1].number])
     posterior = posterior_of(labelled, np.column_stack([view.ranks for view in views]), rng)
@@ -82,7 +81,7 @@ def measure_models(
 
 
 def _unmeasured(matcher: Matcher, view: View, audit: dict[str, Any], labelled: Labelled) -> Evaluation:
-    """A row without figures: labels are missing."""
+    """Return a row without figures, for a project that lacks labels."""
     shown = histogram(view) if len(labelled.left_ids) else {}
     return Evaluation(
         matcher_id=matcher.id, pairs=view.ranking.pairs, positives=None, estimates={}, curve={}, histogram=shown,
@@ -94,7 +93,7 @@ def _measured(
     matchers: list[Matcher], views: list[View], audits: list[dict[str, Any]], sample: Sample, posterior: Posterior,
     rng: np.random.Generator,
 ) -> list[Evaluation]:  # fmt: skip
-    """A row for each matcher, all of them from the same draws; from the second on with what has changed."""
+    """Return a row for each matcher, all from the same draws; from the second on with its changes."""
     rows = []
     for at, (matcher, view, audit) in enumerate(zip(matchers, views, audits, strict=True)):
         measured = measure(sample, posterior, view, rng)
@@ -114,7 +113,7 @@ def _measured(
 def _reliability(
     matcher: Matcher, view: View, sample: Sample, posterior: Posterior, rng: np.random.Generator
 ) -> list[dict[str, Any]]:
-    """How far the matcher's probabilities can be believed; empty where it gives none."""
+    """Return the reliability of the matcher's probabilities, by tenth; empty if it has no output layer."""
     if matcher.w is None or matcher.b is None:
         return []
     found = found_by(posterior, sample.positive, view.ranks)
@@ -130,7 +129,7 @@ def _view(data: ProjectData, matcher: Matcher, seen: Seen, labelled: Labelled) -
 def _audit(
     settings: Settings, design: Drawn, labelled: Labelled, posterior: Posterior | None, view: View
 ) -> dict[str, Any]:
-    """What the page shows of the audit beside the figures (see `Evaluation.audit`)."""
+    """Return what the page shows of the audit besides the figures (see `Evaluation.audit`)."""
     sample, far = labelled.sample, design.bands.tail
     rows = strata_table(sample, posterior)
     if far:
@@ -158,13 +157,13 @@ def _audit(
 
 
 def _early_rank(sample: Sample, posterior: Posterior, view: View) -> int:
-    """About how far down a fifth of the positives is found."""
+    """Return roughly the rank by which a fifth of the positives is found."""
     rank = np.median(found_by(posterior, sample.positive, view.ranks).rank_at(np.array([0.2])))
     return int(np.clip(rank, 1, MOST_BEYOND))
 
 
 def _beyond(data: ProjectData, design: Drawn, seen: Seen, rank: int, progress: Progress) -> float:
-    """The share of a model's `rank` best pairs that lie outside the audited pool."""
+    """Return the share of a model's `rank` best pairs that lie outside the audited ranks."""
     both = sides(data, seen.vectors)
     best = best_pairs(both.left, both.right, both.symmetric, top=rank, progress=progress)
     under_design = scores_of(data, design.vectors, both.left_ids[best.left], both.right_ids[best.right])
@@ -172,7 +171,7 @@ def _beyond(data: ProjectData, design: Drawn, seen: Seen, rank: int, progress: P
 
 
 def renew_design(engine: Engine, project_id: int, data: ProjectData, progress: Progress) -> None:
-    """Nothing; where the newest model ranks many pairs high that lie outside the pool, there is a design under it."""
+    """Make a new design if the newest model ranks many pairs high that lie outside the audited ranks."""
     with reading(engine) as session:
         matcher, evaluation = matchers_with_evaluations(session, project_id)[-1]
     if evaluation is not None and evaluation.audit.get("beyond", 0.0) > BEYOND:

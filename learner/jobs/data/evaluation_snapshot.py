@@ -1,4 +1,4 @@
-"""The evaluation items of a project as a model sees them, kept for measuring again when more labels have come."""
+"""The evaluation items of a project as a model sees them, kept to be measured again when more labels have come."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,36 +20,36 @@ from learner.models.encoder import Encoder, load_encoder
 from learner.scoring.score import Blend, blended
 from learner.search.inner_product import BLENDED, as_left, as_right, scores
 
-BASE = "base"  # begins the name of a folder of what is known about a pre-trained encoder
+BASE = "base"  # prefix of a pre-trained encoder's folder
 
 
 @dataclass(frozen=True)
 class Seen:
-    """The items under one model: blended vectors (n, d), in the order of `rows_of`; all pairs by score."""
+    """The items under one model: blended vectors (n, d), in the order of `rows_of`, and all pairs by score."""
 
     vectors: np.ndarray
     ranking: Ranking
 
 
 def rows_of(data: ProjectData) -> np.ndarray:
-    """The rows of all evaluation items, ascending."""
+    """Return the rows of all evaluation items, ascending."""
     return np.union1d(data.dataset.evaluation_left, data.dataset.evaluation_right)
 
 
 def blend_of(matcher: Matcher) -> Blend:
-    """What the matcher's score is made of."""
+    """Return the components of the matcher's score."""
     return Blend.read(matcher.details)
 
 
 def has_model(matcher: Matcher) -> bool:
-    """Whether the matcher's folder is there; a pre-trained encoder has none of its own."""
+    """Return whether the matcher's folder exists; a pre-trained encoder needs none."""
     return matcher.folder is None or is_there(artifacts() / matcher.folder)
 
 
 def encode_rows(data: ProjectData, encoder: Encoder, blend: Blend, progress: Progress) -> np.ndarray:
-    """The blended vectors of all evaluation items, (n, d), in the order of `rows_of`."""
+    """Return the blended vectors of all evaluation items, (n, d), in the order of `rows_of`."""
     dataset, rows = data.dataset, rows_of(data)
-    if blend.needs_all:  # the other items are neighbours, and texts, too
+    if blend.needs_all:  # the score also depends on the other items' vectors and texts
         vectors = encoder.encode(dataset.texts, progress)
     else:
         vectors = np.zeros((len(dataset.texts), encoder.dimension), dtype=np.float32)
@@ -58,7 +58,7 @@ def encode_rows(data: ProjectData, encoder: Encoder, blend: Blend, progress: Pro
 
 
 def sides(data: ProjectData, vectors: np.ndarray) -> Sides:
-    """The two sides of all evaluation pairs. vectors: (n, d), blended, in the order of `rows_of`."""
+    """Return the two sides of all evaluation pairs. vectors: (n, d), blended, in the order of `rows_of`."""
     rows, dataset = rows_of(data), data.dataset
     left, right = (np.searchsorted(rows, side) for side in (dataset.evaluation_left, dataset.evaluation_right))
     return Sides(
@@ -68,17 +68,17 @@ def sides(data: ProjectData, vectors: np.ndarray) -> Sides:
 
 
 def scores_of(data: ProjectData, vectors: np.ndarray, left_ids: np.ndarray, right_ids: np.ndarray) -> np.ndarray:
-    """The score of each pair of items, (n,) float64. vectors: (k, d), blended, in the order of `rows_of`."""
+    """Return the score of each pair of items, (n,) float64. vectors: (k, d), blended, in the order of `rows_of`."""
     ids = data.item_ids[rows_of(data)]
     left, right = np.searchsorted(ids, left_ids), np.searchsorted(ids, right_ids)
     return scores(vectors, left, right, BLENDED).astype(np.float64)
 
 
 def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progress: Progress) -> Seen:
-    """The items under this matcher: as stored, else from these `vectors` of theirs, else encoded; stored afterwards.
+    """Return the items under this matcher: stored, else from `vectors`, else encoded; stored afterwards.
 
-    Vectors are stored in half precision, and whoever makes them gets what is stored: every figure of a matcher rests on
-    the same scores.
+    Vectors are stored in half precision, and even the first caller gets them as stored, so that every figure of a
+    matcher rests on the same scores.
     """
     path = _path(matcher)
     try:
@@ -96,7 +96,7 @@ def look(data: ProjectData, matcher: Matcher, vectors: np.ndarray | None, progre
 
 
 def _path(matcher: Matcher) -> Path:
-    """Beside the matcher's model, and gone with it."""
+    """Return the snapshot's path, beside the matcher's model, so that both are deleted together."""
     if matcher.folder:
         return artifacts() / matcher.folder.removesuffix("/model") / "evaluation.npz"
     model = f"{matcher.encoder} {blend_of(matcher).hubness}"  # another base encoder or weight is another model
@@ -105,13 +105,13 @@ def _path(matcher: Matcher) -> Path:
 
 
 def save_arrays(path: Path, **arrays: np.ndarray) -> None:
-    """Nothing; the arrays lie in the file, whole or not at all."""
+    """Write the arrays to the file atomically."""
     with publishing(path), atomic_write(path) as part, part.open("wb") as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 
 def load_arrays(path: Path, remedy: str) -> Mapping[str, np.ndarray]:
-    """The arrays of the file by name. Raises InputError with the remedy where it is gone or damaged."""
+    """Return the arrays of the file by name. Raises InputError with the remedy if it is missing or damaged."""
     try:
         with held(path), np.load(path) as stored:
             return dict(stored)

@@ -1,4 +1,4 @@
-"""A project's texts, known pairs and split as files, so that an experiment runs on them as on any others."""
+"""Write a project's texts, known pairs and split as files, so that an experiment reads them like any others."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,9 +17,9 @@ Row = tuple[Any, ...]
 
 
 def write_data(session: Session, project_id: int, folder: Path) -> Files:
-    """The files of the project by what they are, as an experiment names them; an item's id there is its id here.
+    """Write the project's files and return them by role, as an experiment names them; ids are the item ids.
 
-    Positives that follow from others by closure are left out: whoever reads the files closes them again.
+    Positives that follow from others by closure are left out: every reader computes the closure again.
     """
     folder.mkdir(parents=True, exist_ok=True)
     columns = select(Item.id, Item.side, Item.split, Item.text).where(Item.project_id == project_id)
@@ -41,7 +41,7 @@ def _texts(path: Path, items: list[Row], wanted: Side) -> Path:
 
 
 def write_parquet(path: Path, names: tuple[str, ...], rows: Sequence[Row]) -> Path:
-    """The path; the rows are in the file, under these names."""
+    """Write the rows under these column names and return the path."""
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
     pyarrow.parquet.write_table(pyarrow.table([pyarrow.array(column) for column in columns], names=list(names)), path)
     return path

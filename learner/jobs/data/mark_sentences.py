@@ -1,4 +1,4 @@
-"""The step that marks, in the passages to be labelled next, the sentence that is likely to answer."""
+"""The step that marks the sentence most likely to answer in each passage to be labelled next."""
 
 from collections.abc import Sequence
 
@@ -19,9 +19,10 @@ from learner.models.likely_sentence import is_passage, likely_sentences
 
 @DBOS.step()
 def mark_passages(job_id: str, project_id: int, audit_batch: bool = False) -> None:
-    """Nothing; the tasks of the newest batch (or audit batch) whose right text is a passage have their likely sentence.
+    """Mark the likely sentence of each passage on the right in the newest batch (or audit batch).
 
-    Audit tasks as well as others: nobody can tell them by it. In a project of one list no text asks for another.
+    Audit tasks are marked like all others, so that nobody can recognise them. A project of one list has no questions
+    and answers, so nothing is marked.
     """
     with database() as engine, reporting(engine, job_id, 0.99, 0.01) as progress:
         with reading(engine) as session:
@@ -36,7 +37,7 @@ def mark_passages(job_id: str, project_id: int, audit_batch: bool = False) -> No
 
 
 def _passages(session: Session, project_id: int, audit_batch: bool) -> Sequence[tuple[int, str, str]]:
-    """Task, left and right text of the pairs that have a passage."""
+    """Return task, left text and right text of the pairs whose right text is a passage."""
     batch = queue_of(session, project_id, audit_batch)
     if batch is None or session.get_one(Project, project_id).kind != Kind.BIPARTITE:
         return []
@@ -47,7 +48,7 @@ def _passages(session: Session, project_id: int, audit_batch: bool) -> Sequence[
 
 
 def _encoder(session: Session, project_id: int) -> str:
-    """Name or folder of the newest matcher's encoder."""
+    """Return name or folder of the newest matcher's encoder."""
     matcher = newest_matcher(session, project_id)
     if matcher is not None and matcher.folder:
         return str(artifacts() / matcher.folder)

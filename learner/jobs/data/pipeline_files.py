@@ -1,4 +1,4 @@
-"""What a pipeline begins with, out of a project: files, and in words what they hold. One function for each pipeline."""
+"""Write a project's data as the input files of a pipeline, and describe them. One function for each pipeline."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,22 +27,24 @@ Pairs = list[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Begun:
-    """The files by the names of the pipeline's inputs, and what they hold in words."""
+    """The files by the names of the pipeline's inputs, and a description."""
 
     files: dict[str, str | None]
     words: str
 
 
 def write_data(session: Session, project_id: int, name: str, chosen: dict[str, Any], seed: int, folder: Path) -> Begun:
-    """What the pipeline begins with. chosen: as the catalog has it. Raises InputError where the project lacks it."""
+    """Write the pipeline's inputs. chosen: as the catalog has it. Raises InputError if the project lacks any."""
     if name not in WRITERS:
-        raise InputError(f"the pipeline {name} cannot run on a project: run it on files, `python -m learner pipeline`")
+        raise InputError(
+            f"the pipeline {name} cannot run on a project: run it on files with `python -m learner pipeline`"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     return WRITERS[name](session, project_id, FROM_PROJECT[name].model_validate(chosen), seed, folder)
 
 
 def _mining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
-    """Inputs of few-shot mining. Ids are the project's item ids; no pair of evaluation items is among seed or gold."""
+    """Write the inputs of few-shot mining. Ids are item ids; neither seed nor gold has pairs of evaluation items."""
     seeds, words = _seeds(session, project_id, chosen, np.random.default_rng(seed))
     known = [tuple(row) for row in session.execute(known_pairs(project_id))]
     test = [(left, right) for left, right, _ in session.execute(measuring_positives(project_id))]
@@ -58,14 +60,14 @@ def _mining(session: Session, project_id: int, chosen: Any, seed: int, folder: P
     if test:
         files["test_pairs"] = write_parquet(folder / "test_pairs.parquet", ("x", "y"), _texts(session, test))
     counts = " and ".join(f"{len(rows):,}" for rows in corpora.values())
-    measured = f"{len(known):,} known pairs measure what is mined, {len(test):,} retrieval."
+    measured = f"{len(known):,} known pairs measure the mined pairs, {len(test):,} measure retrieval."
     return Begun({name: str(path) for name, path in files.items()}, f"{words} {counts} texts. {measured}")
 
 
 def _backtraining(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
-    """Inputs of back-training: questions on the left, passages on the right; ids are the project's item ids.
+    """Write the inputs of back-training: questions on the left, passages on the right; ids are item ids.
 
-    Raises InputError for a project of one list, here or as the source.
+    Raises InputError if this project or the source project has one list.
     """
     source_id = _source(session, project_id, chosen)
     seeds, words = _seeds(session, source_id, chosen, np.random.default_rng(seed))
@@ -81,12 +83,12 @@ def _backtraining(session: Session, project_id: int, chosen: Any, seed: int, fol
         words = f"From the project {chosen.project!r}: {words}"
     dev = f"{len(pairs['dev_pairs']):,} pairs" if pairs["dev_pairs"] else "A fifth of them"
     counts = f"{len(found['questions']):,} questions, {len(found['passages']):,} passages."
-    chosen_by = f"{dev} set thresholds and choose models; {len(pairs['test_pairs']):,} measure."
+    chosen_by = f"{dev} set thresholds and choose models; {len(pairs['test_pairs']):,} measure the result."
     return Begun({name: str(path) for name, path in files.items()}, f"{words} {counts} {chosen_by}")
 
 
 def _source(session: Session, project_id: int, chosen: SourcePairs) -> int:
-    """The project that the source pairs are of."""
+    """Return the project that the source pairs come from."""
     project = session.get_one(Project, project_id)
     source = project_named(session, chosen.project.strip()) if chosen.project.strip() else project
     for one in (project, source):
@@ -96,14 +98,14 @@ def _source(session: Session, project_id: int, chosen: SourcePairs) -> int:
 
 
 def _own(session: Session, project_id: int) -> Pairs:
-    """The pairs of the project's own training items that are known or labelled positive, each once."""
+    """Return the known or labelled positive pairs of the project's own training items, each once."""
     known = session.execute(known_pairs(project_id).where(Gold.positive))
     labelled = session.execute(labelled_positives(project_id))
     return sorted({(row[0], row[1]) for row in (*known, *labelled)})
 
 
 def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
-    """Inputs of multi-view re-ranking. Ids are the project's item ids; evaluation items alone are the test."""
+    """Write the inputs of multi-view re-ranking. Ids are item ids; only evaluation items are in the test set."""
     judged: dict[tuple[int, int], bool] = {}
     if chosen.source != "labels":
         judged |= {(left, right): bool(positive) for left, right, positive in session.execute(known_pairs(project_id))}
@@ -126,15 +128,15 @@ def _reranking(session: Session, project_id: int, chosen: Any, seed: int, folder
             files[name] = write_parquet(folder / f"{name}.parquet", ("id1", "id2", "label"), rows)
     files |= _matcher(session, project_id)
     right = sum(judged.values())
-    measured = f"{len(test):,} known pairs of other texts measure" if test else "A share of their queries measures"
+    measured = f"{len(test):,} known pairs of evaluation texts measure" if test else "A share of their queries measures"
     words = (
         f"{right:,} right and {len(judged) - right:,} wrong pairs to learn from, {len(tables['passages']):,} passages."
     )
-    return Begun({name: str(path) for name, path in files.items()}, f"{words} {measured}.")
+    return Begun({name: str(path) for name, path in files.items()}, f"{words} {measured} the result.")
 
 
 def _matcher(session: Session, project_id: int) -> dict[str, Path]:
-    """The file of the project's newest matcher; none while no round has trained one."""
+    """Return the file of the project's newest matcher; empty until a round has trained one."""
     newest = newest_matcher(session, project_id)
     if newest is None or not newest.folder:
         return {}
@@ -143,7 +145,7 @@ def _matcher(session: Session, project_id: int) -> dict[str, Path]:
 
 
 def _seeds(session: Session, project_id: int, chosen: SeedPairs, rng: np.random.Generator) -> tuple[Pairs, str]:
-    """The seed pairs, and which they are. Raises InputError for fewer than two."""
+    """Return the seed pairs and a description. Raises InputError for fewer than two."""
     labelled: Pairs = [(left, right) for left, right in session.execute(labelled_positives(project_id))]
     if chosen.source == "labels" or (chosen.source == "labels first" and len(labelled) >= FEWEST):
         return _enough(labelled, "positive labels"), f"{len(labelled):,} positive labels are the seed."
@@ -157,14 +159,14 @@ def _seeds(session: Session, project_id: int, chosen: SeedPairs, rng: np.random.
 def _enough(pairs: Pairs, what: str) -> Pairs:
     if len(pairs) < FEWEST:
         raise InputError(
-            f"{len(pairs)} {what} of training items, and at least {FEWEST} are needed: label more pairs, or begin with "
-            "others"
+            f"{len(pairs)} {what} of training items, but at least {FEWEST} are needed: label more pairs, or choose "
+            "other seed pairs"
         )
     return pairs
 
 
 def _items(session: Session, project_id: int, side: Side, but: Split = Split.EVALUATION) -> list[tuple[str, str]]:
-    """Id and text of the items of one side: those that train, or all but those of another part."""
+    """Return id and text of one side's items: the training items, or all items outside the split `but`."""
     mine = (Item.project_id == project_id, Item.side == side, Item.split != but)
     rows = session.execute(select(Item.id, Item.text).where(*mine).order_by(Item.id))
     return [(str(id_), text) for id_, text in rows]
@@ -176,14 +178,14 @@ def _texts(session: Session, pairs: Sequence[tuple[int, int]]) -> list[tuple[str
 
 
 def _passages(session: Session, project_id: int, chosen: Any, seed: int, folder: Path) -> Begun:
-    """Inputs of QuIP: training texts; where questions come from, and what measures, is the person's choice."""
+    """Write the inputs of QuIP: training texts; the user chooses the source of questions and what measures them."""
     sides = {"first list": [Side.LEFT], "second list": [Side.RIGHT], "both": list(Side)}[chosen.texts]
     texts = [row for side in sides for row in _items(session, project_id, side)]
     if not texts:
         raise InputError(f"the project has no training texts in its {chosen.texts}: choose other texts")
     passages = str(write_parquet(folder / "passages.parquet", ("id", "text"), texts))
     files: dict[str, str | None] = {"passages": passages, **chosen.measured_with}
-    words = "questions are their sentences, made noisy."
+    words = "questions are their sentences with noise added."
     if chosen.questions is not None:
         files["questions"] = chosen.questions
         words = f"questions are learned from {Path(chosen.questions).name}."

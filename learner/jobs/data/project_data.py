@@ -1,4 +1,4 @@
-"""Rows of the database as arrays for the learner, and back."""
+"""Read rows of the database as arrays for the learner, and turn results back into rows."""
 
 from array import array
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from learner.data.dataset import Dataset, make_dataset
 from learner.loop.round import Batch
 from learner.models.cosine_bert import Labelled
 
-ROWS = 10_000  # of a table that are read at once
-Alike = list[tuple[int, int, float]]  # left_id, right_id, how alike
+ROWS = 10_000  # of a table, read at once
+Alike = list[tuple[int, int, float]]  # left_id, right_id, similarity
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class ProjectData:
     item_ids: np.ndarray
 
     def rows(self, item_ids: np.ndarray) -> np.ndarray:
-        """The rows of these items."""
+        """Return the rows of these items."""
         return np.searchsorted(self.item_ids, item_ids)
 
 
 def read_project(session: Session, project_id: int) -> ProjectData:
-    """The project's settings, texts, gold positives and the pairs that gold itself states."""
+    """Return the project's settings, texts, gold positives and the pairs that gold itself contains."""
     project = session.get_one(Project, project_id)
     columns = select(Item.id, Item.side, Item.split, Item.text).where(Item.project_id == project_id).order_by(Item.id)
     item_ids, sides, splits, texts = _columns(session.execute(columns, execution_options={"yield_per": ROWS}))
@@ -47,7 +47,7 @@ def read_project(session: Session, project_id: int) -> ProjectData:
 
 
 def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], list[str]]:
-    """Ids, sides, splits and texts, with as little beside the texts as can be: there may be many millions."""
+    """Return ids, sides, splits and texts, using little memory besides the texts: there may be many millions."""
     ids, words = array("q"), {one.value: one for one in (*Side, *Split)}  # one object for each, not one a row
     sides: list[Side] = []
     splits: list[Split] = []
@@ -62,7 +62,7 @@ def _columns(rows: Result[Any]) -> tuple[np.ndarray, list[Side], list[Split], li
 
 
 def read_labels(session: Session, project_id: int, data: ProjectData, cutoff: int) -> Labelled:
-    """The labels that may train, as they stood at answer `cutoff`: no unsure, no audit, no evaluation item."""
+    """Return the labels that may train, as of answer `cutoff`: no unsure, audit or evaluation pairs."""
     audits = set(session.scalars(select(Task.id).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT)))
     labels = [
         (label.left_id, label.right_id, label.answer == AnswerKind.POSITIVE)
@@ -76,9 +76,9 @@ def read_labels(session: Session, project_id: int, data: ProjectData, cutoff: in
 
 
 def with_implied(labelled: Labelled, data: ProjectData) -> Labelled:
-    """The labels and what follows from them by transitivity, where the project is one list and its settings say so.
+    """Add the labels implied by transitivity, if the project has one list and its settings ask for them.
 
-    Raises InputError where too many pairs follow.
+    Raises InputError if too many pairs are implied.
     """
     if not (data.settings.implied and data.dataset.symmetric and len(labelled)):
         return labelled
@@ -89,7 +89,7 @@ def with_implied(labelled: Labelled, data: ProjectData) -> Labelled:
 
 
 def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarray:
-    """Keys of all pairs that carry any answer, unsure too: no batch holds them again."""
+    """Return the keys of all answered pairs, unsure ones included, so that no batch contains them again."""
     pairs = [(label.left_id, label.right_id) for label in current_labels(session, project_id)]
     left, right = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     return data.dataset.keys(data.rows(left), data.rows(right))
@@ -98,7 +98,7 @@ def known_keys(session: Session, project_id: int, data: ProjectData) -> np.ndarr
 def tasks_of(
     batch: Batch, data: ProjectData, p: np.ndarray | None, alike: list[Alike], project_id: int, round_id: int
 ) -> list[dict[str, Any]]:
-    """The columns of the batch's tasks, in its order; alike: of each the labelled pairs most like it."""
+    """Return the columns of the batch's tasks, in order. alike: for each pair the most similar labelled pairs."""
     left, right = data.item_ids[batch.pairs.left].tolist(), data.item_ids[batch.pairs.right].tolist()
     return [
         {

@@ -1,4 +1,4 @@
-"""The vectors of a project's texts while they are made: in a file, where a job that was killed goes on."""
+"""Encode a project's texts into a file, so that a killed job can resume."""
 
 import json
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from learner.runtime.array_file import new_array_file
 from learner.runtime.protocol import Engine
 
 FILE, DONE = "vectors.npy", "done.json"
-SAME = 1e-3  # how far the first text's vector may be from the stored one; batches of other sizes round otherwise
+SAME = 1e-3  # largest distance of the first text's vector to the stored one; rounding depends on the batch size
 
 
 @dataclass(frozen=True)
 class Made:
-    """The vectors that a folder has: an array (n, d) in a file of this number, of which so many rows are made."""
+    """The vectors in a folder: an array (n, d) its count of encoded rows, and its file's inode number."""
 
     vectors: np.memmap
     rows: int
@@ -29,9 +29,9 @@ class Made:
 def encoded(
     encoder: Encoder, texts: Sequence[str], folder: Path, progress: Progress = no_progress, engine: Engine | None = None
 ) -> np.ndarray:
-    """Vectors (texts, d), float32, in a file of the folder; what it has of the same texts already is not made again.
+    """Return vectors (texts, d), float32, in a file of the folder; rows that are already there are not encoded again.
 
-    The folder is these texts' own. What another encoder left there is made anew.
+    The folder must belong to these texts. Vectors left by another encoder are discarded.
     """
     made = _begun(encoder, texts, folder)
     begin, n = made.rows, len(texts)
@@ -45,7 +45,7 @@ def encoded(
 
 
 def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
-    """What the folder has of these vectors, none where they are not these."""
+    """Return the folder's vectors so far; an empty array if they are of other texts or another encoder."""
     shape, file = (len(texts), encoder.dimension), folder / FILE
     note = _note_of(folder)
     if note and file.exists():
@@ -54,7 +54,7 @@ def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
         if same and np.allclose(found[0], encoder.encode(texts[:1])[0], atol=SAME):
             return Made(found, int(note["rows"]), number)
     folder.mkdir(parents=True, exist_ok=True)
-    # Another job may be writing here: it keeps its file, which has no name any more, and what it notes is of that.
+    # Another job may be writing here: it keeps its own, now unlinked file, and its notes name that file's number.
     (folder / DONE).unlink(missing_ok=True)
     file.unlink(missing_ok=True)
     vectors = new_array_file(file, np.float32, shape)
@@ -62,9 +62,9 @@ def _begun(encoder: Encoder, texts: Sequence[str], folder: Path) -> Made:
 
 
 def _note_of(folder: Path) -> dict[str, int]:
-    """What the folder's note says; nothing where there is none that can be read."""
+    """Return the contents of the folder's note; empty if it is missing or unreadable."""
     try:
         note: dict[str, int] = json.loads((folder / DONE).read_text())
-    except (FileNotFoundError, ValueError):  # ValueError: the power failed before it was on the disk
+    except (FileNotFoundError, ValueError):  # ValueError: power failed before the note reached the disk
         return {}
     return note

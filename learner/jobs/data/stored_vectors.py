@@ -1,4 +1,4 @@
-"""The vectors of a project's items: those that the last round left, else encoded once and kept."""
+"""The vectors of a project's items: as the last round left them, else encoded once and kept."""
 
 import shutil
 from collections.abc import Callable
@@ -24,11 +24,11 @@ from learner.models.encoder import Encoder, load_encoder
 from learner.scoring.score import Blend, blended
 
 FILE = "vectors.npy"
-MAKING = ".encoding"  # a folder beside the file, while it is made
+MAKING = ".encoding"  # a folder beside the file, while encoding
 
 
 def save_vectors(path: Path, vectors: np.ndarray) -> None:
-    """Nothing; the vectors lie in the file, whole or not at all, and its folder has their checksum."""
+    """Write the vectors to the file atomically, and their checksum to its folder."""
     with publishing(path), publishing(path.parent / CHECKSUMS):
         with atomic_write(path) as part, part.open("wb") as file:
             np.save(file, vectors)
@@ -36,17 +36,17 @@ def save_vectors(path: Path, vectors: np.ndarray) -> None:
 
 
 def load_vectors(path: Path) -> np.ndarray:
-    """(items, d), as they were stored, read when they are wanted. Raises InputError where they are gone or damaged."""
+    """Return the stored vectors (items, d), memory-mapped. Raises InputError if they are missing or damaged."""
     stored = _stored(path, "r")
     if stored is None:
-        raise InputError(f"{path} is damaged or missing: try the job again, which makes it anew")
+        raise InputError(f"{path} is damaged or missing: run the job again, which creates it anew")
     return stored
 
 
 def _stored(path: Path, mapped: Literal["r"] | None = None) -> np.ndarray | None:
-    """(items, d), as they were stored; nothing where they are gone or damaged.
+    """Return the stored vectors (items, d), or None if they are missing or damaged.
 
-    mapped: they stay in their file, which nobody may remove meanwhile: only a job's own.
+    mapped: memory-map the file. Nobody may delete it meanwhile, so use it only for a job's own file.
     """
     try:
         with held(path.parent / CHECKSUMS), held(path):
@@ -58,9 +58,9 @@ def _stored(path: Path, mapped: Literal["r"] | None = None) -> np.ndarray | None
 def vectors_of(
     project_id: int, matcher: Matcher | None, data: ProjectData, settings: Settings, progress: Progress
 ) -> np.ndarray:
-    """(items, d) of the matcher, blended; where there is none, the pre-trained encoder's.
+    """Return the matcher's blended vectors (items, d); without a matcher, the pre-trained encoder's.
 
-    Those of the last trained round lie there already; those of an older one are made, and kept until the next round.
+    The last round's vectors are stored already. Those of older rounds are encoded and kept until the next round.
     """
     if matcher is None:
         return pretrained_vectors(project_id, data, settings, progress)
@@ -73,7 +73,7 @@ def vectors_of(
 
 
 def pretrained_vectors(project_id: int, data: ProjectData, settings: Settings, progress: Progress) -> np.ndarray:
-    """(items, d), blended, under the pre-trained encoder of these settings, which need not be the project's."""
+    """Return blended vectors (items, d) under these settings' encoder, which may differ from the project's."""
     name = sha256(f"{settings.encoder} {settings.hubness}".encode()).hexdigest()[:8]
     path = artifacts() / f"project-{project_id}" / f"{BASE}-{name}" / FILE
     return _stored_or_encoded(path, lambda: load_encoder(settings.encoder), data, Blend(settings.hubness), progress)
@@ -82,7 +82,7 @@ def pretrained_vectors(project_id: int, data: ProjectData, settings: Settings, p
 def _stored_or_encoded(
     path: Path, load: Callable[[], Encoder], data: ProjectData, blend: Blend, progress: Progress
 ) -> np.ndarray:
-    """(items, d) as stored; where they are gone or damaged, made again and stored."""
+    """Return the stored vectors (items, d); encode and store them if they are missing or damaged."""
     stored = _stored(path)
     if stored is not None:
         return stored
@@ -91,7 +91,7 @@ def _stored_or_encoded(
 
 
 def encode_and_save(path: Path, encoder: Encoder, data: ProjectData, blend: Blend, progress: Progress) -> np.ndarray:
-    """(items, d) of the encoder, blended, which the file has from now on. After a kill the next try goes on."""
+    """Encode the items, store the blended vectors (items, d) and return them. Resumes after a kill."""
     making = path.parent / MAKING
     vectors = blended(data.dataset, encoded(encoder, data.dataset.texts, making, progress), blend, progress=progress)
     save_vectors(path, vectors)

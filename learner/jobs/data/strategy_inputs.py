@@ -1,4 +1,4 @@
-"""What some strategies ask for beside the newest model, for a live project."""
+"""What some strategies need besides the newest model, for a live project."""
 
 from sqlalchemy import Engine, func, select
 
@@ -15,7 +15,7 @@ from learner.strategies.pool import Background
 def background_of(
     engine: Engine, project_id: int, data: ProjectData, settings: Settings, progress: Progress
 ) -> Background:
-    """The labels so far and, where the strategy of these settings is a static one, the pre-trained vectors."""
+    """Return the labels so far and, if the settings' strategy is static, the pre-trained vectors."""
     with reading(engine) as session:
         newest = session.scalar(select(func.max(Answer.id)).where(Answer.project_id == project_id)) or 0
         labelled = read_labels(session, project_id, data, newest)

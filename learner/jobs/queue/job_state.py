@@ -17,8 +17,8 @@ from db.maintenance.error_messages import in_words
 from db.schema.engine import make_engine, reading, writing
 from db.schema.tables import Job, Project, now
 
-_NO_MEMORY = ("out of memory", "allocate memory")  # as torch says it of a GPU, and of the processor
-PATIENCE, WAIT = 60.0, 2.0  # seconds for which a database that is away is waited for, and between two tries
+_NO_MEMORY = ("out of memory", "allocate memory")  # torch's words for a GPU, and for the CPU
+PATIENCE, WAIT = 60.0, 2.0  # seconds to wait for an unreachable database, and between two tries
 
 Answer = TypeVar("Answer")
 
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def database() -> Iterator[Engine]:
-    """The project database, for the length of a step."""
+    """Yield the project database for the length of a step."""
     engine = make_engine()
     try:
         yield engine
@@ -37,27 +37,27 @@ def database() -> Iterator[Engine]:
 
 @contextmanager
 def job_state(job_id: str) -> Iterator[None]:
-    """Nothing; keeps the row's state: running, then done, cancelled, or failed with one sentence and the traceback.
+    """Keep the row's state: running, then done, cancelled, or failed with one sentence and the traceback.
 
-    Raises Cancelled before any work is done where the row is cancelled already, and where there is none, because its
-    project was deleted, archived or put into the bin while the job waited in the queue.
+    Raises Cancelled before any work is done if the row is cancelled already, or missing because its project was
+    deleted, archived or put into the bin while the job waited in the queue.
     """
     with about(job=job_id, project=_patiently(lambda: _project_of(job_id))), _outcome(job_id):
         _begin(job_id)
-        log.info("job %s has begun", job_id)
+        log.info("job %s started", job_id)
         yield
 
 
 @contextmanager
 def _outcome(job_id: str) -> Iterator[None]:
-    """Nothing; the row says how it ended."""
+    """Record in the row how the job ended."""
     try:
         yield
     except (Cancelled, dbos_error.DBOSWorkflowCancelledError, dbos_error.DBOSWorkflowConflictIDError):
         _mark_cancelled(job_id)
         raise
     except Exception as error:
-        log.error("job %s failed with %s: see the page Jobs", job_id, type(error).__name__)
+        log.error("job %s failed with %s: see the Jobs page", job_id, type(error).__name__)
         _set(job_id, state="failed", error=_sentence(error), traceback=traceback.format_exc())
         raise
     _set(job_id, state="done", stage="", fraction=1.0, seconds_left=None)
@@ -65,14 +65,14 @@ def _outcome(job_id: str) -> Iterator[None]:
 
 
 def _project_of(job_id: str) -> int | None:
-    """The number of the job's project; nothing where it is gone."""
+    """Return the id of the job's project, or None if it is gone."""
     with database() as engine, reading(engine) as session:
         job = session.get(Job, job_id)
         return None if job is None else job.project_id
 
 
 def _begin(job_id: str) -> None:
-    """Nothing; the row says that the job is running."""
+    """Mark the row as running."""
     with database() as engine, writing(engine) as session:
         job = session.get(Job, job_id)
         project = session.get(Project, job.project_id) if job is not None else None
@@ -98,12 +98,12 @@ def _sentence(error: Exception) -> str:
 
 
 def _set(job_id: str, **columns: object) -> None:
-    """Nothing; the row has these values, if it is still there."""
+    """Set these values in the row, if it still exists."""
     _patiently(lambda: _set_now(job_id, **columns))
 
 
 def _patiently(ask: Callable[[], Answer]) -> Answer:
-    """What the database answers; one that is being restarted is waited for."""
+    """Return the database's answer, waiting for a database that is being restarted."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -125,14 +125,14 @@ def _set_now(job_id: str, **columns: object) -> None:
 
 
 def _mark_cancelled(job_id: str) -> None:
-    """Nothing; the row says that the work has ended, if a person cancelled it."""
+    """Mark the row as cancelled, if a person cancelled the job."""
     with database() as engine, writing(engine) as session:
         job = session.get(Job, job_id)
-        # The queue's conflict error also means that another worker has taken the job over: then the row is its own.
+        # The queue's conflict error can also mean that another worker took the job over: then the row is that worker's.
         if job is not None and job.cancel:
             job.state, job.stage, job.updated_at = "cancelled", "", now()
 
 
 def folder_of(project_id: int, job_id: str) -> str:
-    """The job's folder below the artifact folder."""
+    """Return the job's folder below the artifact folder."""
     return f"project-{project_id}/{job_id}"

@@ -1,4 +1,4 @@
-"""How far a job is: written to its row for the pages, read back for a cancel."""
+"""A job's progress: written to its row for the pages, which is also checked for a cancel."""
 
 import logging
 import time
@@ -16,12 +16,12 @@ from learner.runtime.progress_output import progress_bar
 
 log = logging.getLogger(__name__)
 
-EVERY = 0.5  # seconds between two looks at the row
+EVERY = 0.5  # seconds between two checks of the row
 
 
 @contextmanager
 def reporting(engine: Engine, job_id: str, before: float, share: float) -> Iterator[Progress]:
-    """A `Reporter` that draws a bar on the worker's terminal too."""
+    """Yield a `Reporter` that also draws a bar on the worker's terminal."""
     reporter = Reporter(engine, job_id, before, share)
     with progress_bar() as bar:
 
@@ -52,8 +52,8 @@ class Reporter:
         left = elapsed / (self.share * done) * (1 - fraction) if done > 0 and self.share > 0 else None
         try:
             self._write(stage, fraction, left)
-        except DBAPIError as error:  # the database is being restarted, or its disk is full: the work goes on
-            log.warning("how far job %s is could not be stored: %s", self.job_id, error.orig)
+        except DBAPIError as error:  # the database is restarting, or its disk is full: keep working
+            log.warning("could not store the progress of job %s: %s", self.job_id, error.orig)
 
     def _write(self, stage: str, fraction: float, left: float | None) -> None:
         with writing(self.engine) as session:

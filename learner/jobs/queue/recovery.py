@@ -1,4 +1,4 @@
-"""Jobs that their worker left behind."""
+"""Recover jobs that their worker left behind."""
 
 from datetime import timedelta
 
@@ -11,27 +11,27 @@ from db.schema.engine import reading, writing
 from db.schema.tables import Job, now
 from learner.jobs.queue.routing import queue_again
 
-LOST = timedelta(seconds=30)  # after which a waiting job that the queue does not know will not come any more
+LOST = timedelta(seconds=30)  # after which a waiting job that is not in the queue is lost
 _NOT_TOLD = (
-    "The job ended, and how could not be stored: the database did not answer for a minute. See whether it runs, and "
-    "try again."
+    "The job ended, but its outcome could not be stored: the database did not answer for a minute. Check that it runs, "
+    "then try again."
 )
-_NEVER_QUEUED = "The app ended before this job was in the queue: try again."
-MOST_ATTEMPTS = 5  # a job that ended its worker this often is not tried again
+_NEVER_QUEUED = "The app stopped before it could queue this job: try again."
+MOST_ATTEMPTS = 5  # a job that stopped its worker this often is not tried again
 _ENDED = (
-    f"The worker ended {MOST_ATTEMPTS} times while it did this job, perhaps for want of memory, or because the first "
-    "machine of its cluster was lost: use fewer neighbours, a smaller batch size or a larger machine, look whether the "
+    f"The worker stopped {MOST_ATTEMPTS} times during this job, perhaps because memory ran out or because the first "
+    "machine of its cluster was lost: use fewer neighbours, a smaller batch size or a larger machine, check that the "
     "cluster answers, and try again."
 )
-# How the queue calls a job that nobody will do again, and what its row says where it could not say so itself.
+# The queue's states of a job that will not run again, and the error for a row that is still open.
 _OVER = {**dict.fromkeys(("SUCCESS", "ERROR", "CANCELLED"), _NOT_TOLD), "MAX_RECOVERY_ATTEMPTS_EXCEEDED": _ENDED}
 
 
 def take_over(engine: Engine, queues: Engine, name: str) -> None:
-    """Nothing; jobs of dead workers wait in the queue again, and the rows of those that ended without a word say so.
+    """Put the jobs of dead workers back into the queue, and mark the rows of jobs that ended without saying so.
 
-    queues: what `queue_engine` gives. A worker of the same name takes up its own jobs when it starts; this is for those
-    whose name never comes back.
+    queues: the result of `queue_engine`. A worker resumes the jobs of its own name when it starts; this is for names
+    that never come back.
     """
     _find_lost(engine)
     with reading(engine) as session:
@@ -41,7 +41,7 @@ def take_over(engine: Engine, queues: Engine, name: str) -> None:
 
 
 def _mark_ended(engine: Engine) -> None:
-    """Nothing; no row is open whose job nobody will do again."""
+    """Mark as failed every open row whose job will not run again."""
     with reading(engine) as session:
         rows = list(session.scalars(select(Job.id).where(Job.state.in_(OPEN))))
     if not rows:
@@ -51,14 +51,14 @@ def _mark_ended(engine: Engine) -> None:
             continue
         with writing(engine) as session:
             row = session.get(Job, job.workflow_id)
-            if row is not None and row.state in OPEN:  # it may have told since
+            if row is not None and row.state in OPEN:  # it may have reported since
                 row.state, row.error, row.updated_at = "failed", _OVER[job.status], now()
 
 
 def _find_lost(engine: Engine) -> None:
-    """Nothing; a round whose app ended before it had asked the queue is in the queue now; other such jobs have failed.
+    """Queue each round whose app stopped before it could queue it; mark other such jobs as failed.
 
-    What other kinds of job were asked to do only the app knew.
+    Only the app knew the arguments of other kinds of job.
     """
     with reading(engine) as session:
         waiting = session.scalars(select(Job).where(Job.state == "waiting", Job.created_at < now() - LOST)).all()
@@ -69,7 +69,7 @@ def _find_lost(engine: Engine) -> None:
     for job in waiting:
         if job.id in {one.workflow_id for one in known}:
             continue
-        if job.kind == NEXT_ROUND:  # whose only argument is the project
+        if job.kind == NEXT_ROUND:  # its only argument is the project
             options: EnqueueOptions = {"queue_name": queue, "workflow_name": NEXT_ROUND, "workflow_id": job.id}
             DBOS.enqueue_workflow_with_options(options, job.project_id)
             continue

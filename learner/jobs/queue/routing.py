@@ -1,7 +1,7 @@
-"""Which queue a waiting job is in, as workers come and go.
+"""Choose the queue of each waiting job as workers come and go.
 
-The queue's own ways are not used: `DBOS.resume_workflow` asks for no state, and would have a job done twice that
-somebody just took; and its listing waits for a database that is away, while a worker has to go on telling of itself.
+The queue's own methods do not fit: `DBOS.resume_workflow` ignores the state, so that a job which was just taken would
+run twice; and its listing waits for an unreachable database, while a worker must keep reporting itself.
 """
 
 import logging
@@ -14,12 +14,12 @@ from db.projects.queues import queue_of, served_queues
 from db.schema.engine import jobs_url, reading
 
 log = logging.getLogger(__name__)
-DBOS_VERSION = "3.4.0"  # of whose table the columns below are
-QUEUED, AT_WORK = "ENQUEUED", "PENDING"  # as the queue calls a job that no worker has taken, and one that was taken
+DBOS_VERSION = "3.4.0"  # the version whose table has the columns below
+QUEUED, AT_WORK = "ENQUEUED", "PENDING"  # the queue's states: not taken, taken
 
 
 def queue_engine() -> Engine:
-    """Return an engine on the tables of the queue itself."""
+    """Return an engine on the queue's own tables; warn if another version of it is installed."""
     if (installed := version("dbos")) != DBOS_VERSION:
         log.warning(
             "dbos %s is installed, and jobs are moved between queues in the table of dbos %s: compare its columns with "
@@ -30,10 +30,10 @@ def queue_engine() -> Engine:
 
 
 def route(engine: Engine, queues: Engine) -> None:
-    """Nothing; every waiting job is in a queue that a live worker serves, the one of its kind where one serves that.
+    """Move every waiting job to a queue that a live worker serves, the one of its kind if a worker serves that.
 
-    queues: what `queue_engine` gives. At least the worker that calls this must have been reported as alive. Raises
-    OperationalError where a database is away.
+    queues: the result of `queue_engine`. At least the calling worker must have reported itself alive. Raises
+    OperationalError if a database is unreachable.
     """
     jobs = _jobs(queues)
     with queues.connect() as connection:
@@ -49,7 +49,7 @@ def route(engine: Engine, queues: Engine) -> None:
 
 
 def queue_again(engine: Engine, queues: Engine, alive: set[str]) -> None:
-    """Nothing; jobs at work whose worker is not alive wait in a queue again, and still count how often they were tried.
+    """Put running jobs whose worker is dead back into a queue, keeping their count of attempts.
 
     A job that another worker took meanwhile stays with it.
     """
@@ -68,7 +68,7 @@ _COLUMNS = ("workflow_uuid", "name", "status", "queue_name", "executor_id", "own
 
 
 def _jobs(queues: Engine) -> TableClause:
-    """The queue's own table."""
+    """Return the queue's own table."""
     schema = "dbos" if queues.dialect.name == "postgresql" else None
     return table("workflow_status", *map(column, _COLUMNS), schema=schema)
 
@@ -80,6 +80,6 @@ def _with_status(jobs: TableClause, status: str) -> Select[Any]:
 def _change(
     queues: Engine, jobs: TableClause, job_id: str, still: tuple[ColumnElement[bool], ...], **values: object
 ) -> None:
-    """Nothing; the job has these values, unless it is not as it was any more."""
+    """Set these values of the job, unless its state has changed since."""
     with queues.begin() as connection:
         connection.execute(update(jobs).where(jobs.c.workflow_uuid == job_id, *still).values(**values))

@@ -1,4 +1,4 @@
-"""Back-training (paper 001): a generator and a retriever learn a new domain from what they make of its texts."""
+"""Back-training (Kulshreshtha et al. 2021): adapt a generator and a retriever to a new domain by synthetic pairs."""
 
 from learner.pipelines.backtraining.adapt import adapt
 from learner.pipelines.backtraining.best import BEST, use_best

@@ -1,7 +1,7 @@
-"""The stage of the target domain: for each seed and variant, iterations of making pairs and learning from them.
+"""The stage of the target domain: for each seed and variant, alternate between making pairs and training on them.
 
-Source: paper 001, algorithm 1. Both lists are made by the old models; then both models learn on. Whatever is finished
-is a folder of its own: a killed run goes on at the last one.
+Source: Kulshreshtha et al. (2021), algorithm 1. The old models make both lists; then both models are trained further.
+Every finished part has a folder, so a killed run resumes at the last one.
 """
 
 import json
@@ -53,7 +53,7 @@ LEARNED = "pairs.tsv"
 
 
 def adapt(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds a folder for each seed, with one for each variant and its iterations."""
+    """Write a folder for each seed, with one for each variant and its iterations, to the folder."""
     cells = [(seed, variant) for seed in seeds_of(run) for variant in dict.fromkeys(run.config.variants)]
     for at, (seed, variant) in enumerate(cells):
 
@@ -64,7 +64,7 @@ def adapt(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _iterate(cell: Cell, progress: Progress) -> None:
-    """Nothing; the variant's iterations are done, and its folder says which models were the best."""
+    """Run the variant's iterations and record which models were the best."""
     done = cell.folder / DONE
     most = most_iterations(cell)
     if not done.exists():
@@ -85,7 +85,7 @@ def _say(path: Path, what: Any) -> None:
 
 
 def _iteration(cell: Cell, number: int, progress: Progress) -> None:
-    """Nothing; the iteration's folder holds both lists, both models, and their figures."""
+    """Write both lists, both models, and their figures to the iteration's folder."""
     run, data = cell.run, data_of(cell.run)
     folder, before = cell.models(number), cell.models(number - 1)
     if (folder / MEASURED).is_dir():
@@ -115,19 +115,19 @@ def _iteration(cell: Cell, number: int, progress: Progress) -> None:
 
 @dataclass(frozen=True)
 class Both:
-    """What the generator learns from, and the retriever."""
+    """Training data of the generator and of the retriever."""
 
     pairs: list[Asked]
     found: Lesson
 
 
 def _known(cell: Cell, data: Data) -> Both:
-    """The known pairs of the target domain, for both: the upper bound."""
+    """Return the known pairs of the target domain, for both models: the upper bound."""
     return Both(data.supervised, pairs_lesson(data.supervised, cell.run.config.lists.negatives))
 
 
 def _made(cell: Cell, number: int, progress: Progress) -> Both:
-    """The pairs that the filter keeps of the lists that the old models make."""
+    """Return the pairs that the filter keeps from the lists made by the old models."""
     run, data, k = cell.run, data_of(cell.run), cell.run.config.lists.negatives
     folder, before = lists_of(cell, number), cell.models(number - 1)
     if not (folder / DONE).exists():
@@ -144,7 +144,7 @@ def _made(cell: Cell, number: int, progress: Progress) -> Both:
     to_write, to_find = (GENERATED if generated else RETRIEVED for generated in learned(scheme))
     by = {to_write: GENERATOR, to_find: RETRIEVER}
     finish(cell.models(number) / LEARNED, lambda path: write_learned(path, data, lists, chosen, by))
-    with np.load(near) as stored:  # of the first iteration, as the paper has it
+    with np.load(near) as stored:  # from the first iteration, as in the paper
         candidates = stored[to_find][chosen[to_find]]
     passages, some = [one.text for one in data.passages], lists[to_find]
     rows = some.rows[chosen[to_find]]

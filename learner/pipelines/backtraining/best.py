@@ -25,7 +25,7 @@ SOURCE_ONLY = "no adaptation"
 
 @dataclass(frozen=True)
 class Chosen:
-    """The best model of a kind, by the development pairs: of which variant and iteration, and its folder."""
+    """The best model of a kind on the development pairs: its variant, iteration and folder."""
 
     variant: str
     iteration: int
@@ -38,12 +38,12 @@ class Chosen:
 
 
 def titled(variant: str, iteration: int) -> str:
-    """The models after an iteration of a variant, in words; 0: of the source."""
+    """Return a description of the models after an iteration of a variant; 0: the source models."""
     return f"{variant}, iteration {iteration}" if iteration else variant
 
 
 def chosen(run: Run, kind: str) -> Chosen:
-    """The best generator or retriever of the first seed, of all variants and of the source."""
+    """Return the best generator or retriever of the first seed, of all variants and the source."""
     cells = [Cell(run, run.config.seed, variant, run.of(ADAPTED) / f"seed-{run.config.seed}" / variant)
              for variant in dict.fromkeys(run.config.variants)]  # fmt: skip
     found = [Chosen(SOURCE_ONLY, 0, cells[0].models(0))]
@@ -59,12 +59,12 @@ def _worth(dev: dict[str, float], kind: str) -> float:
 
 
 def model_of(one: Chosen, kind: str) -> Path:
-    """The folder of the chosen model."""
+    """Return the folder of the chosen model."""
     return one.folder / kind / MODEL
 
 
 def use_best(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds each question with its passage, the nearest first, and questions about passages."""
+    """Write each question with its passage, nearest first, and questions about passages, to the folder."""
     data = data_of(run)
     generator = generator_in(chosen(run, GENERATOR).folder / GENERATOR)
     retriever = retriever_in(chosen(run, RETRIEVER).folder / RETRIEVER)
@@ -82,7 +82,7 @@ def use_best(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _ranked(data: Data, rows: np.ndarray, scores: np.ndarray) -> Iterable[dict[str, Any]]:
-    """Every question with its passage that is no source pair, as pairs of a project are."""
+    """Yield every question with its passage in the format of mined pairs, without source pairs."""
     known = {(one.question, one.passage) for one in data.source}
     order = [at for at in np.argsort(-scores, kind="stable").tolist()
              if (data.questions[at].text, data.passages[rows[at]].text) not in known]  # fmt: skip

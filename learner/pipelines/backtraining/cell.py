@@ -1,4 +1,4 @@
-"""A variant of a seed: where its iterations lie, how many there are, and which of its models are the best."""
+"""A variant of a seed: its iterations' folders, their number, and its best models."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ ADAPTED, LISTS, DONE, FIRST = "adapted", "lists", "done.json", "lists-1"
 
 @dataclass(frozen=True)
 class Cell:
-    """A variant of a seed: where its iterations lie, and where the seed's source models do."""
+    """A variant of a seed, its folder, and its run."""
 
     run: Run
     seed: int
@@ -29,12 +29,12 @@ class Cell:
         return self.run.of(SOURCE) / f"seed-{self.seed}"
 
     def models(self, iteration: int) -> Path:
-        """The folder with both models after this iteration, 0: of the source."""
+        """Return the folder with both models after this iteration; 0: the source models."""
         return self.folder / str(iteration) if iteration else self.source
 
 
 def most_iterations(cell: Cell) -> int:
-    """Iterations at most."""
+    """Return the maximum number of iterations."""
     config = cell.run.config
     filtered = scheme_of(cell.variant)[1] != "none"
     once = cell.variant == SUPERVISED or (filtered and config.iterate == "unfiltered")
@@ -42,13 +42,13 @@ def most_iterations(cell: Cell) -> int:
 
 
 def better(cell: Cell, iteration: int) -> bool:
-    """Whether either model got better on the development pairs in this iteration."""
+    """Return whether either model improved on the development pairs in this iteration."""
     before, after = (figures_in(cell.models(at))["dev"] for at in (iteration - 1, iteration))
     return bool(after["nll"] < before["nll"] or after["mrr"] > before["mrr"])
 
 
 def best_of(cell: Cell, last: int) -> dict[str, Any]:
-    """The iterations (0: the source) whose generator and retriever are the best on the development pairs."""
+    """Return the iterations (0: the source) whose generator and retriever are best on the development pairs."""
     dev = [figures_in(cell.models(at))["dev"] for at in range(last + 1)]
     return {
         "iterations": last,
@@ -58,13 +58,13 @@ def best_of(cell: Cell, last: int) -> dict[str, Any]:
 
 
 def figures_in(folder: Path) -> dict[str, Any]:
-    """What was measured of the models in the folder: `dev` and `test`."""
+    """Return the figures of the models in the folder: `dev` and `test`."""
     found: dict[str, Any] = json.loads((folder / MEASURED / FIGURES).read_text())
     return found
 
 
 def keep_best(cell: Cell, best: dict[str, Any]) -> None:
-    """Nothing; of the variant's models only the best of the first seed are left: they are what fills the disk."""
+    """Delete the variant's models except the first seed's best ones, to save disk space."""
     first = cell.seed == cell.run.config.seed
     for iteration in range(1, best["iterations"] + 1):
         for kind in (GENERATOR, RETRIEVER):
@@ -73,5 +73,5 @@ def keep_best(cell: Cell, best: dict[str, Any]) -> None:
 
 
 def lists_of(cell: Cell, number: int) -> Path:
-    """Where the lists of this iteration lie; those of the first are made by the source models, for all variants."""
+    """Return the folder of this iteration's lists; the source models make the first lists for all variants."""
     return cell.folder.parent / FIRST if number == 1 else cell.models(number) / LISTS

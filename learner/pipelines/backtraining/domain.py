@@ -1,4 +1,4 @@
-"""Which questions are of the target domain, by a classifier of labelled ones (paper 001, section 2.2)."""
+"""Sort questions into and out of the target domain with a classifier (Kulshreshtha et al. 2021, section 2.2)."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ FOLDS = 5
 
 
 def read_labelled(path: Path, column: str) -> tuple[list[str], list[str]]:
-    """Texts and what stands in the column. Raises InputError where a cell is empty."""
+    """Return texts and the values of the column. Raises InputError for an empty cell."""
     texts, values = [], []
     for row in read_rows(path, ("text", column)):
         for name, value in zip(("text", column), row.values, strict=True):
@@ -34,14 +34,15 @@ def read_labelled(path: Path, column: str) -> tuple[list[str], list[str]]:
 def in_domain(
     questions: Sequence[Text], path: Path, config: BackTrainingConfig, progress: Progress
 ) -> tuple[np.ndarray, float]:
-    """Which questions are of the domain, (n,) bool, and the classifier's accuracy in cross-validation.
+    """Return which questions are in the domain, (n,) bool, and the classifier's cross-validated accuracy.
 
-    A logistic regression on the encoder's vectors; a question stays from the probability of the settings up.
+    The classifier is a logistic regression on the encoder's vectors; questions at or above the settings' probability
+    stay.
     """
     texts, said = read_labelled(path, "label")
     wrong = next((value for value in said if value.lower() not in LABELS), None)
     if wrong is not None:
-        raise InputError(f"{path.name}: the label {wrong!r}; write 1 or 0")
+        raise InputError(f"{path.name}: {wrong!r} is not a label; write 1 or 0")
     labels = np.array([LABELS[value.lower()] for value in said])
     if min(labels.sum(), (~labels).sum()) < FOLDS:
         raise InputError(f"{path.name}: at least {FOLDS} questions of each label are needed; label more")

@@ -26,7 +26,7 @@ SHOWN = ("bleu_1", "rouge_l", "accuracy_at_1", "accuracy_at_20")  # of Figure 1
 
 
 def source_and_target(report: Report, run: Run) -> None:
-    """Nothing; Figure 1 where there are test pairs of the source domain: the source models on either domain."""
+    """Report Figure 1, if there are source test pairs: the source models on either domain."""
     paths = [run.of(SOURCE) / f"seed-{seed}" / MEASURED / SOURCE_FIGURES for seed in seeds_of(run)]
     if not all(path.exists() for path in paths):
         return
@@ -50,7 +50,7 @@ def source_and_target(report: Report, run: Run) -> None:
 
 
 def perplexities(report: Report, records: Sequence[Record]) -> None:
-    """Nothing; Figure 3: perplexity on what the generator learns from, and on test pairs, as it learns."""
+    """Report Figure 3: perplexity on the generator's training pairs and on test pairs, during training."""
     rows = [
         {"variant": one.variant, "seed": one.seed, **point}
         for variant in (SELF, BACK) for one in of(records, variant, 1) for point in one.log(GENERATOR)["trace"]
@@ -67,12 +67,12 @@ def perplexities(report: Report, records: Sequence[Record]) -> None:
     said = "; ".join(
         f"{row['variant']}, seed {row['seed']}, ends at {row['train']:.1f} and {row['test']:.1f}" for row in ends
     )
-    title = "Figure 3: perplexity while the generator learns"
+    title = "Figure 3: perplexity during the generator's training"
     report.figure("figure3", title, rows, [(f"{title}, from right to left. {said}.", chart.properties(height=HEIGHT))])
 
 
 def distributions(report: Report, records: Sequence[Record]) -> None:
-    """Nothing; Figures 4 and 5: what the first seed's source models think of the pairs that each scheme learns from."""
+    """Report Figures 4 and 5: how the first seed's source models score each scheme's training pairs."""
     first = next((one for one in records if one.lists and one.lists.is_dir() and one.iteration == 1), None)
     if first is None or first.lists is None:
         return
@@ -109,7 +109,7 @@ def _histogram(report: Report, file: str, title: str, axis: str, values: dict[st
 
 
 def confusions(report: Report, data: Data, records: Sequence[Record], tagger: Tagger, names: Sequence[str]) -> None:
-    """Nothing; Figure 6: the types of known questions and of those generated for their passages, of the first seed."""
+    """Report Figure 6: types of known questions and of those generated for their passages, for the first seed."""
     mine = [one for one in records if one.seed == records[0].seed and one.variant in (SOURCE_ONLY, SELF, BACK)]
     actual = tagger([one.question for one in data.test])
     panels: list[tuple[str, Plot]] = []

@@ -1,4 +1,4 @@
-"""Pairs and texts out of files: tables with our columns or the paper's, and DPR's training files."""
+"""Read pairs and texts from files: tables with our columns or the paper's, and DPR's training files."""
 
 import json
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from db.corpus.cells import bad
 from db.corpus.corpus import identity
 from db.corpus.files import column_names, read_rows
 
-QUESTION, PASSAGE = ("x", "target_text", "question"), ("y", "input_text", "passage")  # names of the columns of pairs
+QUESTION, PASSAGE = ("x", "target_text", "question"), ("y", "input_text", "passage")  # column names of pairs
 ALONE = {"questions": ("text", "target_text", "question"), "passages": ("text", "input_text", "passage")}
 ANSWER, ID = "answer", "id"
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A question, its passage, and the answer where it is known."""
+    """A question, its passage, and the answer if it is known."""
 
     question: str
     passage: str
@@ -32,7 +32,7 @@ class Text:
 
 
 def require_pairs(path: Path) -> None:
-    """Nothing. Raises InputError where the file has no pairs' columns."""
+    """Raise InputError if the file lacks the columns of pairs."""
     if not _is_dpr(path):
         names = column_names(path)
         _column(path, names, QUESTION)
@@ -40,12 +40,12 @@ def require_pairs(path: Path) -> None:
 
 
 def require_texts(path: Path, what: str) -> None:
-    """Nothing. Raises InputError where the file has no column of these texts."""
+    """Raise InputError if the file has no column of these texts."""
     _column(path, column_names(path), ALONE[what])
 
 
 def read_asked(path: Path) -> list[Asked]:
-    """The pairs of a table or of DPR's JSON, white space folded. Raises InputError, which names row and column."""
+    """Return the pairs of a table or of DPR's JSON, white space folded. Raises InputError, naming row and column."""
     if _is_dpr(path):
         return _read_dpr(path)
     names = column_names(path)
@@ -61,7 +61,7 @@ def read_asked(path: Path) -> list[Asked]:
 
 
 def _read_dpr(path: Path) -> list[Asked]:
-    """The questions of DPR's training files, each with its first positive passage."""
+    """Return the questions of DPR's training files, each with its first positive passage."""
     try:
         rows = json.loads(path.read_text())
         return [
@@ -69,13 +69,13 @@ def _read_dpr(path: Path) -> list[Asked]:
             for row in rows
         ]
     except (ValueError, KeyError, IndexError, TypeError):
-        raise bad("no training file of DPR: it needs a list with question and positive_ctxs", path) from None
+        raise bad("not a DPR training file: it needs a list with question and positive_ctxs", path) from None
 
 
 def read_texts(path: Path, what: str, each_once: bool = True) -> list[Text]:
-    """The texts of a table, white space folded, each once by default; empty ones are left out.
+    """Return the texts of a table, white space folded, without duplicates by default, and without empty ones.
 
-    A text without an id has its row's number, from 0.
+    A text without an id gets its row's number, from 0.
     """
     names = column_names(path)
     column = _column(path, names, ALONE[what])

@@ -1,6 +1,6 @@
-"""Retrieved and generated pairs: which model learns from which, and which of them the filters keep.
+"""Retrieved and generated pairs: which model trains on which, and which of them the filters keep.
 
-Source: paper 001, algorithm 1 and section 4.
+Source: Kulshreshtha et al. (2021), algorithm 1 and section 4.
 """
 
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 SELF, BACK = "self-training", "back-training"
-PAPER_NLL, PAPER_SCORE = 1.35, 66.68  # of BART and DPR on the paper's development pairs
+PAPER_NLL, PAPER_SCORE = 1.35, 66.68  # BART's and DPR's, on the paper's development pairs
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Judged:
-    """Pairs as both old models see them: arrays (n,) float32 of one length."""
+    """Pairs as both old models score them: arrays (n,) float32 of one length."""
 
     nll: np.ndarray  # mean negative log-likelihood of a question's tokens, given the passage
     score: np.ndarray  # similarity of both under the retriever
@@ -31,16 +31,16 @@ class Judged:
 
 
 def thresholds_of(dev: Judged, generator_quantile: float, retriever_quantile: float) -> Thresholds:
-    """The quantiles of the development pairs under the source models."""
+    """Return the quantiles of the development pairs under the source models."""
     return Thresholds(
         float(np.quantile(dev.nll, generator_quantile)), float(np.quantile(dev.score, retriever_quantile))
     )
 
 
 def kept(pairs: Judged, by_generator: bool, which: str, thresholds: Thresholds) -> np.ndarray:
-    """Which pairs a filter keeps, (n,) bool. by_generator: the generator made the pairs, else the retriever did.
+    """Return which pairs a filter keeps, (n,) bool. by_generator: the generator made the pairs, else the retriever did.
 
-    self: the model that made a pair judges it; cross: the other one does; both: both do.
+    self: the model that made a pair judges it; cross: the other model does; both: both do.
     """
     likely, near = pairs.nll < thresholds.nll, pairs.score > thresholds.score
     own, other = (likely, near) if by_generator else (near, likely)
@@ -49,16 +49,16 @@ def kept(pairs: Judged, by_generator: bool, which: str, thresholds: Thresholds) 
 
 
 def scheme_of(variant: str) -> tuple[str, str]:
-    """Scheme and filter that a variant's name stands for, such as back-training and self."""
+    """Return the scheme and the filter in a variant's name, such as back-training and self."""
     scheme = BACK if variant.startswith(BACK) else SELF
     which = variant.removeprefix(scheme).removeprefix("-") or "none"
     return scheme, which
 
 
 def learned(scheme: str) -> tuple[bool, bool]:
-    """Whether the generator, and whether the retriever, learns from generated pairs rather than from retrieved ones.
+    """Return whether the generator, and whether the retriever, trains on generated rather than retrieved pairs.
 
-    Self-training: each from what it made itself, real inputs with made outputs. Back-training: each from what the other
-    made, made inputs with real outputs.
+    Self-training: each trains on its own pairs, real inputs with synthetic outputs. Back-training: each trains on the
+    other's, synthetic inputs with real outputs.
     """
     return (True, False) if scheme == SELF else (False, True)

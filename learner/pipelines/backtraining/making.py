@@ -1,6 +1,6 @@
-"""Retrieved and generated pairs of the target domain, made in shards that each are there as a whole or not at all.
+"""Retrieved and generated pairs of the target domain, made in shards that are written whole.
 
-Source: paper 001, algorithm 1, lines 4 to 11. A shard has what both old models think of its pairs too.
+Source: Kulshreshtha et al. (2021), algorithm 1, lines 4 to 11. A shard also has both old models' scores of its pairs.
 """
 
 import csv
@@ -25,13 +25,13 @@ from learner.pipelines.pipeline import finish
 from learner.search import exact as search
 
 RETRIEVED, GENERATED = "retrieved", "generated"
-SHARDS = {RETRIEVED: 2_000, GENERATED: 500}  # questions that are searched for, passages that are written about
+SHARDS = {RETRIEVED: 2_000, GENERATED: 500}  # questions to search for, passages to write about
 NEAR = "near.npz"
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Made pairs in the order of the list that is real: questions, rows (n,) of their passages, and judgements."""
+    """Synthetic pairs in the order of the real list: questions, rows (n,) of their passages, and scores."""
 
     questions: list[str]
     rows: np.ndarray
@@ -43,7 +43,7 @@ class Pairs:
         return np.array([bool(text) for text in self.questions], dtype=bool)
 
     def asked(self, data: Data, chosen: np.ndarray) -> list[Asked]:
-        """The chosen pairs (n,) bool."""
+        """Return the chosen pairs (n,) bool."""
         return [Asked(self.questions[at], data.passages[self.rows[at]].text) for at in np.flatnonzero(chosen)]
 
 
@@ -51,7 +51,7 @@ def make_lists(
     folder: Path, generator: TextGenerator, retriever: Retriever, data: Data, config: BackTrainingConfig, seed: int,
     progress: Progress,
 ) -> None:  # fmt: skip
-    """Nothing; the folder holds both lists. Shards that are there are not made again."""
+    """Write both lists to the folder. Existing shards are not made again."""
     settings = config.generator.model_copy(update={"decoding": config.lists.decoding})
     passages, questions = [one.text for one in data.passages], [one.text for one in data.questions]
 
@@ -98,7 +98,7 @@ def _shards(folder: Path, name: str, n: int, work: Callable[[slice, Progress], P
 
 
 def read_list(folder: Path, name: str) -> Pairs:
-    """The list that `make_lists` left in the folder."""
+    """Return the list that `make_lists` left in the folder."""
     parts = [json.loads(path.read_text()) for path in sorted(folder.glob(f"{name}-*.json"))]
 
     def column(key: str, dtype: type) -> np.ndarray:
@@ -111,7 +111,7 @@ def read_list(folder: Path, name: str) -> Pairs:
 def write_learned(
     path: Path, data: Data, lists: dict[str, Pairs], kept: dict[str, np.ndarray], by: dict[str, str]
 ) -> None:
-    """Nothing; the file is a table of both lists: who learns from a pair (by), both models' values, what was kept."""
+    """Write both lists as a table: which model trains on a pair (by), both models' scores, what was kept."""
     with path.open("w", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
         table.writerow(("for", "list", "target_text", "input_text", "nll", "score", "kept"))
@@ -122,14 +122,14 @@ def write_learned(
 
 
 def seconds_of(folder: Path) -> float:
-    """How long both lists in the folder took to make."""
+    """Return how long both lists in the folder took to make."""
     return sum(
         float(json.loads(path.read_text())["seconds"]) for name in SHARDS for path in folder.glob(f"{name}-*.json")
     )
 
 
 def find_near(path: Path, folder: Path, data: Data, k: int, progress: Progress) -> None:
-    """Nothing; the file holds, for each pair of both lists, rows of the passages that BM25 finds for its question."""
+    """Write, for each pair of both lists, rows of the passages that BM25 finds for its question."""
     passages = [one.text for one in data.passages]
     found = {name: near_by_words(read_list(folder, name).questions, passages, k + 1, progress) for name in SHARDS}
     with path.open("wb") as file:

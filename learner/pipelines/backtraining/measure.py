@@ -1,4 +1,4 @@
-"""How well a generator asks and a retriever finds, on known pairs."""
+"""Measure a generator's questions and a retriever's finds on known pairs."""
 
 import json
 import time
@@ -28,7 +28,7 @@ def measure(
     folder: Path, generator: TextGenerator, retriever: Retriever, data: Data, config: BackTrainingConfig,
     progress: Progress,
 ) -> None:  # fmt: skip
-    """Nothing; the folder holds the figures of both models, and the questions written for the test pairs."""
+    """Write the figures of both models, and the questions written for the test pairs, to the folder."""
     settings, began = config.generator, time.monotonic()
     written = questions_for(generator, data.test, settings, part_of(progress, 0.0, 0.5))
     asked = [one.question for one in data.test]
@@ -50,16 +50,16 @@ def measure_source(
     generator: TextGenerator, retriever: Retriever, pairs: Sequence[Asked], passages: Sequence[str],
     config: BackTrainingConfig, progress: Progress,
 ) -> dict[str, float]:  # fmt: skip
-    """The figures of both models on test pairs of their own domain, found among these and the pairs' passages."""
+    """Return both models' figures on test pairs of their own domain, searching these and the pairs' passages."""
     written = questions_for(generator, pairs, config.generator, progress)
     search = Search(retriever, dict.fromkeys([*passages, *(one.passage for one in pairs)], 1), progress)
     return generation_figures(written, [one.question for one in pairs]) | search.figures(pairs, config.measuring.ties)
 
 
 def generation_figures(written: Sequence[str], asked: Sequence[str]) -> dict[str, float]:
-    """BLEU-1 to 4 of the corpus, and the means of METEOR (NLTK's, without WordNet) and ROUGE-L (COCO's), 0 to 1.
+    """Return corpus BLEU-1 to 4, and mean METEOR (NLTK's, without WordNet) and ROUGE-L (COCO's), 0 to 1.
 
-    Lower case, without a question mark at the end: words between white space.
+    Texts are lower-cased, without final question marks, and split at white space.
     """
     ours, theirs = [list(map(words_of, texts)) for texts in (written, asked)]
     counts = bleu_counts(ours, theirs)
@@ -70,14 +70,14 @@ def generation_figures(written: Sequence[str], asked: Sequence[str]) -> dict[str
 
 
 def words_of(question: str) -> str:
-    """The question as the measures see it."""
+    """Return the question as the measures see it."""
     return question.lower().rstrip(" ?")
 
 
 def questions_for(
     generator: TextGenerator, pairs: Sequence[Asked], settings: GeneratorSettings, progress: Progress
 ) -> list[str]:
-    """What the generator asks about each pair's passage; the same passage is read once."""
+    """Return the generator's question about each pair's passage; equal passages are read once."""
     passages = list(dict.fromkeys(one.passage for one in pairs))
     found = dict(zip(passages, generate(generator, passages, settings, progress), strict=True))
     return [found[one.passage] for one in pairs]
@@ -86,24 +86,28 @@ def questions_for(
 def likelihoods(
     generator: TextGenerator, pairs: Sequence[Asked], settings: GeneratorSettings, progress: Progress = no_progress
 ) -> np.ndarray:
-    """The mean negative log-likelihood of each pair's question given its passage, (n,) float32."""
+    """Return the mean negative log-likelihood of each pair's question given its passage, (n,) float32."""
     return nll(generator, [one.passage for one in pairs], [one.question for one in pairs], settings, progress)
 
 
 def judge(
     generator: TextGenerator, retriever: Retriever, pairs: Sequence[Asked], settings: GeneratorSettings
 ) -> Judged:
-    """The pairs as both models see them."""
+    """Return the pairs as both models score them."""
     questions = retriever.query.encode([one.question for one in pairs])
     passages = retriever.passage.encode([one.passage for one in pairs])
     return Judged(likelihoods(generator, pairs, settings), np.einsum("nd,nd->n", questions, passages))
 
 
-PLACES: dict[Ties, float] = {"optimistic": 0.0, "average": 0.5, "pessimistic": 1.0}  # among copies of a passage
+PLACES: dict[Ties, float] = {
+    "optimistic": 0.0,
+    "average": 0.5,
+    "pessimistic": 1.0,
+}  # position among copies of a passage
 
 
 class Search:
-    """Retrieval among passages, each of which may be there several times."""
+    """Retrieval among passages, each of which may occur several times."""
 
     def __init__(self, retriever: Retriever, candidates: dict[str, int], progress: Progress) -> None:
         self.retriever = retriever
@@ -112,7 +116,7 @@ class Search:
         self.vectors = retriever.passage.encode(list(candidates), progress)
 
     def figures(self, pairs: Sequence[Asked], ties: Ties) -> dict[str, float]:
-        """Accuracy at 1, 20, 40 and 100 by text, likewise with copies counted as others (strict), and the MRR."""
+        """Return accuracy at 1, 20, 40 and 100 by text, the same counting copies separately (strict), and MRR."""
         gold = np.array([self.row[one.passage] for one in pairs], dtype=np.int64)
         queries = self.retriever.query.encode([one.question for one in pairs])
         ranks = ranks_of_gold(queries, self.vectors, gold, ties, self.counts)
@@ -125,6 +129,6 @@ class Search:
 
 
 def strict_ranks(ranks: np.ndarray, copies: np.ndarray, ties: Ties) -> np.ndarray:
-    """The rank of the passage at one position, from that of its first copy: all of its copies tie."""
+    """Return the rank of the passage at one position, from that of its first copy: all of its copies tie."""
     placed: np.ndarray = ranks + (copies - 1) * PLACES[ties]
     return placed

@@ -1,4 +1,4 @@
-"""Passages by BM25 that are wrong for a question: hard negatives of the retriever (paper 001, section 2.4)."""
+"""Wrong passages from BM25: the retriever's hard negatives (Kulshreshtha et al. 2021, section 2.4)."""
 
 from collections.abc import Sequence
 
@@ -9,29 +9,29 @@ from db.progress import Progress, no_progress
 from learner.metrics.text import squad_form
 from learner.search.bm25 import Bm25
 
-SPARE = 30  # further passages that are looked at, where some are right or hold the answer
+SPARE = 30  # extra passages, in case some are right or contain the answer
 
 
 def near_by_words(questions: Sequence[str], passages: Sequence[str], k: int, progress: Progress = no_progress) -> np.ndarray:  # fmt: skip  # noqa: E501
-    """Rows (n, k) int64 of each question's best passages by BM25; fewer columns where there are fewer passages.
+    """Return rows (n, k) int64 of each question's best passages by BM25; fewer columns for fewer passages.
 
-    Raises InputError where no passage has a word.
+    Raises InputError if no passage has a word.
     """
     try:
         index = Bm25(passages)
     except ValueError:
-        raise InputError("no passage has a word that BM25 could find: check the passages") from None
+        raise InputError("no passage has a word that BM25 can index: check the passages") from None
     return index.search([text.rstrip(" ?") or text for text in questions], k, progress).ids
 
 
 def wrong_rows(
     near: np.ndarray, right: np.ndarray, passages: Sequence[str], k: int, answers: Sequence[str] | None = None
 ) -> np.ndarray:
-    """Rows (n, k) int64 of passages that are wrong for each question, the best first.
+    """Return rows (n, k) int64 of passages that are wrong for each question, best first.
 
-    near: (n, m) candidates, the best first; right: (n,) rows of the right passages; answers: of each question, empty
-    where unknown: no wrong passage holds one. A question with fewer than k repeats its own; one with none has the
-    passage after its right one.
+    near: (n, m) candidates, best first; right: (n,) rows of the right passages; answers: of each question, empty if
+    unknown; no wrong passage contains one. A question with fewer than k repeats its own; one with none gets the passage
+    after its right one.
     """
     found = np.empty((len(near), k), dtype=np.int64)
     for place, (rows, own) in enumerate(zip(near.tolist(), right.tolist(), strict=True)):
@@ -43,6 +43,6 @@ def wrong_rows(
 
 
 def holds(passage: str, answer: str) -> bool:
-    """Whether the passage holds the answer word for word, in the form of SQuAD; an empty answer is in none."""
+    """Return whether the passage contains the answer verbatim, in SQuAD's normal form; an empty answer is in none."""
     wanted = squad_form(answer)
     return bool(wanted) and f" {wanted} " in f" {squad_form(passage)} "

@@ -1,4 +1,4 @@
-"""What the finished stages measured, gathered for tables and figures."""
+"""The figures of the finished stages, gathered for tables and plots."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from learner.reports.means import Mean, mean_of
 
 @dataclass(frozen=True)
 class Record:
-    """Both models after an iteration of a variant (0: of the source alone), for one seed."""
+    """Both models after an iteration of a variant (0: the source models), for one seed."""
 
     variant: str
     iteration: int
@@ -34,24 +34,24 @@ class Record:
 
     @property
     def written(self) -> list[str]:
-        """The questions that were generated for the test pairs."""
+        """The questions generated for the test pairs."""
         found: list[str] = json.loads((self.folder / MEASURED / WRITTEN).read_text())
         return found
 
     def log(self, kind: str) -> dict[str, Any]:
-        """How the training of the generator or the retriever went."""
+        """Return the training log of the generator or the retriever."""
         return log_in(self.folder / kind)
 
     @property
     def seconds(self) -> float:
-        """How long making pairs, learning and measuring took."""
+        """The time for making pairs, training and measuring."""
         trained = sum(float(self.log(kind)["seconds"]) for kind in (GENERATOR, RETRIEVER))
         made = seconds_of(self.lists) if self.lists and self.lists.is_dir() else 0.0
         return trained + made + float(figures_in(self.folder)["seconds"])
 
 
 def records_of(run: Run) -> list[Record]:
-    """All records, by seed, the source first."""
+    """Return all records, by seed, the source first."""
     found = []
     for seed in seeds_of(run):
         for at, variant in enumerate(dict.fromkeys(run.config.variants)):
@@ -67,10 +67,10 @@ def records_of(run: Run) -> list[Record]:
 
 
 def of(records: Sequence[Record], variant: str, iteration: int) -> list[Record]:
-    """The records of a variant's iteration, one for each seed that has it."""
+    """Return the records of a variant's iteration, one for each seed that has it."""
     return [one for one in records if (one.variant, one.iteration) == (variant, iteration)]
 
 
 def mean_over_seeds(records: Sequence[Record], figure: Callable[[Record], float]) -> Mean | None:
-    """The mean of a figure with its interval; nothing without records."""
+    """Return the mean of a figure with its interval, or None without records."""
     return mean_of([figure(one) for one in records]) if records else None

@@ -1,4 +1,4 @@
-"""The last stage: the paper's tables and figures from what was measured here, its own figures beside them."""
+"""The last stage: the paper's tables and figures from this run's results, beside the paper's own."""
 
 import json
 import resource
@@ -23,16 +23,18 @@ from learner.reports.tables import NONE, grid
 from learner.runtime.device import default_device
 
 ASKED = "test-questions.jsonl"  # in the folder of the results
-COMPARED = ("bleu_1", "accuracy_at_1", "accuracy_at_40")  # by which back-training and self-training are compared
+COMPARED = ("bleu_1", "accuracy_at_1", "accuracy_at_40")  # measures that compare back-training with self-training
 
 
 def write_results(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds tables/, figures/, report.md and artifacts.json."""
+    """Write tables/, figures/, report.md and artifacts.json to the folder."""
     data, records = data_of(run), records_of(run)
-    report = Report(folder, "Back-training (paper 001)")
+    report = Report(folder, "Back-training (Kulshreshtha et al. 2021)")
     _counts(report, data)
     if not data.has_test:
-        report.text("There are no test pairs: figures are of the development pairs, which chose models and thresholds.")
+        report.text(
+            "There are no test pairs: figures are of the development pairs, which also chose models and thresholds."
+        )
     _verdict(report, records)
     table4(report, run, records)
     table5(report, records)
@@ -53,15 +55,16 @@ def _counts(report: Report, data: Data) -> None:
     rows: list[tuple[str, float]] = [
         ("source pairs", len(data.source)), ("questions", len(data.questions)), ("passages", len(data.passages)),
         ("development pairs", len(data.dev)), ("test pairs", len(data.test)),
-        ("passages to search in", sum(data.candidates.values())), ("of them distinct", len(data.candidates)),
+        ("passages to search in", sum(data.candidates.values())),
+        ("distinct passages to search in", len(data.candidates)),
         ("pairs of the upper bound", len(data.supervised)), *data.about.items(),
     ]  # fmt: skip
     body = [[what, f"{n:,.3g}" if isinstance(n, float) else f"{n:,}"] for what, n in rows]
-    report.table("counts", "What there was", [{"what": what, "n": n} for what, n in rows], grid(["", "n"], body))
+    report.table("counts", "Pairs and texts", [{"what": what, "n": n} for what, n in rows], grid(["", "n"], body))
 
 
 def _verdict(report: Report, records: Sequence[Record]) -> None:
-    """Nothing; the report says plainly which of both schemes was better, without filters, in the first iteration."""
+    """Report which scheme was better, without filters, in the first iteration."""
     back, own = ({one.seed: one.test for one in of(records, scheme, 1)} for scheme in (BACK, SELF))
     lines = [verdict([(back[seed][name], own[seed][name]) for seed in back.keys() & own.keys()], paper.TITLES[name])
              for name in COMPARED if back.keys() & own.keys()]  # fmt: skip
@@ -70,21 +73,21 @@ def _verdict(report: Report, records: Sequence[Record]) -> None:
 
 
 def verdict(figures: Sequence[tuple[float, float]], title: str) -> str:
-    """Whether back-training's figures beat self-training's of the same seeds: a sentence with both and an interval."""
+    """Return a sentence on whether back-training beats self-training over the same seeds, with an interval."""
     gain = mean_of([100 * (back - own) for back, own in figures])
     ours, theirs = (mean_of([100 * pair[side] for pair in figures]).value for side in (0, 1))
     said = f"{title}: {ours:.2f} against {theirs:.2f}, "
     if gain.low is None or gain.high is None:
         return f"{said}a difference of {gain.value:+.2f} (one seed, so no interval)."
     better = "back-training is better" if gain.low > 0 else "self-training is better" if gain.high < 0 else None
-    words = better or "they cannot be told apart"
+    words = better or "the difference is not significant"
     return (
         f"{said}a difference of {gain.value:+.2f} ({gain.low:+.2f} to {gain.high:+.2f}, {len(figures)} seeds): {words}."
     )
 
 
 def _types(report: Report, data: Data, records: Sequence[Record], tagger: Tagger, by: str) -> None:
-    """The paper's Table 2, and what the generators of the first seed ask."""
+    """Report the paper's Table 2, and the types of the first seed's generated questions."""
     texts = {"source": [one.question for one in data.source], "target": [one.text for one in data.questions]}
     seed = records[0].seed
     for one in records:
@@ -98,8 +101,8 @@ def _types(report: Report, data: Data, records: Sequence[Record], tagger: Tagger
         printed = dict(zip(("source", "target"), paper.TABLE2.get(kind, ()), strict=False))
         rows.append({"type": kind, **shares, **{f"{name}_paper": printed.get(name) for name in ("source", "target")}})
         body.append([kind, *(f"{100 * share:.0f}" for share in shares.values()), *(f"{printed.get(name, NONE)}" for name in ("source", "target"))])  # fmt: skip  # noqa: E501
-    header = ["", *texts, "source, the paper", "target, the paper"]
-    report.text(f"{paper.TYPES_NOTE} Here types are told by {by}; the paper asked a person about 200 questions.")
+    header = ["", *texts, "source, paper", "target, paper"]
+    report.text(f"{paper.TYPES_NOTE} Here {by} assigned the types; in the paper a person labelled 200 questions.")
     report.table("table2", "Table 2: types of questions, percent", rows, grid(header, body))
 
 
@@ -115,13 +118,13 @@ def _cost(report: Report, records: Sequence[Record]) -> None:
     unit = 1 if sys.platform == "darwin" else 1024
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
     report.text(f"Device: {default_device()}. Peak memory of the process that ended the run: {peak:.1f} GiB. The first "
-                "iteration's lists are made once for all variants, and counted in each.")  # fmt: skip
-    header = ["variant, iteration", "pairs of the generator", "of the retriever", "minutes a seed"]
+                "iteration's lists are made once for all variants, but counted in each.")  # fmt: skip
+    header = ["variant, iteration", "generator pairs", "retriever pairs", "minutes per seed"]
     report.table("cost", "Pairs and time", rows, grid(header, body))
 
 
 def write_asked(folder: Path, data: Data, records: Sequence[Record]) -> Artifact:
-    """What each model of the first seed asks about each test passage, and what a person asked: a file, for raters."""
+    """Write each first-seed model's questions about the test passages, with the known ones, for raters."""
     seed = records[0].seed
     written = {titled(one.variant, one.iteration): one.written for one in records if one.seed == seed}
     with (folder / ASKED).open("w") as file:

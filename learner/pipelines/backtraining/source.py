@@ -1,4 +1,4 @@
-"""The stage of the source domain: both models learn its pairs, for each seed, and are measured on the target domain."""
+"""The stage of the source domain: train both models on its pairs for each seed, and measure them on the target."""
 
 import json
 from pathlib import Path
@@ -28,12 +28,12 @@ JUDGED, SOURCE_FIGURES = "judged.npz", "source.json"
 
 
 def seeds_of(run: Run) -> list[int]:
-    """The seeds of the repetitions."""
+    """Return the seeds of the repetitions."""
     return [run.config.seed + at for at in range(run.config.seeds)]
 
 
 def learn_source(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds a folder for each seed, with both models and their figures."""
+    """Write a folder for each seed, with both models and their figures, to the folder."""
     seeds = seeds_of(run)
     for at, seed in enumerate(seeds):
 
@@ -71,7 +71,7 @@ def _learn(run: Run, folder: Path, seed: int, progress: Progress) -> None:
 
 
 def pairs_lesson(pairs: list[Asked], k: int) -> Lesson:
-    """Known pairs with k wrong passages each: near by words, without the answer where it is known."""
+    """Return known pairs with k wrong passages each: BM25's finds, without the answer if it is known."""
     passages = list(dict.fromkeys(one.passage for one in pairs))
     row = {text: at for at, text in enumerate(passages)}
     questions, right = [one.question for one in pairs], np.array([row[one.passage] for one in pairs], dtype=np.int64)
@@ -80,13 +80,13 @@ def pairs_lesson(pairs: list[Asked], k: int) -> Lesson:
 
 
 def judged_dev(folder: Path) -> Judged:
-    """The development pairs as the source models of a seed see them."""
+    """Return the development pairs as scored by a seed's source models."""
     with np.load(folder / MEASURED / JUDGED) as stored:
         return Judged(stored["nll"], stored["score"])
 
 
 def thresholds_for(run: Run, seed: int) -> Thresholds:
-    """What the filters keep, for this seed."""
+    """Return the filters' thresholds for this seed."""
     lists = run.config.lists
     if lists.thresholds == "paper":
         return Thresholds(PAPER_NLL, PAPER_SCORE)

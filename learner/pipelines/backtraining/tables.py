@@ -18,7 +18,7 @@ FILTERED = [f"{scheme}{which}" for which in ("", "-self", "-cross", "-both") for
 
 
 def percent(mean: Mean | None) -> str:
-    """A share's mean in percent, with half of its interval's width where it has one."""
+    """Return a share's mean in percent, with half of its interval's width if it has one."""
     if mean is None:
         return NONE
     return f"{100 * mean.value:.2f}" + ("" if mean.low is None else f" ± {100 * (mean.value - mean.low):.2f}")
@@ -29,7 +29,7 @@ def _figures(records: Sequence[Record], names: Sequence[str]) -> dict[str, Mean 
 
 
 def _row(records: Sequence[Record], names: Sequence[str], printed: dict[str, float], **about: Any) -> dict[str, Any]:
-    """A row of a table: means and intervals from 0 to 1 of these names, the paper's in percent."""
+    """Return a table row: means and intervals from 0 to 1 of these names, the paper's in percent."""
     cells = {
         key: value for name, mean in _figures(records, names).items() for key, value in mean_cells(name, mean).items()
     }
@@ -37,14 +37,14 @@ def _row(records: Sequence[Record], names: Sequence[str], printed: dict[str, flo
 
 
 def table4(report: Report, run: Run, records: Sequence[Record]) -> None:
-    """Nothing; Table 4: the source models, and every variant after its first iteration."""
+    """Report Table 4: the source models, and every variant after its first iteration."""
     variants = dict.fromkeys([SOURCE_ONLY, *run.config.variants])
     report.text(OVER_SEEDS + " " + paper.GAINS_NOTE)
     parts = [("table4-generation", "Table 4: question generation, first iteration", paper.GENERATION),
              ("table4-retrieval", "Table 4: retrieval, by gold text, first iteration", paper.RETRIEVAL)]  # fmt: skip
     if run.config.measuring.by_position:
         strict = tuple(f"strict_{name}" for name in paper.RETRIEVAL)
-        parts.append(("table4-by-position", "Retrieval by position: copies of the passage count as others", strict))
+        parts.append(("table4-by-position", "Retrieval by position: copies of the passage count separately", strict))
     for name, title, measures in parts:
         rows, body = [], []
         for variant in variants:
@@ -52,13 +52,13 @@ def table4(report: Report, run: Run, records: Sequence[Record]) -> None:
             rows.append(_row(mine, measures, printed, variant=variant))
             body.append([variant, *(percent(mean) for mean in _figures(mine, measures).values())])
             if printed.keys() & set(measures):
-                body.append(["– the paper", *(f"{printed[measure]:.2f}" for measure in measures)])
+                body.append(["– paper", *(f"{printed[measure]:.2f}" for measure in measures)])
         header = ["", *(paper.TITLES[measure.removeprefix("strict_")] for measure in measures)]
         report.table(name, title, rows, grid(header, body))
 
 
 def table5(report: Report, records: Sequence[Record]) -> None:
-    """Nothing; Table 5: BLEU-1 and R@40 by filter, with the pairs that each left, where there are such variants."""
+    """Report Table 5: BLEU-1 and R@40 by filter, with the pairs left by each, if there are such variants."""
     there = {one.variant for one in records if one.iteration == 1}
     variants = [name for name in FILTERED if name in there]
     if not variants:
@@ -74,12 +74,12 @@ def table5(report: Report, records: Sequence[Record]) -> None:
         for name, mean in _figures(mine, ("bleu_1", "accuracy_at_40")).items():
             cells += [percent(mean), f"{named[name]:.2f}" if named else "pending"]
         body.append([variant, *cells])
-    header = ["", "pairs of the generator", "of the retriever", "BLEU-1", "paper", "R@40", "paper"]
+    header = ["", "generator pairs", "retriever pairs", "BLEU-1", "paper", "R@40", "paper"]
     report.table("table5", "Table 5: filters, first iteration", rows, grid(header, body))
 
 
 def table6(report: Report, records: Sequence[Record]) -> None:
-    """Nothing; Table 6: BLEU-1 and R@40 by iteration, where there are several."""
+    """Report Table 6: BLEU-1 and R@40 by iteration, if there are several."""
     reached = sorted({(one.iteration, one.variant) for one in records if one.iteration})
     if not any(iteration > 1 for iteration, _ in reached):
         return

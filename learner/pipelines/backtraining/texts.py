@@ -1,4 +1,4 @@
-"""The first stage: what the inputs hold, checked and cut to the wanted amounts, as files that the other stages read."""
+"""The first stage: check the inputs, cut them to the wanted amounts, and copy them into files for the other stages."""
 
 import json
 from collections import Counter
@@ -19,7 +19,7 @@ from learner.pipelines.backtraining.files import Asked, Text, read_asked, read_t
 from learner.pipelines.pipeline import Run
 
 LEAST_PAIRS = 4
-DEV_SHARE = 5  # without development pairs, one source pair in this many becomes one
+DEV_SHARE = 5  # without development pairs, one in this many source pairs becomes one
 TEXTS = "texts"
 
 
@@ -41,12 +41,12 @@ class Data:
 
     @cached_property
     def test(self) -> list[Asked]:
-        """The test pairs; the development pairs where there are none."""
+        """The test pairs; the development pairs if there are none."""
         return self._pairs("test_pairs") or self.dev
 
     @property
     def has_test(self) -> bool:
-        """Whether there are test pairs beside the development pairs."""
+        """Whether there are test pairs besides the development pairs."""
         return bool(self._pairs("test_pairs"))
 
     @cached_property
@@ -71,7 +71,7 @@ class Data:
 
     @cached_property
     def candidates(self) -> dict[str, int]:
-        """The passages among which test passages are found, each with how often it is there."""
+        """The passages to search for test passages, each with its number of copies."""
         return {text: count for text, count in self._read("candidates")}  # noqa: C416  (of JSON's lists)
 
     @property
@@ -88,17 +88,17 @@ class Data:
 
 
 def data_of(run: Run) -> Data:
-    """What the run's first stage has read."""
+    """Return the texts that the run's first stage has read."""
     return Data(run.of(TEXTS))
 
 
 def check_inputs(run: Run) -> None:
-    """Nothing. Raises InputError where a file lacks a column, or the configuration cannot be followed."""
+    """Raise InputError if a file lacks a column, or the configuration is impossible."""
     inputs, config = run.inputs, run.config
     for backbone in (config.generator.backbone, *config.retriever.backbones):
         require_folder(backbone)
     if "supervised" in config.variants and inputs.supervised_pairs is None:
-        raise InputError("variants: supervised needs inputs.supervised_pairs; name the file, or leave it out")
+        raise InputError("variants: supervised needs inputs.supervised_pairs: set it, or leave the variant out")
     pairs = ("source_pairs", "dev_pairs", "test_pairs", "supervised_pairs", "source_test")
     for path in (getattr(inputs, name) for name in pairs):
         if path is not None:
@@ -110,12 +110,12 @@ def check_inputs(run: Run) -> None:
     n = len(read_asked(Path(inputs.source_pairs)))
     if n < LEAST_PAIRS:
         raise InputError(
-            f"{Path(inputs.source_pairs).name}: {n} pairs, and at least {LEAST_PAIRS} are needed: add some"
+            f"{Path(inputs.source_pairs).name}: {n} pairs, but at least {LEAST_PAIRS} are needed: add some"
         )
 
 
 def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; pairs and lists lie in the folder."""
+    """Write pairs and lists to the folder."""
     inputs, config = run.inputs, run.config
     rng, amounts = np.random.default_rng(config.seed), config.amounts
     pairs = {name: read_asked(Path(path)) if (path := getattr(inputs, name)) else []
@@ -131,7 +131,7 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
         pairs[name] = [one for one in pairs[name] if identity(one.question) not in apart]
     for name in ("source_pairs", "dev_pairs", "test_pairs"):
         pairs[name] = _some(pairs[name], getattr(amounts, name), rng)
-    pairs["source_test"] = _some(pairs["source_test"], amounts.test_pairs, rng)  # as many as of the target domain
+    pairs["source_test"] = _some(pairs["source_test"], amounts.test_pairs, rng)  # as many as in the target domain
     for name, some in pairs.items():
         _write(folder, name, [asdict(one) for one in some])
     questions = [one for one in read_texts(Path(inputs.questions), "questions") if identity(one.text) not in measured]
@@ -144,7 +144,7 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     passages = read_texts(Path(inputs.passages), "passages")
     for what, found in (("questions", questions), ("passages", passages)):
         if len(found) < 2:
-            raise InputError(f"{len(found)} {what} are left, and at least 2 are needed: give more")
+            raise InputError(f"{len(found)} {what} are left, but at least 2 are needed: add more")
     candidates = _candidates(run, pairs, passages, rng)
     _write(folder, "candidates", list(candidates.items()))
     _write(folder, "questions", [asdict(one) for one in _some(questions, amounts.questions, rng)])
@@ -155,7 +155,7 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
 def _candidates(
     run: Run, pairs: dict[str, list[Asked]], passages: Sequence[Text], rng: np.random.Generator
 ) -> Counter[str]:
-    """The passages to search in, each with how often it is there: the known ones, and as many others as wanted."""
+    """Return the passages to search in, with their numbers of copies: the known ones, and other random ones."""
     path = run.inputs.test_passages
     there = Counter(text.text for text in (read_texts(Path(path), "passages", each_once=False) if path else passages))
     known = dict.fromkeys(identity(one.passage) for one in (*pairs["dev_pairs"], *pairs["test_pairs"]))
@@ -165,7 +165,7 @@ def _candidates(
 
 
 def _some(values: Sequence[Any], n: int | None, rng: np.random.Generator) -> list[Any]:
-    """n of the values at random in their order, or all where there are no more."""
+    """Return n random values in their order, or all if there are no more."""
     if n is None or n >= len(values):
         return list(values)
     return [values[row] for row in np.sort(rng.choice(len(values), n, replace=False))]

@@ -1,4 +1,4 @@
-"""Training of both models on questions with passages; each leaves a folder with the model and how it went."""
+"""Train both models on questions with passages; each training leaves a folder with the model and a log."""
 
 import json
 import time
@@ -17,17 +17,17 @@ from learner.models.bi_encoder_training import Lesson, Retriever, load_retriever
 from learner.pipelines.backtraining.files import Asked
 
 MODEL, LOG = "model", "log.json"
-POINTS = 12  # of a training at which perplexity is followed
+POINTS = 12  # steps of a training at which perplexity is recorded
 
 
 def source_generator(config: BackTrainingConfig, seed: int) -> tuple[TextGenerator, GeneratorSettings]:
-    """The untrained generator and how it learns from the source pairs."""
+    """Return the untrained generator and its settings for the source pairs."""
     settings = config.generator.model_copy(update={"seed": seed})
     return load_generator(settings.backbone, settings.decoder_layers, seed), settings
 
 
 def adapting_generator(config: BackTrainingConfig, seed: int, supervised: bool = False) -> GeneratorSettings:
-    """How a generator learns on."""
+    """Return a generator's settings for further training."""
     adaptation = config.adaptation
     epochs = adaptation.supervised_epochs if supervised else adaptation.generator_epochs
     rate = adaptation.generator_rate
@@ -35,7 +35,7 @@ def adapting_generator(config: BackTrainingConfig, seed: int, supervised: bool =
 
 
 def adapting_retriever(config: BackTrainingConfig, n: int) -> RetrieverSettings:
-    """How a retriever learns on from n pairs."""
+    """Return a retriever's settings for further training on n pairs."""
     adaptation, settings = config.adaptation, config.retriever
     steps = adaptation.retriever_epochs * -(-n // settings.batch_size)
     return settings.model_copy(update={"steps": steps, "learning_rate": adaptation.retriever_rate})
@@ -49,10 +49,9 @@ def teach_generator(
     watched: Sequence[Asked],
     progress: Progress,
 ) -> None:
-    """Nothing; the folder holds the trained model and its perplexity as it learned, on its own pairs and on
-    those that are watched.
+    """Save the trained model, and its perplexity on training and `watched` pairs, in the folder.
 
-    Without pairs the model stays as it was.
+    Without pairs the model stays unchanged.
     """
     began, trace = time.monotonic(), []
 
@@ -71,7 +70,7 @@ def teach_generator(
 def teach_retriever(
     folder: Path, retriever: Retriever, lesson: Lesson, settings: RetrieverSettings, seed: int, progress: Progress
 ) -> None:
-    """Nothing; the folder holds the trained model. Without pairs it stays as it was."""
+    """Save the trained model in the folder. Without pairs it stays unchanged."""
     began = time.monotonic()
     if len(lesson.pairs):
         train_retriever(retriever, lesson, settings, seed, progress)
@@ -81,29 +80,29 @@ def teach_retriever(
 
 
 def lesson_with(questions: Sequence[str], passages: Sequence[str], rows: np.ndarray, wrong: np.ndarray) -> Lesson:
-    """Questions with the rows (n,) of their passages and of wrong ones (n, k), as a lesson."""
+    """Return a lesson of questions with the rows (n,) of their passages and of wrong ones (n, k)."""
     place = {text: at for at, text in enumerate(dict.fromkeys(questions))}
     asked = np.array([place[text] for text in questions], dtype=np.int64)
     return Lesson(list(place), passages, np.column_stack([asked, rows]).astype(np.int64), wrong)
 
 
 def generator_in(folder: Path) -> TextGenerator:
-    """The generator that was trained into the folder."""
+    """Return the generator trained into the folder."""
     return load_generator(str(folder / MODEL))
 
 
 def retriever_in(folder: Path) -> Retriever:
-    """The retriever that was trained into the folder."""
+    """Return the retriever trained into the folder."""
     return load_retriever(folder / MODEL)
 
 
 def first_retriever(config: BackTrainingConfig) -> Retriever:
-    """The untrained retriever."""
+    """Return the untrained retriever."""
     return new_retriever(config.retriever)
 
 
 def log_in(folder: Path) -> dict[str, Any]:
-    """How a training went."""
+    """Return a training's log."""
     found: dict[str, Any] = json.loads((folder / LOG).read_text())
     return found
 

@@ -1,4 +1,4 @@
-"""What a question asks for: the five types of paper 001 (Table 2), told by patterns or by a classifier."""
+"""The five question types of Kulshreshtha et al. (2021, Table 2), assigned by patterns or by a classifier."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from learner.pipelines.backtraining.domain import read_labelled
 TYPES = ("DESCRIPTION", "METHOD", "EXPLANATION", "COMPARISON", "PREFERENCE")
 Tagger = Callable[[Sequence[str]], list[str]]
 
-# The first that is found decides; a question without any asks for a description.
+# The first match decides; a question without a match asks for a description.
 _COMPARISON = (
     r"\b(?:differen(?:ce|ces|t)|differs?|compared?|comparison|versus|vs|similarit(?:y|ies)|relationship between)\b"
 )
@@ -31,7 +31,7 @@ PATTERNS = (
 
 
 def by_patterns(questions: Sequence[str]) -> list[str]:
-    """The type of each question by its first words and a few others; English."""
+    """Return the type of each question by its first words and a few others; English only."""
     return [_type(question.strip().lower()) for question in questions]
 
 
@@ -40,7 +40,7 @@ def _type(question: str) -> str:
 
 
 def learned_tagger(path: Path, backbone: str) -> Tagger:
-    """A classifier learned from questions with their types: a logistic regression on the encoder's vectors."""
+    """Return a classifier trained on questions with types: a logistic regression on the encoder's vectors."""
     texts, types = read_labelled(path, "type")
     encoder = load_encoder(backbone)
     if len(set(types)) < 2:
@@ -50,7 +50,7 @@ def learned_tagger(path: Path, backbone: str) -> Tagger:
 
 
 def confusion(actual: Sequence[str], generated: Sequence[str], names: Sequence[str] = TYPES) -> np.ndarray:
-    """Counts (k, k) int64 of actual types (rows) and generated ones (columns)."""
+    """Return counts (k, k) int64 of actual types (rows) and generated ones (columns)."""
     place = {name: at for at, name in enumerate(names)}
     found = np.zeros((len(names), len(names)), dtype=np.int64)
     for one, other in zip(actual, generated, strict=True):

@@ -1,4 +1,4 @@
-"""Few-shot mining (paper 000): few pairs → bi-encoder → margin → filters → cross-encoder → ranked pairs."""
+"""Few-shot mining (Joshi et al. 2022): few pairs → bi-encoder → margin → filters → cross-encoder → ranked pairs."""
 
 from learner.pipelines.mining.downstream.stage import measure_downstream
 from learner.pipelines.mining.inputs import check_inputs, read_inputs

@@ -1,7 +1,7 @@
-"""The classifier beside the bi-encoder: does a text look like those of the seed pairs?
+"""A classifier trained along with the bi-encoder: does a text look like those of the seed pairs?
 
-Source: paper 000, section 3.1 (multitask). Its head and the weight of its loss are not given there: here a linear head
-on the vector, binary cross-entropy, and a weight that is a setting.
+Source: Joshi et al. (2022), section 3.1 (multitask). They give neither its head nor the weight of its loss; here it is
+a linear head on the vector, binary cross-entropy, and a weight from the settings.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ FILE = "classifier.npz"
 
 
 class TextClassifier:
-    """Learned on the encoder of a retriever: texts of the seed pairs are positives, random ones negatives."""
+    """A head on a retriever's encoder: texts of the seed pairs are positives, random texts negatives."""
 
     def __init__(
         self, encoder: Encoder, seeds: Sequence[str], others: Sequence[str], settings: Classifier, batch: int,
@@ -33,7 +33,7 @@ class TextClassifier:
         nn.init.zeros_(self.head.bias)
 
     def loss(self, rng: np.random.Generator, group: Group) -> Tensor:
-        """Binary cross-entropy of as many seed texts as others."""
+        """Return the binary cross-entropy of equally many seed texts and others."""
         n = min(self.batch, len(self.seeds), len(self.others))
         texts = [self.seeds[row] for row in rng.choice(len(self.seeds), n, replace=False)]
         texts += [self.others[row] for row in rng.choice(len(self.others), n, replace=False)]
@@ -44,20 +44,20 @@ class TextClassifier:
         return self.weight * nn.functional.binary_cross_entropy_with_logits(logits, wanted)
 
     def save(self, path: Path) -> None:
-        """Nothing; the head is in the file."""
+        """Save the head to the file."""
         weight, bias = self.head.weight.detach().cpu().numpy()[0], self.head.bias.detach().cpu().numpy()
         np.savez(path, weight=weight, bias=bias)
 
 
 def probabilities(path: Path, vectors: np.ndarray) -> np.ndarray:
-    """The probability (n,) float32 that each text is like the seeds', of its vector (n, d) and a saved head."""
+    """Return the probability (n,) float32 that each text is like the seeds', from vectors (n, d) and a saved head."""
     with np.load(path) as head:
         logits = vectors @ head["weight"] + head["bias"]
     return (1 / (1 + np.exp(-logits))).astype(np.float32)
 
 
 def kept(p: np.ndarray, settings: Classifier) -> np.ndarray:
-    """Which texts stay (n,) bool: those from the threshold up, or the share with the highest p (at least one)."""
+    """Return which texts to keep (n,) bool: those at or above the threshold, or the top share (at least one)."""
     if settings.keep == "threshold":
         return p >= settings.threshold
     n = max(1, round(settings.fraction * len(p)))

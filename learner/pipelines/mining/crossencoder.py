@@ -1,7 +1,8 @@
 """The cross-encoder that reads both texts of a proposed pair.
 
-Source: paper 000, section 3.2. Binary: right pairs against wrong ones, each alone. Pairwise: the right pair of a text
-above a wrong one of the same text, log(1 + exp(−(s⁺ − s⁻))); its scores can be compared, and are no probabilities.
+Source: Joshi et al. (2022), section 3.2. Binary: right and wrong pairs, classified one by one. Pairwise: the right pair
+of a text above a wrong one of the same text, log(1 + exp(−(s⁺ − s⁻))); its scores can be compared but are not
+probabilities.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,9 +31,9 @@ def train_crossencoder(
     seed: int,
     progress: Progress = no_progress,
 ) -> CrossEncoder:
-    """The trained cross-encoder. right: (n, 2) rows of the texts; wrong: (n, k) rows that do not belong to right[:, 0].
+    """Return the trained cross-encoder. right: (n, 2) text rows; wrong: (n, k) wrong partners of right[:, 0].
 
-    Each step has as many right pairs as wrong ones. Raises InputError where the backbone cannot be had.
+    Each step has as many right pairs as wrong ones. Raises InputError if the backbone cannot be loaded.
     """
     rng = np.random.default_rng(seed)
     device = torch.device(default_device())
@@ -53,7 +54,7 @@ def train_crossencoder(
 
 
 def pair_loss(right: Tensor, wrong: Tensor, objective: Literal["binary", "pairwise"]) -> Tensor:
-    """The mean loss of the logits (n,) of right pairs and of one wrong pair each."""
+    """Return the mean loss of the logits (n,) of right pairs and of one wrong pair each."""
     if objective == "pairwise":
         return nn.functional.softplus(wrong - right).mean()
     return (nn.functional.softplus(-right).mean() + nn.functional.softplus(wrong).mean()) / 2

@@ -1,7 +1,8 @@
-"""Spans of a passage that may answer a question: names, dates, numbers (paper 000, section 4: candidate answers).
+"""Spans of a passage that may answer a question: names, dates, numbers.
 
-The paper takes them from a model of spaCy. The tagger here needs none: patterns for English, and a list of names where
-there is one. Kinds are looked for one after the other, and what one has taken is not there for the next: no overlaps.
+Source: Joshi et al. (2022), section 4, candidate answers. They use a spaCy model. The tagger here needs none: it has
+patterns for English, and optionally a list of names. Kinds are searched in order, and each skips the spans that earlier
+kinds took, so that none overlap.
 """
 
 import importlib
@@ -16,7 +17,7 @@ from db.errors import InputError
 from learner.models.likely_sentence import sentences
 from learner.pipelines.mining.patterns import FUNCTION_WORDS, NAME, PATTERNS, TAKEN, WORD
 
-_UNLIKE_WORDS = re.compile(r"\s|\d|\w[A-Z]")  # two words, a digit, a capital inside: no word of a dictionary
+_UNLIKE_WORDS = re.compile(r"\s|\d|\w[A-Z]")  # two words, a digit, a capital inside: not a dictionary word
 
 
 class Entity(NamedTuple):
@@ -28,14 +29,14 @@ class Entity(NamedTuple):
 
 
 class EntityTagger(Protocol):
-    """The spans of a text that may be answers, in their order; none overlap."""
+    """Returns the spans of a text that may be answers, in order; none overlap."""
 
     def __call__(self, text: str) -> list[Entity]: ...
 
 
 @dataclass(frozen=True)
 class PatternTagger:
-    """Finds spans by patterns, and each name of a list wherever it stands in this spelling, between word borders."""
+    """Finds spans by patterns, and each listed name wherever it occurs exactly, between word boundaries."""
 
     names: Sequence[str] = ()
 
@@ -50,7 +51,7 @@ class PatternTagger:
         return sorted(found)
 
     def _listed(self, text: str) -> Iterator[Entity]:
-        """The names of the list, the longest where several begin."""
+        """Yield the occurrences of listed names, the longest where several begin."""
         last = 0
         for word in re.finditer(r"\w+", text):
             for lead, name in self._by_word.get(word[0], ()):
@@ -62,7 +63,7 @@ class PatternTagger:
 
     @cached_property
     def _by_word(self) -> dict[str, list[tuple[int, str]]]:
-        """The names by their first word, and where it begins in them; the longest name first."""
+        """The names by their first word, with its offset in each name; longest name first."""
         found = defaultdict(list)
         for name in sorted(set(self.names), key=len, reverse=True):
             if first := re.search(r"\w+", name):
@@ -71,16 +72,17 @@ class PatternTagger:
 
 
 def _without(text: str, found: Iterable[Entity]) -> str:
-    """The text, as long as it was, without the words of these spans."""
+    """Return the text at equal length with these spans blanked out."""
     for entity in found:
         text = text[: entity.start] + TAKEN * (entity.end - entity.start) + text[entity.end :]
     return text
 
 
 def _names(free: str, text: str) -> Iterator[tuple[int, int]]:
-    """Where runs of capitalised words lie, without words such as `The` at the beginning of a sentence.
+    """Yield the spans of capitalised runs, without words such as `The` at the start of a sentence.
 
-    A single word that begins a sentence is one where it is capitalised within a sentence too, or spelled like no other.
+    A single word at the start of a sentence counts if it is also capitalised within a sentence, or is not spelled like
+    a dictionary word.
     """
     begins = {start + first.start() for start, end in sentences(text) if (first := re.search(r"\w", text[start:end]))}
     runs = [match.span() for match in PATTERNS[NAME].finditer(free)]
@@ -93,24 +95,26 @@ def _names(free: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _after_function_words(text: str, start: int, end: int) -> int:
-    """Where the first word of the run begins that may be part of a name; its end where there is none."""
+    """Return the start of the run's first word that may be part of a name, or the end if there is none."""
     words = WORD.finditer(text, start, end)
     return next((word.start() for word in words if word[0].lower() not in FUNCTION_WORDS), end)
 
 
 def spacy_tagger(model: str) -> EntityTagger:
-    """The entities of a model of spaCy, which names their kinds.
+    """Return the tagger of a spaCy model, which names the kinds.
 
-    Raises InputError where spaCy or the model is not installed.
+    Raises InputError if spaCy or the model is not installed.
     """
     try:
         spacy: Any = importlib.import_module("spacy")
     except ImportError:
-        raise InputError("spaCy is not installed: install it (pip install spacy), or name no model") from None
+        raise InputError(
+            "spaCy is not installed: install it (pip install spacy), or set tagger to 'patterns'"
+        ) from None
     try:
         tag = spacy.load(model)
     except OSError:
         raise InputError(
-            f"spaCy has no model {model!r}: install it (python -m spacy download {model}), or name no model"
+            f"spaCy has no model {model!r}: install it (python -m spacy download {model}), or set tagger to 'patterns'"
         ) from None
     return lambda text: [Entity(one.start_char, one.end_char, one.label_) for one in tag(text).ents]

@@ -1,4 +1,4 @@
-"""What sorts out proposed pairs before the cross-encoder reads them, and why (paper 000, sections 4 and 5)."""
+"""Filters that drop proposed pairs before the cross-encoder, with reasons (Joshi et al. 2022, sections 4 and 5)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True)
 class SeedPairs:
-    """The pairs that there are already. symmetric: within one list, where the order of two texts tells nothing."""
+    """The seed pairs. symmetric: pairs within one list, where the order of two texts does not matter."""
 
     pairs: Sequence[Texts]
     symmetric: bool = False
@@ -49,9 +49,9 @@ class SeedPairs:
 def reasons(
     pairs: Iterable[Texts], config: Filters, seeds: SeedPairs, dates: Iterable[tuple[date, date]] | None = None
 ) -> list[Reason | None]:
-    """Why each pair is dropped, or nothing where it is kept.
+    """Return why each pair is dropped, or None for pairs to keep.
 
-    dates: of the texts of each pair. Raises InputError where the configuration asks for them and there are none.
+    dates: of the texts of each pair. Raises InputError if the configuration needs them and there are none.
     """
     if config.same_date == "no":
         return [_reason(pair, config, seeds) for pair in pairs]
@@ -66,7 +66,7 @@ def reasons(
 
 
 def _reason(pair: Texts, config: Filters, seeds: SeedPairs) -> Reason | None:
-    """The first reason that does not need dates."""
+    """Return the first reason that does not need dates."""
     if config.drop_seeds and pair in seeds:
         return Reason.SEED
     if config.drop_verbatim and (within(*pair) or within(*reversed(pair))):
@@ -79,12 +79,12 @@ def _reason(pair: Texts, config: Filters, seeds: SeedPairs) -> Reason | None:
 
 
 def reasons_of_answers(asked: Iterable[Texts]) -> list[Reason | None]:
-    """Why each question with its answer is dropped, or nothing: the answer stands in the question word for word."""
+    """Return why each question with its answer is dropped, or None: the answer is in the question verbatim."""
     return [Reason.ANSWER if within(answer, question) else None for question, answer in asked]
 
 
 def within(part: str, whole: str) -> bool:
-    """Whether a text stands in another, in lower case and with white space folded."""
+    """Return whether a text occurs in another, ignoring case and white space."""
     return _folded(part) in _folded(whole)
 
 
@@ -93,17 +93,17 @@ def _folded(text: str) -> str:
 
 
 def read_date(value: str, path: Path, row: int, column: str = "date") -> date:
-    """The day that a cell names: an ISO date, or the beginning of a longer ISO time stamp.
+    """Return the day in a cell: an ISO date, or the beginning of a longer ISO time stamp.
 
     Raises InputError, which names the place, for anything else.
     """
     try:
         return datetime.fromisoformat(value.strip()).date()
     except ValueError:
-        what = "the date is empty" if not value.strip() else f"{shown(value)} is no date"
+        what = "the date is empty" if not value.strip() else f"{shown(value)} is not a date"
         raise bad(f"{what}; write it as YYYY-MM-DD", path, row, column) from None
 
 
 def _period(day: date, unit: str) -> tuple[int, ...]:
-    """The day, the month or the year of a day."""
+    """Return the day, the month or the year of a day."""
     return (day.year, day.month, day.day)[: ("year", "month", "day").index(unit) + 1]

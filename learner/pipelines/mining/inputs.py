@@ -1,4 +1,4 @@
-"""The first stage: what the inputs hold, checked, as files that the other stages read."""
+"""The first stage: check the inputs and copy them into files for the other stages."""
 
 import json
 from collections.abc import Sequence
@@ -33,13 +33,13 @@ from learner.pipelines.pipeline import Run
 
 LEAST_SEEDS = 2
 SEEDS, TEST, GOLD = "seeds.json", "test.json", "gold.npy"
-SEEDS_ASKED, TEST_ASKED = "seeds_asked.json", "test_asked.json"  # the same, where the task is reading comprehension
-READING, SUMMARIES = "reading-comprehension", "summarization"  # tasks beside `pairs`
+SEEDS_ASKED, TEST_ASKED = "seeds_asked.json", "test_asked.json"  # the same, for reading comprehension
+READING, SUMMARIES = "reading-comprehension", "summarization"  # tasks besides `pairs`
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The inputs of a run, read from its first stage; y is x where pairs are made within one list."""
+    """The inputs of a run, read from its first stage; y is x for pairs within one list."""
 
     folder: Path
 
@@ -64,12 +64,12 @@ class Texts:
         return SeedPairs([(x, y) for x, y in json.loads((self.folder / SEEDS).read_text())], self.one_list)
 
     def directed(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """The pairs as they are learned: of one list, where their order tells nothing, each also the other way."""
+        """Return the training pairs: within one list, where their order does not matter, each in both directions."""
         return [*pairs, *((y, x) for x, y in pairs)] if self.one_list else list(pairs)
 
     @cached_property
     def asked(self) -> list[Asked]:
-        """The seed pairs as questions with passages and answers; none where the task is another."""
+        """The seed pairs as questions with passages and answers; empty for other tasks."""
         return load_asked(self.folder / SEEDS_ASKED)
 
     @cached_property
@@ -79,13 +79,13 @@ class Texts:
 
     @cached_property
     def test(self) -> list[tuple[str, str]]:
-        """The test pairs; none where there are none."""
+        """The test pairs; empty if there are none."""
         path = self.folder / TEST
         return [(x, y) for x, y in json.loads(path.read_text())] if path.exists() else []
 
     @cached_property
     def gold(self) -> np.ndarray | None:
-        """Rows (n, 2) int64 of the known positives, smaller rows first in one list; nothing where none are known."""
+        """Rows (n, 2) int64 of the known positives, smaller rows first in one list; None if none are known."""
         path = self.folder / GOLD
         return np.load(path) if path.exists() else None
 
@@ -96,22 +96,22 @@ class Texts:
 
 
 def texts_of(run: Run) -> Texts:
-    """What the run's first stage has read."""
+    """Return the texts that the run's first stage has read."""
     return Texts(run.of("texts"))
 
 
 def check_inputs(run: Run) -> None:
-    """Nothing. Raises InputError where a file lacks a column, or there are too few seed pairs."""
+    """Raise InputError if a file lacks a column, or there are too few seed pairs."""
     inputs, config = run.inputs, run.config
     if inputs.corpus_y is None and config.biencoder.towers == 2:
-        raise InputError("biencoder.towers: two encoders need two lists, and there is one: choose 1")
+        raise InputError("biencoder.towers: two encoders need two lists, but there is only one: choose 1")
     for backbone in (*config.biencoder.backbones, config.crossencoder.backbone, config.reader.backbone):
         require_folder(backbone)
     reading = config.task == READING
     if reading:
         tagger_of(config)
     if reading and inputs.corpus_y is None:
-        raise InputError("inputs.corpus_y: reading comprehension needs passages as the second list; name their file")
+        raise InputError("inputs.corpus_y: reading comprehension needs passages as the second list: add their file")
     dated = [DATE] if config.filters.same_date != "no" else []
     for path in (inputs.corpus_x, inputs.corpus_y):
         if path is not None:
@@ -123,7 +123,9 @@ def check_inputs(run: Run) -> None:
     seeds = Path(inputs.seed_pairs)
     require_columns(seeds, ASKED if reading else ("x", "y"))
     if (count := len(_pairs(seeds, reading))) < LEAST_SEEDS:
-        raise InputError(f"{seeds.name}: {count} seed pair, and at least {LEAST_SEEDS} are needed; the paper has 100")
+        raise InputError(
+            f"{seeds.name}: only {count} of at least {LEAST_SEEDS} seed pairs: add some (the paper uses 100)"
+        )
 
 
 def _pairs(path: Path, reading: bool) -> list[tuple[str, str]]:
@@ -131,7 +133,7 @@ def _pairs(path: Path, reading: bool) -> list[tuple[str, str]]:
 
 
 def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; texts, seed pairs and known pairs lie in the folder."""
+    """Write texts, seed pairs and known pairs to the folder."""
     inputs, config = run.inputs, run.config
     reading, dated = config.task == READING, config.filters.same_date != "no"
     for path, file, as_asked in ((inputs.seed_pairs, SEEDS, SEEDS_ASKED), (inputs.test_pairs, TEST, TEST_ASKED)):
@@ -157,12 +159,12 @@ def _second(source: Path, target: Path, config: MiningConfig, progress: Progress
 
 
 def tagger_of(config: MiningConfig) -> EntityTagger:
-    """What finds candidate answers."""
+    """Return the tagger that finds candidate answers."""
     return PatternTagger() if config.tagger == "patterns" else spacy_tagger(config.tagger)
 
 
 def _known_answers(path: Path, texts: Texts) -> np.ndarray:
-    """Rows (n, 2) of questions and of the candidates that are their answers, in the form of SQuAD."""
+    """Return rows (n, 2) of questions and of the candidates that match their answers in SQuAD's normal form."""
     questions, answers = _rows_by_id(texts.x), rows_of_answers(texts.y)
     found: set[tuple[int, int]] = set()
     for row in read_rows(path, ("id1", "id2", ANSWER)):
@@ -173,7 +175,7 @@ def _known_answers(path: Path, texts: Texts) -> np.ndarray:
 
 
 def _gold(path: Path, texts: Texts) -> np.ndarray:
-    """Rows (n, 2) of the positives in the table; pairs of texts that are not in the lists are left out."""
+    """Return rows (n, 2) of the positives in the table, without pairs of texts that are not in the lists."""
     x = _rows_by_id(texts.x)
     y = x if texts.one_list else _rows_by_id(texts.y)
     labelled = "label" in column_names(path)
@@ -181,7 +183,9 @@ def _gold(path: Path, texts: Texts) -> np.ndarray:
     for row in read_rows(path, ("id1", "id2", "label") if labelled else ("id1", "id2")):
         label = LABELS.get(row.values[2].lower()) if labelled else True
         if label is None:
-            raise InputError(f"{path.name}, row {row.number}, column 'label': {row.values[2]!r}; write 1 or 0")
+            raise InputError(
+                f"{path.name}, row {row.number}, column 'label': {row.values[2]!r} is not a label; write 1 or 0"
+            )
         pair = x.get(row.values[0]), y.get(row.values[1])
         if label and pair[0] is not None and pair[1] is not None:
             found.add((min(pair), max(pair)) if texts.one_list else pair)  # type: ignore[type-var, arg-type]

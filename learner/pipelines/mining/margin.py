@@ -1,7 +1,7 @@
 """Pairs that stand out among the neighbours of both texts.
 
-Source: Artetxe & Schwenk, Margin-based parallel corpus mining with multilingual sentence embeddings (2019), whose
-retrieval modes these are; paper 000, section 3, mines with the ratio.
+Source: Artetxe and Schwenk (2019), whose retrieval modes these are; Joshi et al. (2022), section 3, mine with the
+ratio.
 """
 
 from dataclasses import dataclass, fields
@@ -23,7 +23,7 @@ Kind = Literal["ratio", "distance", "absolute"]
 class Candidates:
     """Pairs of rows, as arrays of one length: int64, but cos and margin float32.
 
-    rank_forward: the place of y among the neighbours of x, from 1, or 0 where it is none; rank_backward: of x among
+    rank_forward: the rank of y among the neighbours of x, from 1, or 0 if it is not one; rank_backward: of x among
     those of y. Within one list x < y.
     """
 
@@ -38,16 +38,16 @@ class Candidates:
         return len(self.x)
 
     def take(self, chosen: np.ndarray) -> "Candidates":
-        """The pairs at those positions (or where a mask is true), in that order."""
+        """Return the pairs at those positions (or where a mask is true), in that order."""
         return Candidates(*(getattr(self, field.name)[chosen] for field in fields(self)))
 
     def save(self, path: Path) -> None:
-        """Nothing; the file holds the arrays by their names."""
+        """Save the arrays to the file by name."""
         np.savez(path, **{field.name: getattr(self, field.name) for field in fields(self)})
 
     @classmethod
     def load(cls, path: Path) -> "Candidates":
-        """What `save` wrote."""
+        """Return what `save` wrote."""
         with np.load(path) as arrays:
             return cls(*(arrays[field.name] for field in fields(cls)))
 
@@ -58,10 +58,9 @@ def mine(
     config: Margin,
     progress: Progress = no_progress,
 ) -> Candidates:
-    """The pairs that are proposed, the best first. x: (n, d), y: (m, d) unit vectors; without y pairs within x.
-    They may lie on disk.
+    """Return the proposed pairs, best first. x: (n, d), y: (m, d) unit vectors; without y, pairs within x.
 
-    Raises InputError where the ratio means nothing.
+    The vectors may be memory-mapped. Raises InputError if the ratio is undefined.
     """
 
     def half(before: float) -> Progress:
@@ -76,7 +75,7 @@ def mine(
 
 
 def candidates(forward: Neighbours, backward: Neighbours | None, kind: Kind) -> Candidates:
-    """Every pair of neighbours with its margin, in the order of x, then y.
+    """Return every pair of neighbours with its margin, ordered by x, then y.
 
     forward: the neighbours of each x among the y, backward: of each y among the x; without backward, of each text among
     the others of its list. Raises InputError for a ratio to a mean cosine that is not above 0.
@@ -99,7 +98,7 @@ def candidates(forward: Neighbours, backward: Neighbours | None, kind: Kind) -> 
 
 
 def margins(cos: np.ndarray, mean_x: np.ndarray, mean_y: np.ndarray, kind: Kind) -> np.ndarray:
-    """The margin of each pair: cosine over, or less, the mean of both texts' mean cosines; or the cosine itself.
+    """Return each pair's margin: its cosine divided by, or minus, the mean of both mean cosines; or the cosine itself.
 
     mean_x, mean_y: the mean cosine of each text and its neighbours. Raises InputError for a ratio to a mean that is not
     above 0.
@@ -111,14 +110,14 @@ def margins(cos: np.ndarray, mean_x: np.ndarray, mean_y: np.ndarray, kind: Kind)
         return cos - mean
     if len(mean) and not (least := mean.min()) > 0:
         raise InputError(
-            f"the margin `ratio` needs mean cosines above 0, and the neighbours of a pair have {least:.3g}: "
+            f"the margin `ratio` needs mean cosines above 0, but the neighbours of a pair have {least:.3g}: "
             "choose the margin `distance`"
         )
     return cos / mean
 
 
 def retrieve(found: Candidates, config: Margin, symmetric: bool) -> Candidates:
-    """The candidates that are proposed, by falling margin, at most `top`.
+    """Return the proposed candidates by falling margin, at most `top`.
 
     Ties: the higher cosine, then the lower x, then the lower y. forward: the best pair of each x; backward: of each y;
     intersection: pairs that are both; max: all of these, the best first, each text once. Within one list forward and
@@ -133,7 +132,7 @@ def retrieve(found: Candidates, config: Margin, symmetric: bool) -> Candidates:
 
 
 def _directed(forward: Neighbours, backward: Neighbours | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each neighbour of the lists, row by row: x, y, and whether it is a neighbour of x. Within one list x < y."""
+    """Return x, y, and whether y is a neighbour of x, for each neighbour row by row. Within one list x < y."""
     rows, near = _rows_of(forward), forward.ids.ravel()
     if backward is None:
         return np.minimum(rows, near), np.maximum(rows, near), rows < near
@@ -146,13 +145,13 @@ def _rows_of(near: Neighbours) -> np.ndarray:
 
 
 def _means(near: Neighbours) -> np.ndarray:
-    """The mean cosine of each row's neighbours, (n,) float64; 0 for rows without any, which are in no pair."""
+    """Return the mean cosine of each row's neighbours, (n,) float64; 0 for rows without any, which are in no pair."""
     means: np.ndarray = near.scores.sum(1, dtype=np.float64) / max(1, near.ids.shape[1])
     return means
 
 
 def _unbeaten(found: Candidates, symmetric: bool) -> np.ndarray:
-    """Which candidates have the highest margin of one of their texts, ties included: few need to be sorted."""
+    """Return which candidates have the highest margin of one of their texts, ties included: few are left to sort."""
     x, y = _texts(found, symmetric)
     near_x, near_y = found.rank_forward > 0, found.rank_backward > 0
     highest = np.full(_count(x, y), -np.inf, dtype=np.float32)
@@ -162,10 +161,10 @@ def _unbeaten(found: Candidates, symmetric: bool) -> np.ndarray:
 
 
 def _best(ordered: Candidates, retrieval: str, symmetric: bool) -> np.ndarray:
-    """Which of the candidates, ordered from the best on, the mode chooses: a mask."""
+    """Return a mask of the candidates, ordered best first, that the mode chooses."""
     x, y = _texts(ordered, symmetric)
     at, near_x, near_y = np.arange(len(x)), ordered.rank_forward > 0, ordered.rank_backward > 0
-    first = np.full(_count(x, y), len(x))  # the place of each text's best pair
+    first = np.full(_count(x, y), len(x))  # the position of each text's best pair
     np.minimum.at(first, x[near_x], at[near_x])
     np.minimum.at(first, y[near_y], at[near_y])
     of_x, of_y = near_x & (first[x] == at), near_y & (first[y] == at)
@@ -177,7 +176,7 @@ def _best(ordered: Candidates, retrieval: str, symmetric: bool) -> np.ndarray:
 
 
 def _each_text_once(ordered: Candidates, symmetric: bool, top: int) -> np.ndarray:
-    """The places of the first `top` pairs whose texts are in no pair before them."""
+    """Return the positions of the first `top` pairs that share no text with a chosen pair before them."""
     x, y = _texts(ordered, symmetric)
     taken = bytearray(_count(x, y))
     chosen: list[int] = []
@@ -192,10 +191,10 @@ def _each_text_once(ordered: Candidates, symmetric: bool, top: int) -> np.ndarra
 
 
 def _texts(found: Candidates, symmetric: bool) -> tuple[np.ndarray, np.ndarray]:
-    """A number for each text of the pairs: those of the second of two lists come after those of the first."""
+    """Return a number for each text of the pairs; with two lists, the second list's numbers follow the first's."""
     return found.x, found.y if symmetric else found.y + found.x.max(initial=0) + 1
 
 
 def _count(x: np.ndarray, y: np.ndarray) -> int:
-    """One more than the highest number of a text."""
+    """Return one more than the highest number of a text."""
     return int(max(x.max(initial=-1), y.max(initial=-1))) + 1

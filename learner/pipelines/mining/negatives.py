@@ -1,4 +1,4 @@
-"""Wrong answers to questions that are right in part, for training (paper 000, section 4)."""
+"""Partly right answers to questions, as training negatives (Joshi et al. 2022, section 4)."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ class Asked(NamedTuple):
 
 
 def wrong_answers(asked: Sequence[Asked], tagger: EntityTagger, n: int, rng: np.random.Generator) -> list[list[Asked]]:
-    """For each question its passage with n other spans as answers, drawn at random; fewer where there are fewer.
+    """Return, for each question, its passage with up to n other spans as answers, drawn at random.
 
-    A span that shares all its words with the right answer, or has all of them, may be right and is not drawn; of spans
-    that are alike in the form of SQuAD the first one stands for all.
+    A span that shares all its words with the right answer, or contains all of them, may be right and is not drawn.
+    Spans with the same SQuAD normal form count as one, represented by the first.
     """
     found = []
     for one in asked:
@@ -34,7 +34,7 @@ def wrong_answers(asked: Sequence[Asked], tagger: EntityTagger, n: int, rng: np.
 
 
 def _other_spans(one: Asked, tagger: EntityTagger) -> list[str]:
-    """The passage's spans that are no part of the right answer and do not hold it, in their order."""
+    """Return the passage's spans that neither are part of the right answer nor contain it, in order."""
     right = set(squad_form(one.answer).split())
     spans: dict[str, str] = {}
     for start, end, _ in tagger(one.passage):
@@ -48,9 +48,9 @@ def _other_spans(one: Asked, tagger: EntityTagger) -> list[str]:
 def wrong_passages(
     asked: Sequence[Asked], passages: Sequence[str], n: int, rng: np.random.Generator
 ) -> list[list[Asked]]:
-    """For each question its right answer with n other passages, drawn at random; fewer where there are fewer.
+    """Return, for each question, its right answer with up to n other passages, drawn at random.
 
-    A passage is another one where its text is (see `identity`); it may hold the answer's words all the same.
+    Passages are other if their texts differ (see `identity`); one may still contain the answer's words.
     """
     keys = [identity(passage) for passage in passages]
     copies = Counter(keys)

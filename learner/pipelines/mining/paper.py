@@ -1,4 +1,4 @@
-"""What paper 000 printed: its Tables 1 and 2, and section 7.1."""
+"""The figures of Joshi et al. (2022): Tables 1 and 2, and section 7.1."""
 
 from learner.pipelines.mining.downstream.added import BIENCODER, FULL, SEED_ONLY
 from learner.pipelines.mining.inputs import READING, SUMMARIES
@@ -22,7 +22,7 @@ NOTES = {
     SUMMARIES: "The paper: BART-large, XSum's test documents (Table 2). Others there, from other seeds: BART 35.17 / "
     "13.29 / 27.20, WikiTransfer 37.26 / 14.20 / 28.85, Pegasus 39.07 / 16.44 / 31.27.",
 }
-COPYING = {  # how much of a summary stands in its document
+COPYING = {  # share of a summary copied from its document
     FULL: {"rouge1": 0.6491, "rouge2": 0.1542, "rougeL": 0.5559},
     BIENCODER: {"rouge1": 0.8221, "rouge2": 0.5166, "rougeL": 0.7592},
     "known": {"rouge1": 0.6685, "rouge2": 0.1794, "rougeL": 0.5982},

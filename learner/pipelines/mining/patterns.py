@@ -1,9 +1,9 @@
-"""Patterns of dates, amounts and names in English, in the order in which they are looked for."""
+"""Patterns of dates, amounts and names in English, in search order."""
 
 import re
 
 NAME = "name"
-TAKEN = "\0"  # in place of the characters of spans that were found before: part of none
+TAKEN = "\0"  # replaces the characters of spans found before; no pattern matches it
 
 _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December"
@@ -56,6 +56,4 @@ several she since so some such than that the their them then there these they th
 under unlike until up upon was we were what when where whether which while who whom whose why will with within without
 would yet you your
 """
-FUNCTION_WORDS = frozenset(
-    _FUNCTION_WORDS.split()
-)  # with a capital they begin a sentence, not the name that may follow
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())  # capitalised, they begin a sentence, not the name that may follow

@@ -1,4 +1,4 @@
-"""The stages that propose pairs: a bi-encoder learned on the seed pairs, vectors of all texts, and their margins."""
+"""The stages that propose pairs: a bi-encoder trained on the seed pairs, vectors of all texts, and their margins."""
 
 import json
 from dataclasses import replace
@@ -20,13 +20,13 @@ from learner.pipelines.pipeline import Run
 
 RETRIEVER, PAIRS, CANDIDATES = "model", "pairs.npz", "candidates.jsonl"
 COLUMNS = ("x_id", "y_id", "cos", "margin", "rank_forward", "rank_backward")
-RANDOM_TEXTS = 20_000  # from which random negatives are drawn
-SYNTHETIC = 8  # wrong second texts that are made for each seed pair, where the task knows how
-ENCODED = 0.95  # of a stage's work that encodes both lists
+RANDOM_TEXTS = 20_000  # texts to draw random negatives from
+SYNTHETIC = 8  # wrong second texts for each seed pair, if the task can construct them
+ENCODED = 0.95  # share of the stage's work that encodes both lists
 
 
 def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds the retriever, and the classifier where there is one."""
+    """Train the retriever, and the classifier if one is configured, and save both in the folder."""
     texts, config = texts_of(run), run.config
     retriever = new_retriever(config.biencoder)
     rng = np.random.default_rng([config.seed, 1])
@@ -46,24 +46,24 @@ def train_biencoder(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def wrong_of(run: Run, texts: Texts, n: int, rng: np.random.Generator) -> list[list[str]] | None:
-    """n second texts for each seed pair that are wrong by their making; nothing where the task knows no such."""
+    """Construct n wrong second texts for each seed pair; None if the task cannot construct any."""
     if not texts.asked:
         return None
     passages = sample(texts.y, RANDOM_TEXTS, rng, PASSAGE) + [one.passage for one in texts.asked]
     found = wrong_texts(texts.asked, list(dict.fromkeys(passages)), tagger_of(run.config), n, rng)
     if short := [one.question for one, some in zip(texts.asked, found, strict=True) if not some]:
-        raise InputError(f"there is no wrong passage for the seed question {short[0][:60]!r}: give more passages")
+        raise InputError(f"no wrong passage was found for the seed question {short[0][:60]!r}: add more passages")
     return [[some[at % len(some)] for at in range(n)] for some in found]
 
 
 def sample(texts: TextList, n: int, rng: np.random.Generator, column: str = TEXT) -> list[str]:
-    """n of the texts at random, or all where there are no more."""
+    """Return n random texts, or all if there are no more."""
     size = len(texts)
     return texts.take(np.sort(rng.choice(size, n, replace=False)), column) if size > n else texts.all(column)
 
 
 def encode_lists(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds the vectors of both lists, and the rows that the classifier keeps."""
+    """Write the vectors of both lists, and the rows that the classifier keeps, to the folder."""
     texts, config = texts_of(run), run.config
     retriever = load_retriever(run.of("biencoder") / RETRIEVER)
     encode_all(texts, retriever, folder, lambda stage, done: progress(stage, ENCODED * done))
@@ -75,13 +75,13 @@ def encode_lists(run: Run, folder: Path, progress: Progress) -> None:
             parts = [probabilities(head, vectors[at : at + CHUNK]) for at in range(0, len(vectors), CHUNK)]
             chosen = kept(np.concatenate(parts), config.classifier)
         if not chosen.any():
-            what = f"the classifier keeps none of the {len(chosen):,} texts of list {side}"
+            what = f"the classifier keeps none of the {len(chosen):,} texts in list {side}"
             raise InputError(f"{what}: lower classifier.threshold, or keep a fraction")
         np.save(folder / f"{side}_rows.npy", np.flatnonzero(chosen))
 
 
 def encode_all(texts: Texts, retriever: Retriever, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds x.npy, and y.npy where the second texts' vectors are others."""
+    """Write x.npy, and y.npy if the second texts have vectors of their own, to the folder."""
     lists = {"x": (retriever.query, texts.x), "y": (retriever.passage, texts.y)}
     names = ["x"] if texts.one_list else ["x", "y"]
     whole = sum(len(lists[name][1]) for name in names)
@@ -97,14 +97,14 @@ def encode_all(texts: Texts, retriever: Retriever, folder: Path, progress: Progr
 
 
 class Vectors:
-    """What the stage `vectors` left, on disk: vectors (n, d) float16 and the rows that are kept, of each side."""
+    """The results of the stage `vectors`, on disk: vectors (n, d) float16 and the kept rows of each side."""
 
     def __init__(self, folder: Path) -> None:
         self.x, self.x_rows = _side(folder, "x")
         self.y, self.y_rows = _side(folder, "y") if (folder / "y.npy").exists() else (self.x, self.x_rows)
 
     def kept(self) -> tuple[np.ndarray, np.ndarray]:
-        """The kept vectors of both sides; those of a whole list stay on disk."""
+        """Return the kept vectors of both sides; those of a whole list stay on disk."""
         return _of_rows(self.x, self.x_rows), _of_rows(self.y, self.y_rows)
 
 
@@ -117,7 +117,7 @@ def _of_rows(vectors: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 def propose_pairs(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds the proposed pairs, the largest margin first, as rows and by their ids."""
+    """Write the proposed pairs, largest margin first, as rows and by their ids, to the folder."""
     texts = texts_of(run)
     vectors = Vectors(run.of("vectors"))
     x, y = vectors.kept()

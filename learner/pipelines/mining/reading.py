@@ -1,6 +1,6 @@
-"""Reading comprehension: the second text of a pair is a passage together with a span of it, the candidate answer.
+"""Reading comprehension: the second text of a pair is a passage together with one of its spans, the candidate answer.
 
-Source: paper 000, section 4.
+Source: Joshi et al. (2022), section 4.
 """
 
 import json
@@ -23,19 +23,19 @@ from learner.pipelines.mining.texts import CHUNK, ID, TEXT, TextList
 ANSWER, START, PASSAGE, PASSAGE_ID = "answer", "start", "passage", "passage_id"
 COLUMNS = (ID, TEXT, ANSWER, START, PASSAGE, PASSAGE_ID)
 ASKED = ("x", "answer", "passage")  # columns of the seed pairs
-BETWEEN = " | "  # answer and passage as one text
+BETWEEN = " | "  # joins answer and passage into one text
 Row = tuple[str, ...]
 
 
 def joined(answer: str, passage: str) -> str:
-    """The second text of a pair."""
+    """Return the second text of a pair."""
     return f"{answer}{BETWEEN}{passage}"
 
 
 def write_candidates(source: Path, target: Path, tagger: EntityTagger, progress: Progress) -> TextList:
-    """Every span of every passage of a table with columns id and text, as a list; constant memory.
+    """Write every span of every passage of a table (columns id, text) as a list; constant memory.
 
-    The id is the passage's, the span's first character after a #. Raises InputError where there is no span at all.
+    The id is the passage's, a #, and the span's first character. Raises InputError if there is no span at all.
     """
     schema = pyarrow.schema([(name, pyarrow.large_string()) for name in COLUMNS])
     with pyarrow.parquet.ParquetWriter(target, schema) as writer:
@@ -44,7 +44,9 @@ def write_candidates(source: Path, target: Path, tagger: EntityTagger, progress:
             writer.write_table(pyarrow.table(values, schema=schema))
     found = TextList(target)
     if not len(found):
-        raise InputError(f"{source.name}: no passage has a name, date or number that may answer: use others")
+        raise InputError(
+            f"{source.name}: no passage has a name, date or number that may be an answer: choose other passages"
+        )
     return found
 
 
@@ -65,7 +67,7 @@ def _chunks(source: Path, tagger: EntityTagger, progress: Progress) -> Iterator[
 
 
 def read_asked(path: Path) -> list[Asked]:
-    """The questions of a table with their answers and passages. Raises InputError, which names row and column."""
+    """Return the questions of a table with answers and passages. Raises InputError, which names row and column."""
     asked = []
     for row in read_rows(path, ASKED):
         empty = next((name for name, value in zip(ASKED, row.values, strict=True) if not value.strip()), None)
@@ -77,12 +79,12 @@ def read_asked(path: Path) -> list[Asked]:
 
 
 def as_pairs(asked: Sequence[Asked]) -> list[tuple[str, str]]:
-    """The questions, and each answer and passage as one text."""
+    """Return the questions, and each answer and passage as one text."""
     return [(one.question, joined(one.answer, one.passage)) for one in asked]
 
 
 def rows_of_answers(texts: TextList) -> dict[tuple[str, str], list[int]]:
-    """The rows of each passage's candidates, by its id and the answer in the form of SQuAD."""
+    """Return the rows of each passage's candidates, by its id and the answer in SQuAD's normal form."""
     found: dict[tuple[str, str], list[int]] = {}
     for row, (id_, answer) in enumerate(zip(texts.all(PASSAGE_ID), texts.all(ANSWER), strict=True)):
         found.setdefault((id_, squad_form(answer)), []).append(row)
@@ -92,9 +94,9 @@ def rows_of_answers(texts: TextList) -> dict[tuple[str, str], list[int]]:
 def wrong_texts(
     asked: Sequence[Asked], passages: Sequence[str], tagger: EntityTagger, n: int, rng: np.random.Generator
 ) -> list[list[str]]:
-    """n wrong second texts for each question: half of them wrong spans of its passage, half its answer elsewhere.
+    """Return n wrong second texts for each question: half wrong spans, half its answer with other passages.
 
-    Where a passage has too few spans, other passages stand in for them.
+    If a passage has too few spans, other passages replace them.
     """
     spans = wrong_answers(asked, tagger, (n + 1) // 2, rng)
     elsewhere = wrong_passages(asked, passages, n, rng)
@@ -103,10 +105,10 @@ def wrong_texts(
 
 
 def write_asked(path: Path, asked: Sequence[Asked]) -> None:
-    """Nothing; the file holds them."""
+    """Write the questions to the file."""
     path.write_text(json.dumps(asked))
 
 
 def load_asked(path: Path) -> list[Asked]:
-    """What `write_asked` wrote; nothing where there is no such file."""
+    """Return what `write_asked` wrote; empty if there is no such file."""
     return [Asked(*one) for one in json.loads(path.read_text())] if path.exists() else []

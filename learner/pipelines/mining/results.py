@@ -1,4 +1,4 @@
-"""The last stage: tables and figures of what was mined, dropped, right and useful."""
+"""The last stage: tables and figures of the mined and dropped pairs, their precision and their use."""
 
 import json
 from pathlib import Path
@@ -21,19 +21,19 @@ from learner.pipelines.report import Report, curve
 from learner.reports.tables import cell, grid
 
 CROSS = "cross-encoder"  # the order of `full`
-DEPTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)  # ranks at which precision is told
-BEST = 10  # pairs that stand beside each other
+DEPTHS = (50, 100, 200, 500, 1_000, 2_000, 5_000)  # ranks at which precision is reported
+BEST = 10  # pairs of each model to show
 LONGEST = 160  # characters of a text in a table
 PRECISION = (
-    "Precision counts known pairs alone: a right pair that nobody has listed counts as wrong, so it is a lower bound; "
-    "its interval is Wilson's, 95%."
+    "Precision counts only known pairs as right, so it is a lower bound: an unlisted right pair counts as wrong. The "
+    "95% interval is Wilson's."
 )
 
 
 def write_results(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds tables/, figures/, report.md and artifacts.json."""
+    """Write tables/, figures/, report.md and artifacts.json to the folder."""
     texts = texts_of(run)
-    report = Report(folder, "Few-shot mining (paper 000)")
+    report = Report(folder, "Few-shot mining (Joshi et al. 2022)")
     _counts(report, run, texts)
     orders = _orders(run)
     kept = Candidates.load(run.of("kept") / PAIRS)
@@ -48,7 +48,7 @@ def write_results(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _orders(run: Run) -> dict[str, np.ndarray]:
-    """Positions of the kept pairs as each model ranks them."""
+    """Return positions of the kept pairs in the order of each model."""
     with np.load(run.of("mined") / "order.npz") as stored:
         order, scored = stored["order"], len(stored["score"]) > 0
     return {BIENCODER: np.arange(len(order))} | ({CROSS: order} if scored else {})
@@ -99,7 +99,7 @@ def _precision_row(model: str, depth: int, right: np.ndarray) -> dict[str, Any]:
 
 
 def _side_by_side(report: Report, texts: Texts, kept: Candidates, orders: dict[str, np.ndarray]) -> None:
-    """The paper's Table 3: the best pairs of each model."""
+    """Report the best pairs of each model, the paper's Table 3."""
     rows: list[dict[str, Any]] = []
     for model, order in orders.items():
         best = kept.take(order[:BEST])

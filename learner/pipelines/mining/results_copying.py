@@ -1,4 +1,4 @@
-"""How much of the summaries was copied from their documents, beside the paper's figures (paper 000, section 7.1)."""
+"""How much of the summaries is copied from their documents (Joshi et al. 2022, section 7.1)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,13 +16,13 @@ from learner.reports.means import mean_of
 from learner.reports.tables import grid, mean_cells, number, written
 
 WORDS = (
-    "How much of a summary stands in its document: precision of ROUGE, means over pairs ± half of Student's 95% "
+    "How much of a summary is copied from its document: ROUGE precision, means over pairs ± half of Student's 95% "
     "interval. The paper: XSum; its known pairs are the validation pairs."
 )
 
 
 def report_copying(report: Report, run: Run, texts: Texts, kept: Candidates, orders: dict[str, np.ndarray]) -> None:
-    """Nothing; the report has a row for the best pairs of each model, and for the pairs that people gave."""
+    """Report a row for the best pairs of each model, and for the given pairs."""
     lists: dict[str, Sequence[tuple[str, str]]] = {"known": [*texts.seeds.pairs, *texts.test]}
     for method, order in zip((BIENCODER, FULL), orders.values(), strict=False):
         best = kept.take(order[: run.config.wanted])

@@ -13,12 +13,12 @@ from learner.runtime.protocol import LOCAL, Engine, Work, slices
 from learner.search import exact as search
 from learner.search.exact import Neighbours
 
-SHARD = 262_144  # vectors that are searched at once
-QUERIES = 8_192  # vectors that are searched for at once
+SHARD = 262_144  # vectors searched at once
+QUERIES = 8_192  # queries searched for at once
 
 
 def encode_list(encoder: Encoder, texts: TextList, path: Path, progress: Progress = no_progress) -> None:
-    """Nothing; the file holds the texts' unit vectors, float16 (n, d)."""
+    """Write the texts' unit vectors, float16 (n, d), to the file."""
     vectors = new_array_file(path, np.float16, (len(texts), encoder.dimension))
     start = 0
     for chunk in texts.chunks():
@@ -40,10 +40,10 @@ def neighbours(
     progress: Progress = no_progress,
     engine: Engine | None = None,
 ) -> Neighbours:
-    """Each query's nearest vectors, the nearest first, ties by row: as `learner.search.exact`, for vectors on disk.
+    """Return each query's nearest vectors, nearest first, ties by row: `learner.search.exact` for vectors on disk.
 
-    queries (n, d) and vectors (m, d) may lie on disk: a shard of them is in memory at a time. own: they are the same
-    list, and no row is its own neighbour. Fewer columns where there are fewer vectors.
+    queries (n, d) and vectors (m, d) may be memory-mapped: one shard at a time is in memory. own: both are the same
+    list, and no row is its own neighbour. There are fewer than k columns if there are fewer vectors.
     """
     wanted, engine = min(k + own, len(vectors)), engine or default_engine()
     found = Neighbours(np.empty((len(queries), 0), np.int64), np.empty((len(queries), 0), np.float32))
@@ -65,14 +65,14 @@ def _of_shard(queries: np.ndarray, shard: np.ndarray, k: int, progress: Progress
 
 
 def _searching(shard: np.ndarray, k: int) -> Work[np.ndarray, Neighbours]:
-    """Work on some of the queries: their nearest vectors of the shard."""
+    """Return the work on some queries: find their nearest vectors in the shard."""
     return lambda some, progress: search.neighbours(
         some.astype(np.float32), shard, k, False, progress=progress, engine=LOCAL
     )
 
 
 def _merged(found: Neighbours, start: int, more: Neighbours, k: int) -> Neighbours:
-    """The k best of both, the best first, ties by row; rows of the second are counted from `start`."""
+    """Return the k best of both, best first, ties by row; rows of the second are counted from `start`."""
     ids, scores = np.hstack([found.ids, more.ids + start]), np.hstack([found.scores, more.scores])
     order = np.lexsort((ids, -scores))[:, :k]
     return Neighbours(np.take_along_axis(ids, order, 1), np.take_along_axis(scores, order, 1))
@@ -80,5 +80,5 @@ def _merged(found: Neighbours, start: int, more: Neighbours, k: int) -> Neighbou
 
 def _without_self(found: Neighbours, k: int) -> Neighbours:
     own = found.ids == np.arange(len(found.ids))[:, None]
-    order = np.argsort(own, axis=1, kind="stable")[:, :k]  # the row itself, where it is there, goes last
+    order = np.argsort(own, axis=1, kind="stable")[:, :k]  # the row itself, if present, goes last
     return Neighbours(*(np.take_along_axis(array, order, 1) for array in found))

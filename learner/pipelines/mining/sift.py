@@ -1,4 +1,4 @@
-"""The stages that sift proposed pairs: filters first, then a cross-encoder that reads both texts."""
+"""The stages that filter proposed pairs and re-rank them with a cross-encoder that reads both texts."""
 
 import json
 from collections import Counter
@@ -24,11 +24,11 @@ from learner.pipelines.pipeline import Run
 from learner.scorers.scorer import TextScorer
 
 CROSSENCODER, MINED, DROPPED, COUNTS = "model", "mined.jsonl", "dropped.jsonl", "counts.json"
-TRAIN = 0.4  # of the stage's work
+TRAIN = 0.4  # share of the stage's work
 
 
 def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds the pairs that pass all filters, and why each other one does not."""
+    """Write the pairs that pass all filters, and the reason for each dropped pair, to the folder."""
     texts, proposed = texts_of(run), Candidates.load(run.of("candidates") / PAIRS)
     pairs = list(zip(texts.x.take(proposed.x), texts.y.take(proposed.y), strict=True))
     why = reasons(pairs, run.config.filters, texts.seeds, _dates(run, texts, proposed))
@@ -47,15 +47,15 @@ def sift_pairs(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _dates(run: Run, texts: Texts, pairs: Candidates) -> list[tuple[date, date]] | None:
-    """The days of each pair's texts, where they count."""
+    """Return the days of each pair's texts, if they matter."""
     if run.config.filters.same_date == "no":
         return None
-    sides = texts.x.take(pairs.x, DATE), texts.y.take(pairs.y, DATE)  # checked when they were read
+    sides = texts.x.take(pairs.x, DATE), texts.y.take(pairs.y, DATE)  # the first stage checked them
     return [(read_date(x, texts.x.path, 0), read_date(y, texts.y.path, 0)) for x, y in zip(*sides, strict=True)]
 
 
 def rank_again(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds the mined pairs in their last order, and the cross-encoder where one is used."""
+    """Write the mined pairs in their final order, and the cross-encoder if one is used, to the folder."""
     texts, kept = texts_of(run), Candidates.load(run.of("kept") / PAIRS)
     score = None
     if run.config.crossencoder.use and len(kept):
@@ -66,7 +66,7 @@ def rank_again(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _cross_scores(run: Run, folder: Path, kept: Candidates, progress: Progress) -> np.ndarray:
-    """The cross-encoder's score of each kept pair, (n,) float32; the model is saved."""
+    """Return the cross-encoder's score of each kept pair, (n,) float32, and save the model."""
     texts, settings = texts_of(run), run.config.crossencoder
     rows, right, wrong = _contrasts(run, texts, settings.negatives)
     model = train_crossencoder(
@@ -80,10 +80,10 @@ def _cross_scores(run: Run, folder: Path, kept: Candidates, progress: Progress) 
 
 
 def _contrasts(run: Run, texts: Texts, k: int) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Texts, right pairs (n, 2) and wrong second texts (n, k) as rows of them.
+    """Return texts, and right pairs (n, 2) and wrong second texts (n, k) as rows of them.
 
-    Wrong ones are made where the task knows how, else what the bi-encoder finds for each seed pair's first text among
-    all second ones (paper 000, section 3.2).
+    Wrong texts are constructed if the task can, else they are the bi-encoder's finds for each seed pair's first text
+    (Joshi et al. 2022, section 3.2).
     """
     wrong = wrong_of(run, texts, k, np.random.default_rng([run.config.seed, 4])) or _found(run, texts, k)
     rows: dict[str, int] = {}
@@ -96,8 +96,8 @@ def _contrasts(run: Run, texts: Texts, k: int) -> tuple[list[str], np.ndarray, n
 
 
 def _found(run: Run, texts: Texts, k: int) -> list[list[str]]:
-    """For each seed pair k texts that the bi-encoder finds for its first one, without those that are right."""
-    right: dict[str, set[str]] = {}  # by first text, which is not its own second one
+    """Return, for each seed pair, k texts that the bi-encoder finds for its first text, without right ones."""
+    right: dict[str, set[str]] = {}  # by first text, which counts as right for itself
     for x, y in texts.directed(texts.seeds.pairs):
         right.setdefault(identity(x), {identity(x)}).add(identity(y))
     queries = load_retriever(run.of("biencoder") / RETRIEVER).query.encode([x for x, _ in texts.seeds.pairs])
@@ -107,13 +107,13 @@ def _found(run: Run, texts: Texts, k: int) -> list[list[str]]:
     for (x, _), texts_near in zip(texts.seeds.pairs, near, strict=True):
         others = [text for text in texts_near if identity(text) not in right[identity(x)]]
         if not others:
-            raise InputError("the second list holds no wrong text for a seed pair: give it more texts")
+            raise InputError("the second list has no wrong text for a seed pair: add more texts")
         wrong.append([others[place % len(others)] for place in range(k)])
     return wrong
 
 
 def write_pairs(path: Path, texts: Texts, pairs: Candidates, order: np.ndarray, score: np.ndarray | None) -> None:
-    """Nothing; the file holds the pairs at these positions as JSON Lines, ranked."""
+    """Write the pairs at these positions as JSON Lines, ranked."""
     chosen = pairs.take(order)
     columns = {
         "x_id": texts.x.take(chosen.x, ID), "y_id": texts.y.take(chosen.y, ID), "x": texts.x.take(chosen.x),

@@ -13,13 +13,13 @@ from db.corpus.files import column_names, read_rows
 from db.progress import Progress
 from learner.pipelines.mining.filters import read_date
 
-CHUNK = 50_000  # texts that are in memory at once
+CHUNK = 50_000  # texts in memory at once
 ID, TEXT, DATE = "id", "text", "date"
 
 
 @dataclass(frozen=True)
 class TextList:
-    """A list of texts in a Parquet file: rows in the order of the file they came from."""
+    """A list of texts in a Parquet file; rows keep the order of the source file."""
 
     path: Path
 
@@ -27,12 +27,12 @@ class TextList:
         return int(pyarrow.parquet.read_metadata(self.path).num_rows)
 
     def chunks(self, column: str = TEXT) -> Iterator[list[str]]:
-        """The column, 50,000 rows at a time."""
+        """Yield the column, 50,000 rows at a time."""
         for batch in pyarrow.parquet.ParquetFile(self.path).iter_batches(CHUNK, columns=[column]):
             yield batch.column(0).to_pylist()
 
     def take(self, rows: np.ndarray, column: str = TEXT) -> list[str]:
-        """The column's values of these rows (n,), in their order."""
+        """Return the column's values of these rows (n,), in their order."""
         wanted, inverse = np.unique(rows, return_inverse=True)
         found: list[str] = []
         start = 0
@@ -43,14 +43,14 @@ class TextList:
         return [found[at] for at in inverse.tolist()]
 
     def all(self, column: str = TEXT) -> list[str]:
-        """The whole column."""
+        """Return the whole column."""
         return [value for chunk in self.chunks(column) for value in chunk]
 
 
 def copy_texts(source: Path, target: Path, dated: bool, progress: Progress) -> TextList:
-    """The texts of a table, which has the columns id and text, and date where `dated`; constant memory.
+    """Copy the texts of a table with the columns id and text, and date if `dated`; constant memory.
 
-    Raises InputError, which names file, row and column, for a table that cannot be read, and for an empty text.
+    Raises InputError, which names file, row and column, for an unreadable table and for an empty text.
     """
     columns = (ID, TEXT, DATE) if dated else (ID, TEXT)
     schema = pyarrow.schema([(name, pyarrow.large_string()) for name in columns])
@@ -77,7 +77,7 @@ def _chunks(source: Path, columns: Sequence[str], progress: Progress) -> Iterato
 
 
 def read_pairs(path: Path, columns: tuple[str, str] = ("x", "y")) -> list[tuple[str, str]]:
-    """The pairs of texts in a table. Raises InputError, which names file, row and column, also for an empty text."""
+    """Return the pairs of texts in a table. Raises InputError, naming file, row and column, also for empty texts."""
     pairs = []
     for row in read_rows(path, columns):
         if not all(value.strip() for value in row.values):
@@ -88,7 +88,7 @@ def read_pairs(path: Path, columns: tuple[str, str] = ("x", "y")) -> list[tuple[
 
 
 def require_columns(path: Path, columns: Sequence[str]) -> None:
-    """Nothing. Raises InputError where the table lacks one of the columns."""
+    """Raise InputError if the table lacks one of the columns."""
     names = column_names(path)
     for column in columns:
         if column not in names:

@@ -1,4 +1,4 @@
-"""Multi-view re-ranking (paper 002): candidates in a better order, by a model that writes queries, too."""
+"""Multi-view re-ranking (Ju, Yang and Wang 2021): re-order candidates by a model that also writes queries."""
 
 from learner.pipelines.multiview.all_pairs import measure_all_pairs
 from learner.pipelines.multiview.first import find_candidates

@@ -1,7 +1,7 @@
-"""The stage that measures the best re-ranker over all pairs of test texts, by sampling, against the bi-encoder.
+"""The stage that compares the best re-ranker with the bi-encoder over all pairs of test texts, by sampling.
 
-Re-ranking's own figures say how a short list is ordered. A matcher is asked more: to tell a few right pairs from all
-others, so the re-ranker is measured like every other scorer (`learner.files.evaluate`), with an interval on its gain.
+Re-ranking figures describe the order of a short list. A matcher must separate a few right pairs from all others, so the
+re-ranker is measured like every other scorer (`learner.files.evaluate`), with an interval on its gain.
 """
 
 import json
@@ -28,9 +28,9 @@ from learner.pipelines.pipeline import Run
 from learner.search.exact import count_pairs
 
 FILE = "all_pairs.json"
-MOST = 200_000  # passages: more are not encoded for this alone
+MOST = 200_000  # passages: more are not encoded just for this
 FIGURES = ("average_precision", "precision_at_recall_20")
-ENCODE = 0.3  # of the stage's work
+ENCODE = 0.3  # share of the stage's work
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class Sides:
 
     @property
     def pairs(self) -> int:
-        """How many pairs there are."""
+        """The number of pairs."""
         return count_pairs(len(self.queries), len(self.passages), self.symmetric)
 
 
 def measure_all_pairs(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds the figures of both models, and what the re-ranker has more."""
+    """Write the figures of both models, and the re-ranker's gain, to the folder."""
     test = texts_of(run).tests[0]
     found: dict[str, object] = {}
     if run.config.all_pairs and len(test.passages) <= MOST:
@@ -64,9 +64,9 @@ def measure_all_pairs(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def all_sides(run: Run, test: TestSet) -> Sides:
-    """Every test query against every passage, whether judged, and whether among those that are re-ranked or not.
+    """Return every test query and every passage, judged or not, re-ranked or not.
 
-    Of one list the test texts against one another: without test queries, those that were held out and their right ones.
+    Within one list: the test texts on both sides; without test queries, the held-out texts and their right partners.
     """
     one_list, names, queries, right = is_one_list(run, TEST), *_asked(run, test)
     place = test.passages.rows_of((*names, *(passage for _, passage in right)))
@@ -83,7 +83,7 @@ def all_sides(run: Run, test: TestSet) -> Sides:
 
 
 def _asked(run: Run, test: TestSet) -> tuple[list[str], list[str], list[tuple[int, str]]]:
-    """Ids and texts of all test queries, and the right pairs: rows of them, and ids of passages."""
+    """Return ids and texts of all test queries, and the right pairs: rows of queries, and ids of passages."""
     if run.inputs.test_queries is None:
         known = test.pairs[test.pairs[:, 1] >= 0]
         ids = test.passages.take(known[:, 1], "id")
@@ -112,7 +112,7 @@ def _measured(run: Run, sides: Sides, progress: Progress) -> dict[str, object]:
     population = Population(left, right, sides.positives, sides.symmetric)
     strata = stratified(population, score, run.config.all_pairs, rng)
     ours = estimate(score(*sides.positives.T), strata, "stratified", rng, OutputLayer(1.0, 0.0))
-    matcher = run.inputs.test_queries and run.inputs.matcher  # it has learned what a share was held out of
+    matcher = run.inputs.test_queries and run.inputs.matcher  # else it was trained on the held-out share
     compared = matcher_factors(Path(matcher).parent, sides.queries, sides.passages) if matcher else (left, right)
     base = evaluate_exact(*compared, sides.positives, sides.symmetric)
     assert base is not None  # there is a positive
@@ -126,7 +126,7 @@ def _measured(run: Run, sides: Sides, progress: Progress) -> dict[str, object]:
 
 
 def _vectors(run: Run, encoder: Encoder, sides: Sides, progress: Progress) -> np.ndarray:
-    """The passages' vectors (n, d): of those of the dense first stage where there was one."""
+    """Return the passages' vectors (n, d), reusing those of a dense first stage."""
     path = run.of("candidates") / VECTORS.format(texts_of(run).test_passages.path.stem)
     if path.exists():
         return np.asarray(np.load(path, mmap_mode="r")[sides.rows])
@@ -138,5 +138,5 @@ def _scores(reranker: Reranker, sides: Sides, pairs: np.ndarray, progress: Progr
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
-    """The vectors at length 1."""
+    """Return the vectors scaled to length 1."""
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12))

@@ -21,7 +21,7 @@ NAMES = {"test": "Dev", "rest": "Dev-Rest"}
 
 
 def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None:
-    """Nothing; Figure 2: how much better the multi view is than the single one, by the number of candidates."""
+    """Report Figure 2: the multi view's improvement over the single view by the number of candidates."""
     mains = main_variants(run)
     rows: list[dict[str, Any]] = []
     for one in measured:
@@ -37,7 +37,7 @@ def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None
              *(number(row[name], False) for name in ("reach", "single", "multi")), _gain(row)]
             for row in rows]  # fmt: skip
     title = "Figure 2: MRR@10 by depth, mean of seeds, and the multi view's relative improvement"
-    header = ["candidates", "right one among them", "single view", "multi view", "improvement"]
+    header = ["candidates", "right one included", "single view", "multi view", "improvement"]
     report.table("figure2", title, rows, grid(header, body))
     printed = [{"line": f"{PAPER}: T5-large, {name}", "depth": DEPTH, "improvement": value, "low": None, "high": None}
                for name, value in _printed_gains().items()]  # fmt: skip
@@ -48,7 +48,7 @@ def write_depths(report: Report, run: Run, measured: Sequence[Measured]) -> None
 
 
 def _gains(multi: Sequence[float], single: Sequence[float]) -> dict[str, float | None]:
-    """The mean relative improvement over seeds; none where a seed's single view finds nothing to improve on."""
+    """Return the mean relative improvement over seeds; None if a seed's single view scores 0."""
     each = [improvement(*pair) for pair in zip(multi, single, strict=True)]
     defined = [one for one in each if one is not None]
     if len(defined) < len(each):
@@ -58,7 +58,7 @@ def _gains(multi: Sequence[float], single: Sequence[float]) -> dict[str, float |
 
 
 def _gain(row: Mapping[str, Any]) -> str:
-    """The improvement in per cent, with its interval where it has one."""
+    """Return the improvement in per cent, with its interval if it has one."""
     interval = "" if row["low"] is None else f" ({relative(row['low'])} to {relative(row['high'])})"
     return relative(row["improvement"]) + interval
 
@@ -68,13 +68,13 @@ def _line(run: Run, test: str, backbone: str) -> str:
 
 
 def _printed_gains() -> dict[str, float | None]:
-    """The paper's improvements of T5-large at 1,000 candidates, from its Table 1."""
+    """Return the paper's improvements of T5-large at 1,000 candidates, from its Table 1."""
     single, multi = sorted((one for one in TABLE1 if one.backbone == "T5-large"), key=lambda one: one.multi)
     return {"Dev": improvement(multi.dev, single.dev), "Dev-Rest": improvement(multi.rest, single.rest)}
 
 
 def write_rates(report: Report, run: Run, test: Measured) -> None:
-    """Nothing; Figure 3: mean and interval of the seeds at every mixing rate, and the best seed as a cross."""
+    """Report Figure 3: mean and interval of the seeds at every mixing rate, and the best seed as a cross."""
     config, measure = run.config, run.config.measures[0]
     rows: list[dict[str, Any]] = []
     for variant in variants_of(config):
@@ -92,7 +92,7 @@ def write_rates(report: Report, run: Run, test: Measured) -> None:
     words = "; ".join(f"{row['line']} {row['mean']:.3f} at {row['rate']:g}, best {row['best']:.3f}" for row in rows)
     crosses = [{"line": f"{PAPER}: {one.backbone}", "rate": RATE if one.multi else 0.0, "mean": None, "low": None,
                 "high": None, "best": one.dev} for one in TABLE1 if one.backbone != "T5-3B"]  # fmt: skip
-    lines = list(dict.fromkeys(row["line"] for row in (*rows, *crosses)))  # both panels have one legend
+    lines = list(dict.fromkeys(row["line"] for row in (*rows, *crosses)))  # both panels share a legend
     chart = _chart(rows, "rate", "mean", "Mixing rate (η)", measure, crosses="best", lines=lines)
     title = "Paper: best seed"
     beside = _chart(crosses, "rate", "best", "Mixing rate (η)", title, lines=lines)
@@ -113,7 +113,7 @@ def _chart(
     logarithmic: bool = False,
     lines: Sequence[str] = (),
 ) -> Plot:
-    """Lines with points and intervals, and crosses beside them. lines: all that have a colour; those of the rows."""
+    """Return a chart of lines with points and intervals, and crosses. lines: every legend entry; default: the rows'."""
     data = pd.DataFrame(rows)
     names = list(lines) or list(dict.fromkeys(data["line"]))
     scale = alt.Scale(domain=names, range=[COLOURS[at % len(COLOURS)] for at in range(len(names))])

@@ -19,7 +19,7 @@ Figures = Mapping[str, np.ndarray]  # by measure, a value for each query
 
 @dataclass(frozen=True)
 class Trained:
-    """What one training does on a test: its scores (n, k) and its figures."""
+    """One training's results on a test: its scores (n, k) and its figures."""
 
     training: Training
     scores: np.ndarray
@@ -45,46 +45,46 @@ class Measured:
         return Trained(training, scores, measured(ranking, self.test.gold, self.run.config.measures))
 
     def of(self, variant: Variant) -> list[Trained]:
-        """The variant's trainings, by seed."""
+        """Return the variant's trainings, by seed."""
         return [one for one in self.trained if one.training.variant == variant]
 
     def mean(self, variant: Variant, measure: str) -> Mean:
-        """The mean over seeds of the measure's mean over queries."""
+        """Return the mean over seeds of the measure's mean over queries."""
         return mean_of([float(one.figures[measure].mean()) for one in self.of(variant)])
 
     def by_query(self, variant: Variant, measure: str) -> np.ndarray:
-        """The measure of each query, (n,): its mean over seeds."""
+        """Return the measure of each query, (n,), averaged over seeds."""
         return np.asarray(np.mean([one.figures[measure] for one in self.of(variant)], axis=0))
 
     def at_depth(self, variant: Variant, depth: int) -> list[float]:
-        """The mean reciprocal rank of each seed where only so many candidates are read."""
+        """Return each seed's mean reciprocal rank when only `depth` candidates are read."""
         gold = self.test.gold
         return [float(reciprocal_ranks(ranked(self.near, one.scores, depth), gold).mean()) for one in self.of(variant)]
 
     def reach(self, depth: int) -> float:
-        """The share of queries with a right passage among so many candidates: no order can do better at rank 1."""
+        """Return the share of queries with a right passage among `depth` candidates, which bounds success at rank 1."""
         rows = self.near[:, :depth].tolist()
         return float(np.mean([bool(right & set(row)) for row, right in zip(rows, self.test.gold, strict=True)]))
 
 
 def all_measured(run: Run) -> list[Measured]:
-    """The figures on every test, the first one first."""
+    """Return the figures on every test, in order."""
     return [Measured(run, test) for test in texts_of(run).tests]
 
 
 def single_of(variants: Sequence[Variant], variant: Variant) -> Variant:
-    """The single view that the variant is compared with: the same backbone and ranking view, else its plain one."""
+    """Return the variant's single-view counterpart: the same backbone and ranking view, else the plain one."""
     mine = [one for one in variants if one.single and one.backbone == variant.backbone]
     return next((one for one in mine if one.first == variant.first), mine[0])
 
 
 def best_of(trained: Sequence[Trained], measure: str) -> Trained:
-    """The training whose mean is highest; of equal ones the first."""
+    """Return the training with the highest mean; ties go to the first."""
     return max(trained, key=lambda one: float(one.figures[measure].mean()))
 
 
 def main_variants(run: Run) -> list[Variant]:
-    """Single view and the main rate's multi view of every backbone: the paper's Table 1."""
+    """Return single view and the main rate's multi view of every backbone: the paper's Table 1."""
     config = run.config
     return [
         one

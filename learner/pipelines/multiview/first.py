@@ -1,6 +1,6 @@
-"""The stage that finds candidates for test queries, and for the wrong passages of training.
+"""The stage that finds candidates for test queries, and negatives for training.
 
-By BM25, an encoder or a trained matcher.
+The search is BM25, an encoder or a trained matcher.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,13 +22,13 @@ from learner.search.exact import Neighbours, neighbours
 
 TRAIN = "train"
 BM25, DENSE, MATCHER, RUN = "bm25", "dense", "matcher", "run"
-VECTORS = "vectors-{}.npy"  # of a list of passages, by the name of its file
-QUERIES = 16_384  # searched for at once
+VECTORS = "vectors-{}.npy"  # of a list of passages, by its file name
+QUERIES = 16_384  # queries searched for at once
 Search = Callable[[list[str], int, Progress], Neighbours]
 
 
 def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds an array (n, k) for each set of queries and each first stage: NAME-KIND.npy."""
+    """Write an array (n, k) NAME-KIND.npy for each set of queries and each first stage to the folder."""
     texts, wanted = texts_of(run), list(_wanted(run))
     for number, (kind, table, names) in enumerate(wanted):
 
@@ -53,7 +53,7 @@ def find_candidates(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def kinds_of(run: Run, name: str) -> list[str]:
-    """The first stages that this set of queries has, the one that is re-ranked first."""
+    """Return the first stages of this set of queries, the one to re-rank first."""
     if name != TRAIN and getattr(run.inputs, f"{name}_run") is not None:
         return [RUN]
     kind = run.config.first_stage.kind
@@ -62,14 +62,14 @@ def kinds_of(run: Run, name: str) -> list[str]:
 
 
 def found(run: Run, name: str, kind: str | None = None) -> np.ndarray:
-    """The candidates (n, k) of this set of queries; without a kind those that are re-ranked."""
+    """Return the candidates (n, k) of this set of queries; without a kind, those to re-rank."""
     return np.asarray(np.load(run.of("candidates") / f"{name}-{kind or kinds_of(run, name)[0]}.npy"))
 
 
 def candidates(search: Search, queries: list[str], own: np.ndarray, k: int, progress: Progress) -> np.ndarray:
-    """The k best passages of each query, (n, k) int64, −1 where there are fewer.
+    """Return the k best passages of each query, (n, k) int64, padded with −1.
 
-    own: (n,) the row of the passage that is the query itself, and no candidate; −1 where there is none.
+    own: (n,) the row of the passage that is the query itself and not a candidate; −1 if there is none.
     """
     most = k + bool((own >= 0).any())
     rows = np.full((len(queries), k), -1, dtype=np.int64)
@@ -83,7 +83,7 @@ def candidates(search: Search, queries: list[str], own: np.ndarray, k: int, prog
 
 
 def _own(run: Run, name: str, queries: TextTable, passages: TextTable) -> np.ndarray:
-    """The row of each query among the passages (n,) where both are one list; −1 in two lists, whatever the ids."""
+    """Return each query's own row among the passages (n,) if both are one list, else −1, whatever the ids."""
     if not is_one_list(run, "" if name == TRAIN else name):
         return np.full(len(queries), -1, dtype=np.int64)
     names = queries.all("id")
@@ -92,7 +92,7 @@ def _own(run: Run, name: str, queries: TextTable, passages: TextTable) -> np.nda
 
 
 def _wanted(run: Run) -> Iterator[tuple[str, TextTable, list[str]]]:
-    """Each search that is needed: first stage, list of passages, sets of queries."""
+    """Yield each search that is needed: first stage, list of passages, sets of queries."""
     texts = texts_of(run)
     asked = [(TRAIN, texts.passages)] if texts.triples is None and run.config.from_best else []
     asked += [(test.name, test.passages) for test in texts.tests]
@@ -104,23 +104,23 @@ def _wanted(run: Run) -> Iterator[tuple[str, TextTable, list[str]]]:
 
 
 def _asked(run: Run, texts: Texts, name: str) -> tuple[TextTable, int]:
-    """The queries of this set, and how many passages are wanted of each."""
+    """Return the queries of this set, and the number of passages to find for each."""
     if name == TRAIN:
         return texts.queries, run.config.from_best
     return next(test for test in texts.tests if test.name == name).queries, run.config.depth
 
 
 def _searcher(kind: str, passages: TextTable, settings: FirstStage, kept: Path, progress: Progress) -> Search:
-    """What searches the passages; kept: where the vectors of a dense one are left."""
+    """Return a search function over the passages. kept: path for the vectors of a dense search."""
     if kind == BM25:
         try:
             index = Bm25(passages.all(), settings.k1, settings.b)
         except ValueError:
-            raise InputError("no passage has a word that BM25 could find: choose the dense first stage") from None
+            raise InputError("no passage has a word that BM25 can index: choose the dense first stage") from None
 
         def by_words(queries: list[str], k: int, hear: Progress) -> Neighbours:
             near = index.search(queries, k, hear)
-            return Neighbours(near.ids, np.where(near.scores > 0, near.scores, -np.inf))  # no word in common: not found
+            return Neighbours(near.ids, np.where(near.scores > 0, near.scores, -np.inf))  # no common word: not found
 
         return by_words
     encoder = load_encoder(settings.encoder)
@@ -135,7 +135,7 @@ def _searcher(kind: str, passages: TextTable, settings: FirstStage, kept: Path, 
 
 
 def _of_run(path: Path, run: Run, texts: Texts, name: str) -> np.ndarray:
-    """The candidates that the run's file names, by rank; what is not among the passages is left out."""
+    """Return the candidates in the run's file, by rank, without those that are not among the passages."""
     test = next(test for test in texts.tests if test.name == name)
     row, depth = {id_: at for at, id_ in enumerate(test.queries.values("id"))}, run.config.depth
     hits = [hit for hit in read_run(path) if hit.query in row and hit.rank <= depth]
@@ -145,7 +145,7 @@ def _of_run(path: Path, run: Run, texts: Texts, name: str) -> np.ndarray:
         if hit.passage in rows:
             near[row[hit.query]].append(rows[hit.passage])
     if not any(near):
-        raise InputError(f"{path.name}: no query of the test has a passage in it: do the ids agree?")
+        raise InputError(f"{path.name}: the file has no passage for any test query: check that the ids agree")
     found = np.full((len(near), depth), -1, dtype=np.int64)
     for at, mine in enumerate(near):
         kept = list(dict.fromkeys(mine))[:depth]

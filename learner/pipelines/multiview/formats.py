@@ -1,4 +1,4 @@
-"""The files that re-ranking reads and writes: tables with names, MS MARCO's released files, TREC's; all as streams.
+"""Read and write re-ranking files as streams: tables with column names, MS MARCO's released files, TREC's.
 
 MS MARCO: collection.tsv and queries.*.tsv (id, text), qrels.*.tsv (query, 0, passage, 1), triples.train.small.tsv
 (three texts), runs (query, passage, rank); none has a header. TREC: runs (query, Q0, passage, rank, score, name).
@@ -16,7 +16,7 @@ from db.corpus.gold import LABELS
 from db.errors import InputError
 from db.progress import Progress, no_progress
 
-BETWEEN = 100_000  # lines from one report of progress to the next
+BETWEEN = 100_000  # lines between two progress reports
 TABLES = (".csv", ".jsonl", ".ndjson", ".parquet")
 
 
@@ -37,7 +37,7 @@ class Hit(NamedTuple):
 
 
 def read_texts(path: Path, progress: Progress = no_progress) -> Iterator[tuple[str, str]]:
-    """Id and text of each row. Raises InputError, which names file and row, for an empty text too."""
+    """Yield id and text of each row. Raises InputError, naming file and row, also for an empty text."""
     if _has_columns(path, ("id", "text")):
         rows = ((row.number, row.values) for row in read_rows(path, ("id", "text"), progress))
     else:
@@ -49,7 +49,7 @@ def read_texts(path: Path, progress: Progress = no_progress) -> Iterator[tuple[s
 
 
 def read_qrels(path: Path) -> Iterator[Judged]:
-    """The judgements of a table (columns id1, id2, and label where there is one), or of a file of TREC's form."""
+    """Yield the judgements of a table (columns id1, id2 and optionally label), or of a file in TREC's format."""
     if _has_columns(path, ("id1", "id2")):
         labelled = "label" in column_names(path)
         for row in read_rows(path, ("id1", "id2", "label") if labelled else ("id1", "id2")):
@@ -60,7 +60,7 @@ def read_qrels(path: Path) -> Iterator[Judged]:
 
 
 def read_triples(path: Path, most: int, progress: Progress = no_progress) -> Iterator[tuple[str, str, str]]:
-    """Query, right and wrong passage of the first rows, as texts."""
+    """Yield query, right and wrong passage of the first `most` rows, as texts."""
     for number, (query, right, wrong) in _cells(path, 3, "query, right and wrong passage", progress):
         if number > most:
             return
@@ -68,7 +68,7 @@ def read_triples(path: Path, most: int, progress: Progress = no_progress) -> Ite
 
 
 def read_run(path: Path) -> Iterator[Hit]:
-    """The lines of a run in the form of MS MARCO or TREC."""
+    """Yield the lines of a run in MS MARCO's or TREC's format."""
     for number, cells in _words(path, (3, 6), "query, passage and rank, or TREC's six"):
         query, passage, rank = cells if len(cells) == 3 else (cells[0], cells[2], cells[3])
         if not rank.isdecimal():
@@ -77,7 +77,7 @@ def read_run(path: Path) -> Iterator[Hit]:
 
 
 def write_run(folder: Path, name: str, lines: Iterable[tuple[Hit, float]]) -> None:
-    """Nothing; the folder holds the run in both forms: NAME.tsv (MS MARCO) and NAME.trec. lines: hits with scores."""
+    """Write the run in both formats: NAME.tsv (MS MARCO) and NAME.trec. lines: hits with scores."""
     with (folder / f"{name}.tsv").open("w") as marco, (folder / f"{name}.trec").open("w") as trec:
         for (query, passage, rank), score in lines:
             marco.write(f"{query}\t{passage}\t{rank}\n")
@@ -92,7 +92,7 @@ def _label(path: Path, number: int, value: str) -> bool:
 
 
 def _has_columns(path: Path, columns: Sequence[str]) -> bool:
-    """Whether the file is a table with these columns; a kind that always has names must have them."""
+    """Return whether the file is a table with these columns; raise InputError if a named-column format lacks one."""
     name = path.name.lower().removesuffix(".gz")
     if name.endswith(TABLES):
         found = column_names(path)
@@ -107,7 +107,7 @@ def _cells(path: Path, n: int, what: str, progress: Progress) -> Iterator[tuple[
     for number, line in _lines(path, progress):
         cells = line.split("\t")
         if len(cells) != n:
-            raise bad(f"{len(cells)} columns between tabs, and there should be {n}: {what}", path, number)
+            raise bad(f"{len(cells)} tab-separated columns instead of {n}: {what}", path, number)
         yield number, cells
 
 
@@ -115,12 +115,12 @@ def _words(path: Path, n: Sequence[int], what: str) -> Iterator[tuple[int, list[
     for number, line in _lines(path, no_progress):
         cells = line.split()
         if len(cells) not in n:
-            raise bad(f"{len(cells)} values, and there should be {what}", path, number)
+            raise bad(f"{len(cells)} values instead of {what}", path, number)
         yield number, cells
 
 
 def _lines(path: Path, progress: Progress) -> Iterator[tuple[int, str]]:
-    """The numbers and texts of the lines that are not empty. Raises InputError for what is no UTF-8."""
+    """Yield numbers and texts of the non-empty lines. Raises InputError for bytes that are not UTF-8."""
     with reading(path), path.open("rb") as raw:
         size = max(1, os.fstat(raw.fileno()).st_size)
         stream: Iterable[bytes] = gzip.GzipFile(fileobj=raw) if path.name.lower().endswith(".gz") else raw

@@ -1,4 +1,4 @@
-"""The first stage: what the inputs hold, checked, as files that the other stages read."""
+"""The first stage: check the inputs and copy them into files for the other stages."""
 
 import json
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ TRIPLES = ("query", "right", "wrong")
 
 @dataclass(frozen=True)
 class TestSet:
-    """Judged queries, and the passages that they are searched in."""
+    """Judged queries, and the passages to search."""
 
     name: str
     queries: TextTable
     passages: TextTable
-    pairs: np.ndarray  # (n, 2) rows of query and right passage; below 0 where the collection lacks the passage
+    pairs: np.ndarray  # (n, 2) rows of query and right passage; below 0 if the collection lacks the passage
 
     @cached_property
     def gold(self) -> list[set[int]]:
@@ -49,39 +49,39 @@ class Texts:
 
     @cached_property
     def passages(self) -> TextTable:
-        """What training queries are searched in."""
+        """The passages searched for training queries."""
         return TextTable(self.folder / "passages.arrow")
 
     @cached_property
     def test_passages(self) -> TextTable:
-        """What test queries are searched in."""
+        """The passages searched for test queries."""
         path = self.folder / "test_passages.arrow"
         return TextTable(path) if path.exists() else self.passages
 
     @cached_property
     def queries(self) -> TextTable:
-        """The training queries that were judged."""
+        """The judged training queries."""
         return TextTable(self.folder / "queries.arrow")
 
     @cached_property
     def triples(self) -> TextTable | None:
-        """Query, right and wrong passage; nothing where the inputs have no such file."""
+        """Query, right and wrong passage; None if the inputs have no such file."""
         path = self.folder / "triples.arrow"
         return TextTable(path) if path.exists() else None
 
     @cached_property
     def positives(self) -> np.ndarray:
-        """Right pairs (n, 2) of training: rows of queries and passages."""
+        """Right training pairs (n, 2): rows of queries and passages."""
         return np.asarray(np.load(self.folder / "positives.npy"))
 
     @cached_property
     def negatives(self) -> np.ndarray:
-        """Pairs of training that are known to be wrong, (n, 2)."""
+        """Training pairs that are known to be wrong, (n, 2)."""
         return np.asarray(np.load(self.folder / "negatives.npy"))
 
     @cached_property
     def tests(self) -> list[TestSet]:
-        """The test, and the rest where there is one."""
+        """The test, and the rest if there is one."""
         return [
             TestSet(name, TextTable(path), self.test_passages, np.load(self.folder / f"{name}.npy"))
             for name in (TEST, REST)
@@ -90,18 +90,18 @@ class Texts:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many there are of everything."""
+        """The number of texts, pairs and judgements, by kind."""
         found: dict[str, int] = json.loads((self.folder / COUNTS).read_text())
         return found
 
 
 def texts_of(run: Run) -> Texts:
-    """What the run's first stage has read."""
+    """Return the texts that the run's first stage has read."""
     return Texts(run.of("texts"))
 
 
 def is_one_list(run: Run, name: str = "") -> bool:
-    """Whether the queries of this name (without one: those that train) and what they are searched in are one list."""
+    """Return whether these queries (without a name: the training queries) and their passages are one list."""
     inputs = run.inputs
     queries = (name and getattr(inputs, f"{name}_queries")) or inputs.queries
     passages = (name and inputs.test_passages) or inputs.passages
@@ -110,19 +110,19 @@ def is_one_list(run: Run, name: str = "") -> bool:
 
 
 def check_inputs(run: Run) -> None:
-    """Nothing. Raises InputError where files do not go together or cannot be read, or a setting is not possible."""
+    """Raise InputError if files are unreadable or do not belong together, or a setting is impossible."""
     inputs, config = run.inputs, run.config
     parsed(config.measures)
     for name in (TEST, REST):
         queries, qrels = (getattr(inputs, f"{name}_{what}") for what in ("queries", "qrels"))
         if (queries is None) != (qrels is None):
-            raise InputError(f"inputs.{name}_queries and inputs.{name}_qrels: name both, or none")
+            raise InputError(f"inputs.{name}_queries and inputs.{name}_qrels: set both, or neither")
     for one, needs in (("rest_queries", "test_queries"), ("test_run", "test_queries"), ("rest_run", "rest_queries")):
         if getattr(inputs, one) is not None and getattr(inputs, needs) is None:
-            raise InputError(f"inputs.{one} needs inputs.{needs}: name it, too")
+            raise InputError(f"inputs.{one} needs inputs.{needs}: set it too")
     if config.first_stage.kind == "matcher" and inputs.matcher is None:
         raise InputError(
-            "first_stage.kind is matcher, and there is none: train a round in the project, or name inputs.matcher"
+            "first_stage.kind is matcher, but there is none: train a round in the project, or set inputs.matcher"
         )
     for backbone in (config.model.backbone, config.first_stage.encoder, *config.sizes):
         require_folder(backbone)
@@ -135,7 +135,7 @@ def check_inputs(run: Run) -> None:
 
 
 def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; passages, queries, judgements and triples lie in the folder."""
+    """Write passages, queries, judgements and triples to the folder."""
     inputs = run.inputs
     passages = _copied(Path(inputs.passages), folder / "passages.arrow", lambda s, d: progress(s, d * 0.6))
     searched = passages
@@ -167,15 +167,15 @@ def _copied(source: Path, target: Path, progress: Progress) -> TextTable:
 def _parted(
     judged: list[Judged], share: float, one_list: bool, rng: np.random.Generator
 ) -> tuple[list[Judged], list[Judged]]:
-    """The judgements that train, and those of a share of the queries with a right passage, which measure.
+    """Split the judgements into training and test, which has a share of the queries with a right passage.
 
-    In one list every query is a passage too: texts that right pairs join are held out together, and no pair with one
-    of them trains.
+    In one list every query is a passage too: texts joined by right pairs are held out together, and no pair with one of
+    them trains.
     """
     queries = list(dict.fromkeys(one.query for one in judged if one.right))
     if len(queries) < 2 * LEAST:
         what = f"{counted(len(queries), 'query')} with a right passage".replace("querys", "queries")
-        raise InputError(f"{what}: a share cannot be held out of fewer than {2 * LEAST}; name test queries")
+        raise InputError(f"{what}: at least {2 * LEAST} are needed to hold out a share: set inputs.test_queries")
     most = min(len(queries) - LEAST, max(LEAST, round(share * len(queries))))
     group = _groups(queries, judged) if one_list else np.arange(len(queries))
     order = np.argsort(group, kind="stable")
@@ -185,7 +185,7 @@ def _parted(
         if len(held) + len(parts[at]) <= most:
             held |= {queries[row] for row in parts[at]}
     if len(held) < LEAST:
-        raise InputError("right pairs join too many of the texts for some to be held out: name test queries")
+        raise InputError("right pairs join too many of the texts to hold some out: set inputs.test_queries")
     measuring = [one for one in judged if one.query in held]
     apart = held | {one.passage for one in measuring if one.right} if one_list else held
     training = [one for one in judged if one.query not in apart and not (one_list and one.passage in apart)]
@@ -193,7 +193,7 @@ def _parted(
 
 
 def _groups(queries: list[str], judged: list[Judged]) -> np.ndarray:
-    """The group of each query, (n,): those that right pairs of one list join."""
+    """Return the group of each query, (n,): those joined by right pairs within one list."""
     right = [one for one in judged if one.right]
     row = {id_: at for at, id_ in enumerate(dict.fromkeys((*queries, *(one.passage for one in right))))}
     return components(len(row), ((row[one.query], row[one.passage]) for one in right))[: len(queries)]
@@ -202,15 +202,17 @@ def _groups(queries: list[str], judged: list[Judged]) -> np.ndarray:
 def _write_test(
     run: Run, folder: Path, name: str, path: Path, judged: list[Judged], known: set[str], passages: TextTable
 ) -> dict[str, int]:
-    """How many queries and judgements the test has; its queries and right passages are in the folder.
+    """Write the test's queries and right passages to the folder; return the numbers of queries and judgements.
 
-    Queries are those with a right passage that are not known already.
+    The test has the queries with a right passage that are not in `known`.
     """
     right = [one for one in judged if one.right and one.query not in known]
     wanted = {one.query for one in right}
     texts = {id_: text for id_, text in read_texts(path) if id_ in wanted}
     if not texts:
-        raise InputError(f"{path.name}: none of its queries has a right passage in the judgements: do the ids agree?")
+        raise InputError(
+            f"{path.name}: none of its queries has a right passage in the judgements: check that the ids agree"
+        )
     chosen = _drawn(list(texts), run.config.queries, np.random.default_rng([run.config.seed, 2]))
     write_texts(folder / f"{name}_queries.arrow", ("id", "text"), ((id_, texts[id_]) for id_ in chosen))
     row, rows = {id_: at for at, id_ in enumerate(chosen)}, passages.rows_of(one.passage for one in right)
@@ -228,14 +230,14 @@ def _write_test(
 
 
 def _drawn(ids: list[str], most: int | None, rng: np.random.Generator) -> list[str]:
-    """So many of the ids at random, in their order; all without a number."""
+    """Return a random sample of the ids, in their order; all of them without a number."""
     if most is None or len(ids) <= most:
         return ids
     return [ids[at] for at in np.sort(rng.permutation(len(ids))[:most])]
 
 
 def _write_training(run: Run, folder: Path, judged: list[Judged], passages: TextTable) -> dict[str, int]:
-    """How many right and wrong pairs train; they and their queries are in the folder."""
+    """Write the training pairs and their queries to the folder; return the numbers of right and wrong pairs."""
     wanted = {one.query for one in judged}
     texts = {id_: text for id_, text in read_texts(Path(run.inputs.queries)) if id_ in wanted}
     write_texts(folder / "queries.arrow", ("id", "text"), texts.items())
@@ -249,17 +251,17 @@ def _write_training(run: Run, folder: Path, judged: list[Judged], passages: Text
     if counts["training positives"] < LEAST:
         n = counts["training positives"]
         raise InputError(
-            f"{counted(n, 'right pair')} to learn from, and at least {LEAST} are needed: do the ids agree?"
+            f"{counted(n, 'right pair')} to train on, but at least {LEAST} are needed: check that the ids agree"
         )
     return counts
 
 
 def _write_triples(run: Run, folder: Path, progress: Progress) -> int:
-    """How many triples there are: as many as training can want, two rows of each, and no more are read."""
+    """Write as many triples as training can use, two rows each, and return their number."""
     settings = run.config.model
     most = -(-(settings.steps or 10**9) * settings.batch_size // 2)
     triples = read_triples(Path(run.inputs.triples), most, progress)
     first = next(triples, None)
     if first is None:
-        raise InputError(f"{Path(run.inputs.triples).name}: there is no triple in it")
+        raise InputError(f"{Path(run.inputs.triples).name}: the file contains no triples: choose another file")
     return len(write_texts(folder / "triples.arrow", TRIPLES, chain([first], triples)))

@@ -1,4 +1,4 @@
-"""Lists of texts on disk, of any size: read by row, without having the list in memory."""
+"""Lists of texts on disk, of any size, read by row without loading the list."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow
 import pyarrow.ipc
 
-CHUNK = 20_000  # rows that are written, and lie, together
+CHUNK = 20_000  # rows in one record batch
 
 
 class TextTable:
-    """Columns of text in an Arrow file that is mapped into memory: only what is asked for is read."""
+    """Columns of text in a memory-mapped Arrow file: only the requested rows are read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -26,20 +26,20 @@ class TextTable:
         return sum(part.num_rows for part in self._parts)
 
     def take(self, rows: np.ndarray | Sequence[int], column: str = "text") -> list[str]:
-        """The column's values of these rows, in their order."""
+        """Return the column's values of these rows, in their order."""
         return [self._parts[row // CHUNK].column(column)[row % CHUNK].as_py() for row in map(int, rows)]
 
     def all(self, column: str = "text") -> list[str]:
-        """The whole column, in memory."""
+        """Return the whole column, in memory."""
         return [value for part in self._parts for value in part.column(column).to_pylist()]
 
     def values(self, column: str) -> Iterator[str]:
-        """The column, part by part."""
+        """Yield the column, part by part."""
         for part in self._parts:
             yield from part.column(column).to_pylist()
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
-        """The first row of each of these ids that is there."""
+        """Return the first row of each of these ids that exists."""
         wanted, found = set(ids), dict[str, int]()
         for row, id_ in enumerate(self.values("id")):
             if id_ in wanted:
@@ -48,7 +48,7 @@ class TextTable:
 
 
 def write_texts(path: Path, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> TextTable:
-    """The table that the file now holds."""
+    """Write the rows to the file and return its table."""
     schema = pyarrow.schema([(name, pyarrow.large_string()) for name in columns])
     with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_file(sink, schema) as writer:
         part: list[Sequence[str]] = []

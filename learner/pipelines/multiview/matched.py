@@ -1,4 +1,4 @@
-"""A first stage that finds passages as a project finds its matches: by a trained matcher's whole score."""
+"""A first stage that finds passages as a project finds its matches: by a trained matcher's full score."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,10 +18,10 @@ from learner.search.inner_product import Space, as_left, as_right
 def matcher_search(
     folder: Path, queries: list[str], passages: list[str], progress: Progress
 ) -> Callable[[list[str], int, Progress], Neighbours]:
-    """What searches the passages for some of the queries: the cosine, spelling as far as it counts, less the crowds.
+    """Return a search of the passages for some queries: cosine, lexical features, hubness correction.
 
-    Crowds are those of these two lists; queries that are all passages themselves make one list with them, in which no
-    text is its own neighbour. Raises InputError where the folder cannot be loaded.
+    Hubness is computed on these two lists. If all queries are passages themselves, both are one list, in which no text
+    is its own neighbour. Raises InputError if the folder cannot be loaded.
     """
     left, right, rows = _factors(folder, queries, passages, progress)
 
@@ -32,7 +32,7 @@ def matcher_search(
 
 
 def matcher_factors(folder: Path, queries: list[str], passages: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Arrays (n, d) and (m, d) whose products are the matcher's scores of the queries and the passages."""
+    """Return arrays (n, d) and (m, d) whose products are the matcher's scores of queries and passages."""
     left, right, rows = _factors(folder, queries, passages, no_progress)
     return left[[rows[identity(query)] for query in queries]], right
 
@@ -40,7 +40,7 @@ def matcher_factors(folder: Path, queries: list[str], passages: list[str]) -> tu
 def _factors(
     folder: Path, queries: list[str], passages: list[str], progress: Progress
 ) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """The left factors of all texts, the right ones of the passages, and each query's row of the left."""
+    """Return the left factors of all texts, the right ones of the passages, and each query's row of the left."""
     matcher = load_matcher(str(folder))
     dataset, rows = _lists(queries, passages)
     distance = matcher.encoder.distance
@@ -51,7 +51,7 @@ def _factors(
 
 
 def _lists(queries: list[str], passages: list[str]) -> tuple[Dataset, dict[str, int]]:
-    """Passages and distinct queries as a data set to measure, the passages in their order; and each query's row."""
+    """Return passages (in their order) and distinct queries as a data set to measure, and each query's row."""
     known = {identity(passage): row for row, passage in reversed(list(enumerate(passages)))}
     symmetric = all(identity(query) in known for query in queries)
     if symmetric:

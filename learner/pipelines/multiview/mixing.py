@@ -1,7 +1,7 @@
 """Rows of two views, mixed one by one at a fixed rate.
 
-Source: paper 002, section 2: a row is of the second view with the probability of the mixing rate; a ranking row is one
-query with one passage, right or wrong, and no triple.
+Source: Ju, Yang and Wang (2021), section 2: a row is of the second view with the probability of the mixing rate; a
+ranking row is one query with one passage, right or wrong, not a triple.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,16 +10,16 @@ import numpy as np
 
 from learner.backbones.reranker_training import Row
 
-BLOCK = 4_096  # rows whose views are drawn at once
+BLOCK = 4_096  # rows whose views are drawn together
 
 
 def of_second_view(n: int, rate: float, rng: np.random.Generator) -> np.ndarray:
-    """Whether each of n rows is of the second view, (n,) bool."""
+    """Return whether each of n rows is of the second view, (n,) bool."""
     return rng.random(n) < rate
 
 
 def passes(n: int, rng: np.random.Generator) -> Iterator[int]:
-    """Without end, numbers below n in random order: all of them before any comes again."""
+    """Yield numbers below n endlessly, in random order: all of them before any repeats."""
     while True:
         yield from rng.permutation(n).tolist()
 
@@ -30,9 +30,9 @@ def mixed(
     rate: float,
     seed: Sequence[int],
 ) -> Iterator[Row]:
-    """Rows without end. ranking, second: how many rows of the view there are, and the row of a number below that.
+    """Yield rows endlessly. ranking, second: the view's number of rows, and a function from number to row.
 
-    Which row is of which view, and the order within each view, are drawn apart: the ranking rows come in the same order
+    The choice of view and the order within each view are drawn separately, so the ranking rows come in the same order
     at every rate.
     """
     views, first, other = (np.random.default_rng([*seed, part]) for part in range(3))

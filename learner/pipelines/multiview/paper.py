@@ -1,4 +1,4 @@
-"""What paper 002 prints: MRR@10 on MS MARCO's passages, Tables 1 and 3, with the significance that it marks."""
+"""The figures of Ju, Yang and Wang (2021): MRR@10 on MS MARCO's passages, Tables 1 and 3, with marked significance."""
 
 from typing import NamedTuple
 

@@ -1,6 +1,6 @@
 """From candidates and scores to ranks, and from ranks to figures.
 
-Candidates are rows of passages, (n, k) int64, the first stage's best first; −1 where a query has fewer.
+Candidates are rows of passages, (n, k) int64, the first stage's best first, padded with −1.
 """
 
 from collections.abc import Sequence
@@ -17,14 +17,14 @@ CUT = 10  # of the paper's mean reciprocal rank
 
 
 def ranked(candidates: np.ndarray, scores: np.ndarray, depth: int) -> np.ndarray:
-    """The first `depth` candidates by falling score, (n, depth) int64; equal ones as the first stage has them."""
+    """Return the first `depth` candidates by falling score, (n, depth) int64; ties in the first stage's order."""
     kept = candidates[:, :depth]
     order = np.argsort(np.where(kept < 0, np.inf, -scores[:, :depth]), axis=1, kind="stable")
     return np.take_along_axis(kept, order, 1)
 
 
 def reciprocal_ranks(ranking: np.ndarray, gold: Sequence[set[int]], cut: int = CUT) -> np.ndarray:
-    """1 / the rank of each query's first right passage, (n,) float64; 0 where none is among the first `cut`."""
+    """Return 1 / the rank of each query's first right passage, (n,) float64; 0 if none is in the first `cut`."""
     found = np.zeros(len(ranking))
     for query, (row, right) in enumerate(zip(ranking[:, :cut].tolist(), gold, strict=True)):
         found[query] = next((1 / rank for rank, passage in enumerate(row, 1) if passage in right), 0.0)
@@ -32,9 +32,9 @@ def reciprocal_ranks(ranking: np.ndarray, gold: Sequence[set[int]], cut: int = C
 
 
 def measured(ranking: np.ndarray, gold: Sequence[set[int]], measures: Sequence[str]) -> dict[str, np.ndarray]:
-    """Every measure's value of each judged query, (n,) float64, by its name in ir-measures.
+    """Return every measure's value of each judged query, (n,) float64, by its name in ir-measures.
 
-    Right passages that are not in the collection are −1, −2, …: they count, and are never found.
+    Right passages that are not in the collection are −1, −2, …: they count as relevant, and are never found.
     """
     wanted = parsed(measures)
     qrels = [Qrel(str(query), str(passage), 1) for query, right in enumerate(gold) for passage in right]
@@ -52,15 +52,17 @@ def measured(ranking: np.ndarray, gold: Sequence[set[int]], measures: Sequence[s
 
 
 def parsed(measures: Sequence[str]) -> list[ir_measures.Measure]:
-    """The measures of these names. Raises InputError for a name that ir-measures does not know."""
+    """Return the measures of these names. Raises InputError for a name that ir-measures does not know."""
     found = []
     for name in measures:
         try:
             found.append(ir_measures.parse_measure(name))
         except (ValueError, NameError) as error:
-            raise InputError(f"measures: {name!r} is no measure ({error}): RR@10, Success@1, nDCG@10, …") from None
+            raise InputError(
+                f"measures: {name!r} is not a measure ({error}): choose RR@10, Success@1, nDCG@10, …"
+            ) from None
         if found[-1] in found[:-1]:
-            raise InputError(f"measures: {name!r} is there already, under this or another name: remove it")
+            raise InputError(f"measures: {name!r} is listed twice, under this or another name: remove one")
     return found
 
 
@@ -74,7 +76,7 @@ class Paired:
 
 
 def paired(one: np.ndarray, other: np.ndarray) -> Paired:
-    """The paired t-test of `other` against `one`; p is 1 where they are the same."""
+    """Return the paired t-test of `other` against `one`; p is 1 if they are equal."""
     difference = float((other - one).mean())
     if len(one) < 2 or np.allclose(one, other):
         return Paired(difference, 0.0, 1.0)
@@ -83,5 +85,5 @@ def paired(one: np.ndarray, other: np.ndarray) -> Paired:
 
 
 def improvement(multi: float, single: float) -> float | None:
-    """The relative improvement of paper 002, section 3.2; none where there is nothing to improve on."""
+    """Return the relative improvement (Ju, Yang and Wang 2021, section 3.2), or None if `single` is 0."""
     return (multi - single) / single if single else None

@@ -1,4 +1,4 @@
-"""The last stage: tables and figures beside the paper's, runs in two forms, and what the run made."""
+"""The last stage: tables and figures beside the paper's, runs in two formats, and the run's artifacts."""
 
 import gzip
 from collections.abc import Iterator
@@ -32,16 +32,16 @@ from learner.reports.tables import as_csv, grid
 
 RUNS = "runs"
 HOW = (
-    "Means over seeds, ± half of Student's 95% interval (none for one seed). The best seed is chosen on the test "
-    "itself, so its figure there is flattered: means are the comparison. Judged queries without a right passage among "
-    "the candidates count as 0. p is of the two-sided paired t-test over queries."
+    "Means over seeds, ± half of Student's 95% interval (none for one seed). The best seed is chosen on the test set "
+    "itself, so its figure is too high there: compare the means. Judged queries without a right passage among "
+    "the candidates count as 0. p is from the two-sided paired t-test over queries."
 )
 
 
 def write_results(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds tables/, figures/, runs/, report.md and artifacts.json."""
+    """Write tables/, figures/, runs/, report.md and artifacts.json to the folder."""
     measured = all_measured(run)
-    report = Report(folder, "Multi-view re-ranking (paper 002)")
+    report = Report(folder, "Multi-view re-ranking (Ju, Yang and Wang 2021)")
     report.text(HOW)
     _counts(report, run, measured[0])
     write_main(report, run, measured)
@@ -63,15 +63,15 @@ def _counts(report: Report, run: Run, test: Measured) -> None:
     counts = texts_of(run).counts
     rows = [{"what": what, "n": n} for what, n in counts.items()]
     body = [[what, f"{n:,}"] for what, n in counts.items()]
-    report.table("counts", "What there is", rows, grid(["", "n"], body))
+    report.table("counts", "Texts and judgements", rows, grid(["", "n"], body))
     report.text(
-        f"A right passage is among the first {run.config.depth:,} candidates of {reach:.1%} of the test queries: what "
-        "no order of them can exceed."
+        f"{reach:.1%} of the test queries have a right passage among the first {run.config.depth:,} candidates; "
+        "re-ranking cannot exceed this share."
     )
 
 
 def _write_runs(folder: Path, measured: Measured) -> None:
-    """Nothing; the runs of the first stages and of each variant's best seed, both logits, and figures by query."""
+    """Write the runs of the first stages and of each variant's best seed, both logits, and figures by query."""
     test, measure = measured.test, measured.run.config.measures[0]
     ids = list(test.queries.values("id"))
     columns: dict[str, np.ndarray] = {}
@@ -95,7 +95,7 @@ def _write_runs(folder: Path, measured: Measured) -> None:
 
 
 def _hits(measured: Measured, ranking: np.ndarray, scores: np.ndarray) -> Iterator[tuple[Hit, float]]:
-    """Each query's passages in order, with their scores; nothing stands at the end of a row."""
+    """Yield each query's passages in order, with their scores; padding at the end of a row is skipped."""
     for at, query in enumerate(measured.test.queries.values("id")):
         rows = ranking[at][ranking[at] >= 0]
         for rank, id_ in enumerate(measured.test.passages.take(rows, "id"), 1):
@@ -103,7 +103,7 @@ def _hits(measured: Measured, ranking: np.ndarray, scores: np.ndarray) -> Iterat
 
 
 def _write_logits(path: Path, measured: Measured, best: Trained, ids: list[str]) -> None:
-    """Nothing; the file has a line for each candidate: query, passage, logits of true and false, score."""
+    """Write a line for each candidate: query, passage, logits of true and false, score."""
     with np.load(best.training.within(measured.run.of("trainings")) / SCORES) as stored:
         logits = stored[measured.test.name]
     scores = scores_of(logits)
@@ -117,7 +117,7 @@ def _write_logits(path: Path, measured: Measured, best: Trained, ids: list[str])
 
 
 def _artifacts(run: Run, test: Measured) -> list[Artifact]:
-    """The best re-ranker, and the best one that writes queries as a generator."""
+    """Return the best re-ranker, and the best one that writes queries as a generator."""
     measure = run.config.measures[0]
     made = [_artifact(run, "reranker", "Re-ranker", best_of(test.trained, measure), measure)]
     if gain := read_all_pairs(run).get("gain"):
@@ -139,5 +139,5 @@ def _artifact(run: Run, kind: str, title: str, best: Trained, measure: str) -> A
     if kind == "generator":
         about["reads"] = VIEWS[str(training.variant.second)].source
     path = training.within(run.of("trainings")) / MODEL
-    assert (path / READS).is_file()  # of each variant the best seed's model is kept
+    assert (path / READS).is_file()  # each variant keeps its best seed's model
     return Artifact(kind, title, str(path.relative_to(run.folder)), about)

@@ -18,17 +18,17 @@ from learner.reports.tables import NONE, grid, mean_cells, number, relative, wri
 
 STAGES = {"bm25": "BM25", "dense": "dense", "matcher": "the project's matcher", "run": "first stage (run)"}
 PRINTED = {"average_precision": "AP", "precision_at_recall_20": "P@R20"}
-LEVEL = 0.05  # of p, below which the paper prints a figure in bold
+LEVEL = 0.05  # p below which the paper prints a figure in bold
 Rows = list[dict[str, Any]]
 
 
 def stage_title(run: Run, kind: str) -> str:
-    """The first stage in words."""
+    """Return the first stage in words."""
     return f"dense ({run.config.first_stage.encoder})" if kind == "dense" else STAGES[kind]
 
 
 def write_main(report: Report, run: Run, measured: Sequence[Measured]) -> None:
-    """Nothing; Table 1: first stages, single and multi view, the best seed and that model on the rest."""
+    """Report Table 1: first stages, single and multi view, the best seed and that model on the rest."""
     measure, names = run.config.measures[0], [one.test.name for one in measured]
     rows: Rows = [
         {"source": "ours", "row": stage_title(run, kind), "seeds": 0, "test": float(figures[measure].mean()),
@@ -67,7 +67,7 @@ def _mean(value: float | None, low: float | None) -> str:
 
 
 def write_variants(report: Report, run: Run, measured: Sequence[Measured]) -> None:
-    """Nothing; every measure of every first stage and variant, on every test."""
+    """Report every measure of every first stage and variant, on every test."""
     measures = run.config.measures
     for one in measured:
         rows: Rows = []
@@ -94,7 +94,7 @@ def _title(run: Run, variant: Variant) -> str:
 
 
 def write_comparisons(report: Report, run: Run, measured: Sequence[Measured]) -> None:
-    """Nothing; every multi view against its single view, and that against the first stage."""
+    """Report every multi view against its single view, and each single view against the first stages."""
     measure, variants = run.config.measures[0], variants_of(run.config)
     rows: Rows = []
     for one in measured:
@@ -136,7 +136,7 @@ def _compared(
 
 
 def write_ablations(report: Report, run: Run, test: Measured) -> None:
-    """Nothing; Table 3: the views' templates, mean and standard deviation of the seeds."""
+    """Report Table 3: the views' templates, mean and standard deviation of the seeds."""
     if not run.config.ablations:
         return
     measure, backbone = run.config.measures[0], run.config.model.backbone
@@ -155,13 +155,13 @@ def write_ablations(report: Report, run: Run, test: Measured) -> None:
 
 
 def read_all_pairs(run: Run) -> dict[str, Any]:
-    """What the stage that measures over all pairs left; empty where it measured nothing."""
+    """Return the results of the stage that measures over all pairs; empty if it measured nothing."""
     found: dict[str, Any] = json.loads((run.of("all-pairs") / FILE).read_text())
     return found
 
 
 def write_all_pairs(report: Report, run: Run) -> None:
-    """Nothing; the best re-ranker and the bi-encoder over all pairs of test texts."""
+    """Report the best re-ranker and the bi-encoder over all pairs of test texts."""
     found = read_all_pairs(run)
     if not found:
         return
@@ -177,9 +177,9 @@ def write_all_pairs(report: Report, run: Run) -> None:
     ]
     report.text(
         f"The best re-ranker reads {found['read']:,} of all {found['pairs']:,} pairs of test texts "
-        f"({found['positives']:,} right ones), drawn from strata of the cosine; the bi-encoder is {found['compared']}, "
-        "measured on all of them. The re-ranker was chosen on the same test, as the best of all variants and seeds: "
-        "its figures, and the gain, are too high by what that choice gains."
+        f"({found['positives']:,} right ones), sampled from strata of the cosine. The bi-encoder is "
+        f"{found['compared']}, measured on all of them. The re-ranker was chosen on the same test set, as the best of "
+        "all variants and seeds, so its figures and the gain are optimistic."
     )
     header = ["", "value", "low", "high", "method"]
     report.table("all-pairs", "Over all pairs", rows, grid(header, body))

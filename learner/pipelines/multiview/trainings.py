@@ -1,7 +1,7 @@
 """The stage that trains every variant with every seed, and reads the candidates of the tests.
 
-A finished training leaves a folder and is not done again, so that a run that was killed goes on with the next one. Of
-each variant the model of the seed that is best on the test is kept.
+A finished training leaves a folder and is not repeated, so a killed run resumes with the next one. Each variant keeps
+the model of the seed that is best on the test.
 """
 
 import json
@@ -25,31 +25,31 @@ from learner.pipelines.multiview.variants import Variant, variants_of
 from learner.pipelines.pipeline import Run, finish
 
 MODEL, SCORES, FIGURE = "model", "scores.npz", "figure.json"
-QUERIES = 64  # whose candidates' texts are in memory at once
-LEARN = 0.5  # of the work of a training
+QUERIES = 64  # queries whose candidates' texts are in memory at once
+LEARN = 0.5  # share of a training's work
 
 
 @dataclass(frozen=True)
 class Training:
-    """A variant with a seed; number: the variant's place among all."""
+    """A variant with a seed; number: the variant's position."""
 
     number: int
     variant: Variant
     seed: int
 
     def within(self, stage: Path) -> Path:
-        """Its folder in that of the stage."""
+        """Return the training's folder within that of the stage."""
         return stage / f"variant-{self.number}" / f"seed-{self.seed}"
 
 
 def trainings_of(run: Run) -> list[Training]:
-    """All trainings: the first seed of every variant before any second one."""
+    """Return all trainings: the first seed of every variant before any second one."""
     variants = list(enumerate(variants_of(run.config)))
     return [Training(at, one, seed) for seed in range(run.config.seeds) for at, one in variants]
 
 
 def train_variants(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds for each training the logits of all candidates, and for each variant a model."""
+    """Write the logits of all candidates for each training, and a model for each variant, to the folder."""
     wanted, triples = trainings_of(run), _triples(run)
     for at, one in enumerate(wanted):
 
@@ -68,7 +68,7 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds the model, its logits, and its figure on the test."""
+    """Write the model, its logits, and its figure on the test to the folder."""
     texts, variant, config = texts_of(run), training.variant, run.config
     settings = config.model.model_copy(update={"backbone": variant.backbone})
     seed = config.seed + training.seed
@@ -93,7 +93,7 @@ def _train(run: Run, training: Training, triples: np.ndarray, folder: Path, prog
 
 
 def read_candidates(reranker: Reranker, test: TestSet, near: np.ndarray, progress: Progress) -> np.ndarray:
-    """The two logits of each candidate, (n, k, 2) float32; not a number where there is none."""
+    """Return the two logits of each candidate, (n, k, 2) float32; NaN for padding."""
     logits = np.full((*near.shape, 2), np.nan, dtype=np.float32)
     for start in range(0, len(near), QUERIES):
         here = near[start : start + QUERIES]
@@ -110,25 +110,25 @@ def read_candidates(reranker: Reranker, test: TestSet, near: np.ndarray, progres
 
 
 def _figure(run: Run, test: TestSet, logits: np.ndarray) -> float:
-    """The mean of the measure that chooses among seeds."""
+    """Return the mean of the measure that chooses among seeds."""
     name = run.config.measures[0]
     ranking = ranked(found(run, test.name), scores_of(logits), run.config.depth)
     return float(measured(ranking, test.gold, [name])[name].mean())
 
 
 def best_training(folders: Iterable[Path]) -> Path:
-    """The folder of the finished training that is best on the test; of equal ones the first variant's first seed."""
+    """Return the folder of the finished training that is best on the test; ties go to the first."""
     numbered = sorted(folders, key=lambda one: (_number(one.parent), _number(one)))
     return max(numbered, key=lambda one: float(json.loads((one / FIGURE).read_text())))
 
 
 def _number(folder: Path) -> int:
-    """The number at the end of the folder's name."""
+    """Return the number at the end of the folder's name."""
     return int(folder.name.rsplit("-")[-1])
 
 
 def _keep_best(folder: Path) -> None:
-    """Nothing; of the variant's finished trainings only the best one has its model."""
+    """Delete the models of the variant's finished trainings except the best one."""
     best = best_training(folder.glob("seed-*"))
     for one in folder.glob("seed-*"):
         if one != best:
@@ -136,7 +136,7 @@ def _keep_best(folder: Path) -> None:
 
 
 def ranking_rows(texts: Texts, triples: np.ndarray, view: str) -> tuple[int, Callable[[int], Row]]:
-    """How many ranking rows there are, two of each triple, and the row of a number. triples: as `_triples` has them."""
+    """Return the number of ranking rows, two per triple, and a function from number to row. triples: `_triples`."""
     released = texts.triples
     if released is not None:
 
@@ -158,7 +158,7 @@ def ranking_rows(texts: Texts, triples: np.ndarray, view: str) -> tuple[int, Cal
 
 
 def right_rows(texts: Texts, view: str) -> tuple[int, Callable[[int], Row]]:
-    """How many right pairs there are, and the row of a number."""
+    """Return the number of right pairs, and a function from number to row."""
 
     def row(number: int) -> Row:
         query, passage = texts.positives[number].tolist()
@@ -168,7 +168,7 @@ def right_rows(texts: Texts, view: str) -> tuple[int, Callable[[int], Row]]:
 
 
 def _triples(run: Run) -> np.ndarray:
-    """Rows (n, 3) of query, right and wrong passage; none where the inputs have triples."""
+    """Return rows (n, 3) of query, right and wrong passage; empty if the inputs have triples."""
     texts = texts_of(run)
     if texts.triples is not None:
         return np.empty((0, 3), dtype=np.int64)
@@ -176,18 +176,17 @@ def _triples(run: Run) -> np.ndarray:
     near = found(run, TRAIN) if run.config.from_best else np.empty((len(texts.queries), 0), dtype=np.int64)
     drawn = draw_triples(texts.positives, texts.negatives, near, len(texts.passages), run.config.negatives, rng)
     if not len(drawn):
-        raise InputError("there is no wrong passage to learn from: every passage answers every query")
+        raise InputError("no wrong passage is left to train on: every passage answers every query")
     return drawn
 
 
 def draw_triples(
     positives: np.ndarray, negatives: np.ndarray, near: np.ndarray, passages: int, k: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """k wrong passages of each right pair, (n · k, 3): half known, half near, or any ones instead.
+    """Draw k wrong passages for each right pair, (n · k, 3): half known, half near, topped up at random.
 
-    Known ones alone are as hard as people or the matcher chose them, and would teach nothing about all others.
-
-    positives, negatives: (n, 2) of query and passage; near: (queries, …) what the first stage found.
+    Known negatives alone are only as hard as people or the matcher chose them, and would teach nothing about the rest.
+    positives, negatives: (n, 2) of query and passage; near: (queries, …) the first stage's finds.
     """
     right: dict[int, set[int]] = {}
     known: dict[int, list[int]] = {}

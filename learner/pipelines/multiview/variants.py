@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from learner.catalog.multiview import MultiViewConfig
 
-ABLATIONS = (  # paper 002, Table 3
+ABLATIONS = (  # Ju, Yang and Wang (2021), Table 3
     ("rank", "rank-positives"), ("rank", "p2q"), ("rank", "q2p"), ("rank", "p2q-swap"), ("rank-swap", "p2q"),
     ("rank-swap", "p2q-swap"),
 )  # fmt: skip
@@ -16,7 +16,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Variant:
-    """A backbone, and what it learns: a ranking view, and beside it a second one at a rate, or none."""
+    """A backbone and its training data: a ranking view, and optionally a second view at a rate."""
 
     backbone: str
     first: str
@@ -25,7 +25,7 @@ class Variant:
 
     @property
     def single(self) -> bool:
-        """Whether it learns to rank alone."""
+        """Whether it is trained to rank only."""
         return self.second is None
 
     @property
@@ -40,7 +40,7 @@ class Variant:
 
 
 def variants_of(config: MultiViewConfig) -> list[Variant]:
-    """All variants, each once: of every backbone the single view and the rates, of the first one the ablations too."""
+    """Return all distinct variants: single view and rates of every backbone, ablations of the first one."""
     found = []
     for backbone in dict.fromkeys([config.model.backbone, *config.sizes]):
         found.append(Variant(backbone, config.first_view, None, 0.0))

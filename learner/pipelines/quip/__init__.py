@@ -1,4 +1,4 @@
-"""QuIP (paper 003): passages → questions → a teacher's labels → a bi-encoder → what it is good for."""
+"""QuIP (Jia, Lewis and Zettlemoyer 2022): passages → questions → a teacher's labels → a bi-encoder → its evaluation."""
 
 from learner.pipelines.pipeline import RESULTS, Pipeline, Stage
 from learner.pipelines.quip.checks import check_inputs

@@ -1,4 +1,4 @@
-"""Questions with answers, in files of MRQA, of SQuAD, or in a table."""
+"""Read questions with answers from MRQA files, SQuAD files or tables."""
 
 import gzip
 import json
@@ -27,26 +27,26 @@ class Asked:
 
     @property
     def answered(self) -> bool:
-        """Whether it has an answer; some of SQuAD 2's have none."""
+        """Whether the question has an answer; in SQuAD 2 some have none."""
         return any(self.answers)
 
 
 def read_questions(path: Path) -> list[Asked]:
-    """The questions in the file. Raises InputError where it is none of the three kinds, or has none."""
+    """Return the questions in the file. Raises InputError if it is of none of the three kinds, or has none."""
     reader = _reader(path)
     try:
         with reading(path):
             found = list(reader(path))
     except (LookupError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as error:
         kind = "SQuAD's JSON" if reader is _squad else "MRQA's JSON Lines"
-        raise InputError(f"{path.name}: this is not {kind} ({error!r}): name such a file, or a table") from None
+        raise InputError(f"{path.name}: this is not {kind} ({error!r}): choose such a file, or a table") from None
     if not found:
-        raise InputError(f"{path.name}: there is no question in it: name another file")
+        raise InputError(f"{path.name}: the file contains no questions: choose another file")
     return found
 
 
 def _reader(path: Path) -> Callable[[Path], Iterator[Asked]]:
-    """What reads the file: of JSON Lines, packed or not, those with a table's columns are a table."""
+    """Return the file's reader: JSON Lines, gzipped or not, that have a table's columns are read as a table."""
     suffix = Path(path.name.lower().removesuffix(PACKED)).suffix
     if suffix == ".json":
         return _squad
@@ -72,7 +72,7 @@ def _squad(path: Path) -> Iterator[Asked]:
 
 
 def _mrqa(path: Path) -> Iterator[Asked]:
-    """The first line is a header; where an answer begins is where MRQA found it, in characters."""
+    """Yield the file's questions. The first line is a header; answers begin where MRQA found them, in characters."""
     with _text(path) as lines:
         for line in (line for line in lines if line.strip()):
             row = json.loads(line)
@@ -86,7 +86,7 @@ def _mrqa(path: Path) -> Iterator[Asked]:
 
 
 def _table(path: Path) -> Iterator[Asked]:
-    """Rows with the same question and passage are one question with several answers."""
+    """Yield the table's questions; rows with the same question and passage are one question with several answers."""
     require_columns(path, ASKED)
     found: dict[tuple[str, str], list[str]] = {}
     for row in read_rows(path, ASKED):
@@ -97,7 +97,7 @@ def _table(path: Path) -> Iterator[Asked]:
 
 
 def _asked(question: str, passage: str, answers: list[str], start: int) -> Asked:
-    """The question; an answer that does not stand where it should is looked for, the first one counts."""
+    """Return the question; if its first answer is not at its stated place, search the passage for it."""
     first = answers[0] if answers else ""
     if start < 0 or not passage.startswith(first, start):
         start = passage.find(first) if first else -1

@@ -1,4 +1,4 @@
-"""What is checked before anything expensive: files, folders of models, and settings that must fit both."""
+"""Check files, model folders and the settings that must fit both, before anything expensive."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,21 +20,23 @@ from learner.pipelines.quip.uses.rows import TABLES, Rows, read_table
 NEED_QUESTIONS = (
     "no question generation", TEACHER, "no teacher", CROSS, "hard labels", "two-stage beam",
 )  # fmt: skip
-READ: dict[str, Callable[[Rows, Any, int], Any]] = {  # what a use makes of its rows; opinions are used as they are
+READ: dict[str, Callable[[Rows, Any, int], Any]] = {  # how a use parses its rows; sentiment needs no parsing
     "paraphrases": pairs_of,
     "entities": sentences_of,
 }
 
 
 def check_inputs(run: Run) -> None:
-    """Nothing. Raises InputError where a file or a folder of a model is not as it should be, or both do not fit."""
+    """Raise InputError if a file or a model folder is unusable, or the settings fit neither."""
     config, inputs = run.config, run.inputs
     for backbone in (config.generator.backbone, config.teacher.backbone, config.student.backbone):
         require_folder(backbone)
     require_columns(Path(inputs.passages), [ID, TEXT])
     needs = [variant for variant in config.variants if variant in NEED_QUESTIONS]
     if inputs.questions is None and needs:
-        raise InputError(f"variants: {needs[0]!r} needs questions with answers: name inputs.questions, or leave it out")
+        raise InputError(
+            f"variants: {needs[0]!r} needs questions with answers: set inputs.questions, or leave the variant out"
+        )
     _check_questions(inputs)
     for use in TABLES:
         if (name := getattr(inputs, use)) is not None:
@@ -48,20 +50,24 @@ def _check_questions(inputs: Any) -> None:
     if inputs.questions is not None:
         read_questions(Path(inputs.questions))
     if inputs.reading is not None and not any(one.answered for one in read_questions(Path(inputs.reading))):
-        raise InputError(f"{Path(inputs.reading).name}: no question has an answer: name a file that measures reading")
+        raise InputError(
+            f"{Path(inputs.reading).name}: no question has an answer: choose a file with answers to measure reading"
+        )
 
 
 def _check_sizes(config: QuipConfig, ranks: bool) -> None:
-    """Nothing. Raises InputError where a backbone reads too few tokens, or lacks the layer that ranks paraphrases."""
+    """Raise InputError if a backbone reads too few tokens, or lacks the layer that ranks paraphrases."""
     wanted, layer = config.student.passage_length, config.paraphrases.layer
     reads = size_of(config.student.backbone)[1] - SPECIAL
     if reads < wanted:
         raise InputError(
-            f"student.passage_length is {wanted}, and {config.student.backbone} reads {reads} tokens: lower it"
+            f"student.passage_length is {wanted}, but {config.student.backbone} reads only {reads} tokens: lower it"
         )
     if not ranks or layer is None:
         return
     cross = [config.teacher.backbone] if {TEACHER, CROSS} & {*config.variants} else []
     for backbone in (config.student.backbone, *cross):
         if (layers := size_of(backbone)[0]) < layer:
-            raise InputError(f"paraphrases.layer is {layer}, and {backbone} has {layers}: choose a lower one")
+            raise InputError(
+                f"paraphrases.layer is {layer}, but the last layer of {backbone} is {layers}: choose a lower one"
+            )

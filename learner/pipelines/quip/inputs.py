@@ -1,4 +1,4 @@
-"""The first stage: passages of whole sentences, and questions that generator and teacher learn from."""
+"""The first stage: passages of whole sentences, and questions that train generator and teacher."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -22,29 +22,29 @@ from learner.pipelines.pipeline import Run
 from learner.pipelines.quip.asked import Asked, read_questions
 
 ALL = 10**9  # more passages than there are
-BATCH = 100  # texts whose tokens are counted between two reports
+BATCH = 100  # texts between two progress reports
 
 
 class Texts:
-    """What the first stage has left."""
+    """The results of the first stage."""
 
     def __init__(self, run: Run) -> None:
         self.folder = run.of("texts")
 
     @cached_property
     def passages(self) -> list[str]:
-        """The passages that questions are made for."""
+        """The passages to write questions for."""
         return [passage for part in self.parts(ALL) for passage in part]
 
     def parts(self, size: int) -> Iterator[list[str]]:
-        """The same, so many at a time: of the others nothing is in memory."""
+        """Yield the same passages, `size` at a time, keeping no others in memory."""
         with (self.folder / "passages.jsonl").open() as lines:
             while part := [json.loads(line) for line in islice(lines, size)]:
                 yield part
 
     @cached_property
     def examples(self) -> list[Example]:
-        """Questions with the passage that holds their answer."""
+        """Questions with the passage that contains their answer."""
         return [Example(**one) for one in _load(self.folder / "examples.json")]
 
     @cached_property
@@ -54,7 +54,7 @@ class Texts:
 
 
 def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; passages, questions to learn from and questions to measure with lie in the folder."""
+    """Write passages, training questions and test questions to the folder."""
     config, inputs = run.config, run.inputs
     rng = np.random.default_rng(config.seed)
     texts = [row.values[0] for row in read_rows(Path(inputs.passages), (TEXT,))]
@@ -65,7 +65,9 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
     cutter = _Cutter(config)
     held = [example for one in _some(asked, config.questions, rng) for example in _placed(one, cutter)]
     if asked and not held:
-        raise InputError(f"{Path(inputs.questions).name}: no answer stands in its passage: correct answers or passages")
+        raise InputError(
+            f"{Path(inputs.questions).name}: no passage contains its answer: correct the answers or passages"
+        )
     _store(folder / "examples.json", [asdict(one) for one in held])
     tested = read_questions(Path(inputs.reading)) if inputs.reading else []
     answered = _some([one for one in tested if one.answered], config.reading, rng)
@@ -73,7 +75,7 @@ def read_inputs(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _passages(texts: Sequence[str], config: QuipConfig, progress: Progress) -> list[str]:
-    """The passages of all texts, in their order; none twice."""
+    """Return the distinct passages of all texts, in order."""
     cutter, found = _Cutter(config), dict[str, None]()
     for at, text in enumerate(texts):
         found.update(dict.fromkeys(text[a:b] for a, b in cutter(text)))
@@ -81,12 +83,12 @@ def _passages(texts: Sequence[str], config: QuipConfig, progress: Progress) -> l
             progress("cut passages", at / len(texts))
     found.pop("", None)
     if not found:
-        raise InputError("inputs.passages: all texts are empty: name another file")
+        raise InputError("inputs.passages: all texts are empty: choose another file")
     return list(found)
 
 
 class _Cutter:
-    """Cuts texts as the student reads them; remembers the last one, since a passage's questions stand together."""
+    """Cuts texts to the student's length. It remembers the last one, since a passage's questions are adjacent."""
 
     def __init__(self, config: QuipConfig) -> None:
         self.limit = config.student.passage_length
@@ -95,7 +97,7 @@ class _Cutter:
             self.tokenizer = load_tokenizer(source)
 
     def __call__(self, text: str) -> list[tuple[int, int]]:
-        """Where its passages lie."""
+        """Return the character spans of the text's passages."""
         if text != self.last[0]:
             self.last = (text, self._cut(text))
         return self.last[1]
@@ -113,7 +115,7 @@ class _Cutter:
 
 
 def _placed(asked: Asked, cutter: _Cutter) -> list[Example]:
-    """The question with the part of its passage that holds its answer whole; nothing where none does."""
+    """Return the question with the part of its passage that contains the whole answer; empty if no part does."""
     answer = asked.answers[0] if asked.answers else ""
     if asked.start < 0 or not answer or not asked.question:
         return []
@@ -124,7 +126,7 @@ def _placed(asked: Asked, cutter: _Cutter) -> list[Example]:
 
 
 def _some(rows: Sequence[Any], most: int | None, rng: np.random.Generator) -> list[Any]:
-    """So many of them, drawn, in their order."""
+    """Return a random sample of so many rows, in their order."""
     if most is None or most >= len(rows):
         return list(rows)
     return [rows[i] for i in np.sort(rng.permutation(len(rows))[:most])]

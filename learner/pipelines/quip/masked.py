@@ -1,6 +1,7 @@
-"""Good or bad by the word that a masked language model would put in a gap: what Table 5 compares questions with.
+"""Sentiment by the word that a masked language model puts in a gap: the baseline of Table 5.
 
-Source: the template and the words of LM-BFF (Gao et al. 2021), as paper 003 uses them without any training.
+Source: the template and the words of LM-BFF (Gao et al. 2021), which Jia, Lewis and Zettlemoyer (2022) use without any
+training.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ HEAD = "ForMaskedLM"
 
 @dataclass(frozen=True)
 class MaskedReader:
-    """A network with a head for masked words, its tokenizer, the tokens after a text, and those of both words."""
+    """A network with a masked-language-model head, its tokenizer, the tokens after a text, and both words'."""
 
     model: Any
     tokenizer: Any
@@ -30,7 +31,7 @@ class MaskedReader:
     words: list[int]
 
     def scores(self, texts: Sequence[str]) -> np.ndarray:
-        """The log-probabilities of both words in the gap after each text, (n, 2); of a long text the end is cut."""
+        """Return the log-probabilities of both words in the gap after each text, (n, 2); long texts are cut."""
         encoder = TokenEncoder(self.model, self.tokenizer)
         before, end = self.tokenizer("")["input_ids"][:1], self.tokenizer("")["input_ids"][1:]
         room = longest(self.model.config, self.tokenizer, MANY) - len(before) - len(self.after) - len(end)
@@ -47,9 +48,9 @@ class MaskedReader:
 
 
 def load_masked_reader(name: str, device: str | None = None) -> MaskedReader | None:
-    """The reader of that hub name or folder; nothing where it has no such head, or does not know both words.
+    """Return the reader of that hub name or folder, or None if it lacks the head or one of the words.
 
-    Raises InputError where it cannot be had.
+    Raises InputError if the model cannot be loaded.
     """
     with loading(name) as source:
         kinds = AutoConfig.from_pretrained(source, **NO_CODE).architectures or []

@@ -1,6 +1,7 @@
-"""Questions without any that people asked: a sentence with its answer cut out, made noisy (Lewis et al. 2019).
+"""Unsupervised questions: a sentence with its answer cut out and noise added (Lewis et al. 2019).
 
-Source: paper 003, section 4.2; the order of the noise and its rates are those of the released UnsupervisedQA.
+Source: Jia, Lewis and Zettlemoyer (2022), section 4.2; the order of the noise and its rates are those of the released
+UnsupervisedQA.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import numpy as np
 from learner.models.likely_sentence import sentences
 from learner.pipelines.mining.entities import Entity, PatternTagger
 
-REACH, DROP, BLANK = 3, 0.1, 0.2  # how far words move; how many are dropped, how many of the others blanked
+REACH, DROP, BLANK = 3, 0.1, 0.2  # distance that words move; share of words dropped; share of the others blanked
 GAP = "BLANK"
 WH = {
     "name": "Who", "title": "What", "money": "How much", "percentage": "How much", "date": "When", "number": "How many",
@@ -20,7 +21,7 @@ WH = {
 
 @dataclass(frozen=True)
 class Pseudo:
-    """A made question, its answer, and where that begins in the passage."""
+    """An unsupervised question, its answer, and where the answer begins in the passage."""
 
     question: str
     answer: str
@@ -28,7 +29,7 @@ class Pseudo:
 
 
 def pseudo_questions(passage: str, n: int, rng: np.random.Generator) -> list[Pseudo]:
-    """n questions to a passage; fewer where it has fewer names, dates and numbers; none where it has no words."""
+    """Return n questions on a passage; fewer if it has fewer names, dates and numbers, none if it is empty."""
     spans = PatternTagger()(passage) or _words(passage)
     chosen = rng.permutation(len(spans))[:n]
     return [_pseudo(passage, spans[i], rng) for i in sorted(chosen)]
@@ -44,14 +45,14 @@ def _pseudo(passage: str, span: Entity, rng: np.random.Generator) -> Pseudo:
 
 
 def noisy(words: list[str], rng: np.random.Generator) -> list[str]:
-    """The words in an order in which none moves far, some dropped, some blanked."""
+    """Return the words slightly shuffled, some dropped, some blanked."""
     order = np.argsort(np.arange(len(words)) + rng.uniform(0, REACH, len(words)), kind="stable")
     fate = rng.uniform(size=(2, len(words)))
     return [GAP if fate[1, i] < BLANK else words[i] for i in order.tolist() if fate[0, i] >= DROP]
 
 
 def _words(passage: str) -> list[Entity]:
-    """Every word as an answer, where nothing better is found."""
+    """Return every word as an answer, for passages without anything better."""
     found, at = [], 0
     for word in passage.split():
         at = passage.index(word, at)

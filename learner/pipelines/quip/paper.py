@@ -1,9 +1,9 @@
-"""What paper 003 printed: its Tables 1 to 5 and 8, and the size of its pre-training."""
+"""The figures of Jia, Lewis and Zettlemoyer (2022): Tables 1 to 5 and 8, and the size of the pre-training."""
 
 from learner.pipelines.quip.student import QUIP, UNTRAINED
 from learner.pipelines.quip.uses.sentiment import ANSWERS, MASKED
 
-QUESTIONS = 80_000_000  # generated and labelled once, learned from twice
+QUESTIONS = 80_000_000  # generated and labelled once, trained on twice
 EPOCHS = 2
 
 READING = {  # Table 1, SQuAD's development questions
@@ -24,7 +24,7 @@ CLASSIFYING = {  # Table 3, F1: frozen, fine-tuned
     "QQP": {UNTRAINED: (0.644, 0.649), QUIP: (0.689, 0.710)},
     "MRPC": {UNTRAINED: (0.806, 0.844), QUIP: (0.826, 0.866)},
 }
-TAGGING = {  # Table 4, F1 with a last layer that is drawn, and one that begins with questions
+TAGGING = {  # Table 4, F1 with a random last layer, and with one initialised from questions
     "CoNLL": {
         UNTRAINED: (0.590, None), "teacher": (0.689, None), "cross-encoder student": (0.634, None),
         "unsupervised questions": (0.582, 0.627), "no question generation": (0.664, 0.720),
@@ -40,7 +40,7 @@ OPINIONS = {  # Table 5, accuracy, the mean of six prompts: calibrated
     "SST-2": {(QUIP, ANSWERS): 0.879},
     "MR": {(QUIP, ANSWERS): 0.819},
 }
-UNCALIBRATED = {  # likewise, of what appendix A.5 does not calibrate; of the encoder before, LM-BFF's masked word
+UNCALIBRATED = {  # likewise, of models not calibrated in appendix A.5; of the untrained encoder, LM-BFF's masked word
     "SST-2": {("cross-encoder student", ANSWERS): 0.833, (UNTRAINED, MASKED): 0.836},
     "MR": {("cross-encoder student", ANSWERS): 0.785, (UNTRAINED, MASKED): 0.808},
 }

@@ -1,4 +1,7 @@
-"""Paraphrases: ranking them by BERTScore, and classifying them after few examples (paper 003, sections 3.1 and 3.2)."""
+"""Paraphrases, ranked by BERTScore and classified from few examples.
+
+Source: Jia, Lewis and Zettlemoyer (2022), sections 3.1 and 3.2.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,9 +21,9 @@ from learner.catalog.quip import Paraphrases
 from learner.metrics.bertscore import bertscore
 from learner.runtime.device import fast_training, seeded
 
-SCALE = 1e3  # of the logits: as if the last layer learned so much faster (paper 003, appendix A.3)
+SCALE = 1e3  # of the logits; acts as a higher learning rate of the last layer (appendix A.3)
 BETAS, EPSILON = (0.9, 0.98), 1e-6
-Read = tuple[tuple[Tensor, ...], Tensor]  # vectors after each layer, and which of them are no padding
+Read = tuple[tuple[Tensor, ...], Tensor]  # vectors after each layer, and the mask of tokens that are not padding
 
 
 @dataclass(frozen=True)
@@ -35,14 +38,14 @@ class Pairs:
         return len(self.labels)
 
     def take(self, rows: np.ndarray) -> "Pairs":
-        """These pairs."""
+        """Return the pairs at these rows."""
         return Pairs([self.x[i] for i in rows], [self.y[i] for i in rows], self.labels[rows])
 
 
 def layer_scores(
     encoder: TokenEncoder, pairs: Pairs, progress: Progress = no_progress
 ) -> tuple[np.ndarray, np.ndarray]:
-    """BERTScore of each pair by each layer, (n, layers), and the cosine of its mean vectors, (n,); float32.
+    """Return each pair's BERTScore by layer, (n, layers), and the cosine of mean vectors, (n,); float32.
 
     A pair's scores do not depend on the others.
     """
@@ -62,21 +65,21 @@ def layer_scores(
 
 
 def best_layer(scores: np.ndarray, judgements: np.ndarray) -> int:
-    """The layer, from 1, whose scores (n, layers) have the highest Pearson correlation with the judgements (n,)."""
+    """Return the layer, from 1, whose scores (n, layers) correlate best (Pearson) with the judgements (n,)."""
     centred, wanted = scores - scores.mean(axis=0), judgements - judgements.mean()
     spread = np.linalg.norm(centred, axis=0) * np.linalg.norm(wanted)
     return int(np.argmax((centred.T @ wanted) / np.maximum(spread, 1e-12))) + 1
 
 
 def auroc(labels: np.ndarray, scores: np.ndarray) -> float:
-    """The probability that a pair with label 1 scores above one with 0, a tie counting half; labels, scores (n,)."""
+    """Return the probability that a pair with label 1 scores above one with 0, ties counting half; inputs (n,)."""
     ranks, right = rankdata(scores), labels == 1
     ones, zeros = int(right.sum()), int((~right).sum())
     return float((ranks[right].sum() - ones * (ones + 1) / 2) / (ones * zeros))
 
 
 def few_of_each(labels: np.ndarray, shots: int, seed: int) -> np.ndarray:
-    """Positions of so many examples of each class, drawn from the seed, ascending; fewer where there are fewer."""
+    """Return positions of `shots` random examples of each class, ascending; fewer if a class has fewer."""
     rng = np.random.default_rng(seed)
     drawn = [rng.permutation(np.flatnonzero(labels == label))[:shots] for label in np.unique(labels)]
     return np.sort(np.concatenate(drawn))
@@ -85,7 +88,7 @@ def few_of_each(labels: np.ndarray, shots: int, seed: int) -> np.ndarray:
 def frozen_f1(
     scores: np.ndarray, train: np.ndarray, labels: np.ndarray, tested: np.ndarray, right: np.ndarray
 ) -> float:
-    """F1 on the tested scores (m, k), of a logistic regression that learned from the rows `train` of scores (n, k)."""
+    """Return the F1 on tested scores (m, k) of a logistic regression fitted to the rows `train` of scores (n, k)."""
     model = make_pipeline(StandardScaler(), LogisticRegression(C=1.0, solver="liblinear"))
     model.fit(scores[train], labels[train])
     return float(f1_score(right, model.predict(tested), zero_division=0))
@@ -94,9 +97,9 @@ def frozen_f1(
 def tuned_f1(
     name: str, few: Pairs, test: Pairs, settings: Paraphrases, seed: int, progress: Progress = no_progress
 ) -> float:
-    """F1 on the test pairs, of an encoder and a classifier that learned from the few pairs.
+    """Return the F1 on the test pairs of an encoder and a classifier fine-tuned on the few pairs.
 
-    The encoder is loaded anew for every call, so that no split learns from another. Without any dropout.
+    Every call loads the encoder again, so that no split learns from another. There is no dropout.
     """
     encoder = load_token_encoder(name)
     head = ScoreHead(min(settings.layers, encoder.layers)).to(encoder.device)
@@ -108,7 +111,7 @@ def tuned_f1(
         order = rng.permutation(len(few))
         for at in range(0, len(order), settings.batch_size):
             batch = few.take(order[at : at + settings.batch_size])
-            if len(batch) > 1:  # the norm of a batch needs two
+            if len(batch) > 1:  # batch normalisation needs two rows
                 _step(encoder, head, batch, optimizer, seed)
         progress("fine-tune", 0.5 * (epoch + 1) / settings.epochs)
     head.eval()
@@ -119,7 +122,7 @@ def tuned_f1(
 
 
 class ScoreHead(nn.Module):
-    """Scores (n, layers) to logits (n,), which begin at 0; `scale` times as large, it learns as at so high a rate."""
+    """Scores (n, layers) to logits (n,), initially 0; `scale` has the effect of a higher learning rate."""
 
     def __init__(self, layers: int, scale: float = SCALE) -> None:
         super().__init__()
@@ -137,7 +140,7 @@ class ScoreHead(nn.Module):
 def _step(encoder: TokenEncoder, head: ScoreHead, batch: Pairs, optimizer: torch.optim.Optimizer, seed: int) -> None:
     with seeded(seed, encoder.device), fast_training(encoder.device):
         both = _read(encoder, encoder.tokens(batch.x)), _read(encoder, encoder.tokens(batch.y))
-    scores = _compared(*both, head.layers)  # in single precision, as when the head is tried
+    scores = _compared(*both, head.layers)  # in single precision, as in the evaluation
     labels = torch.from_numpy(batch.labels).to(encoder.device).float()
     loss = nn.functional.binary_cross_entropy_with_logits(head(scores), labels)
     optimizer.zero_grad()
@@ -146,18 +149,18 @@ def _step(encoder: TokenEncoder, head: ScoreHead, batch: Pairs, optimizer: torch
 
 
 def _read(encoder: TokenEncoder, ids: Sequence[list[int]]) -> Read:
-    """The vectors (n, t, d) float32 after each layer, and the mask (n, t); keeps gradients."""
+    """Return the vectors (n, t, d) float32 after each layer, and the mask (n, t); keeps gradients."""
     padded, mask = encoder.padded(ids)
     return encoder.layer_vectors(padded, mask)[1:], mask
 
 
 def _compared(x: Read, y: Read, layers: int) -> Tensor:
-    """BERTScore by each of the last layers, (n, layers); keeps gradients."""
+    """Return the BERTScore by each of the last layers, (n, layers); keeps gradients."""
     (ones, one_mask), (twos, two_mask) = x, y
     found = [bertscore(a, b, one_mask, two_mask) for a, b in zip(ones[-layers:], twos[-layers:], strict=True)]
     return torch.stack(found, dim=1)
 
 
 def mean_vectors(vectors: Tensor, mask: Tensor) -> Tensor:
-    """The mean (n, d) of each text's vectors (n, t, d), padding left out."""
+    """Return the mean (n, d) of each text's vectors (n, t, d), ignoring padding."""
     return (vectors * mask[:, :, None]).sum(dim=1) / mask.sum(dim=1, keepdim=True)

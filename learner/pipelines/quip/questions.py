@@ -1,4 +1,7 @@
-"""The stages that make questions: a generator learns to, and writes some for each passage (paper 003, section 2.2)."""
+"""The stages that generate questions: train a generator, then write questions for each passage.
+
+Source: Jia, Lewis and Zettlemoyer (2022), section 2.2.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,9 +25,9 @@ STRIDE = 1_000_003  # between the seeds of two runs' shards
 
 @dataclass(frozen=True)
 class Question:
-    """A question to the passage of this number, and the answer that was written with it.
+    """A question on the passage of this number, and the answer that was generated with it.
 
-    start: where that stands in the passage; −1 where it does not.
+    start: where the answer begins in the passage; −1 if it does not occur.
     """
 
     passage: int
@@ -34,18 +37,18 @@ class Question:
 
 
 def written(answer: str, question: str) -> str:
-    """What a generator learns to write."""
+    """Return the text that a generator is trained to write."""
     return f"{answer.strip()}{SEPARATOR}{question.strip()}"
 
 
 def parsed(text: str) -> tuple[str, str] | None:
-    """Answer and question of what a generator wrote; nothing where one is missing."""
+    """Return answer and question of a generated text, or None if one is missing."""
     answer, _, question = (part.strip() for part in text.partition(SEPARATOR.strip()))
     return (answer, question) if answer and question else None
 
 
 def train_writer(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder has the generator, or nothing where there are no questions to learn from."""
+    """Train the generator and save it in the folder; do nothing without questions to train on."""
     examples, config = Texts(run).examples, run.config
     if not examples:
         return
@@ -57,7 +60,7 @@ def train_writer(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def write_questions(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder has the questions to all passages, in shards."""
+    """Write the questions on all passages to the folder, in shards."""
     texts = Texts(run)
     make = _by_generator(run) if texts.examples else _by_noise(run)
 
@@ -67,23 +70,23 @@ def write_questions(run: Run, folder: Path, progress: Progress) -> None:
     each_shard(folder, len(texts.passages), run.config.shard, work, progress)
     if not any(read_written(folder)):
         raise InputError(
-            "no answer with a question was written for any passage: train the generator longer (generator.epochs), or "
-            "name another one"
+            "the generator wrote no answer with a question for any passage: train it longer (generator.epochs), or "
+            "choose another one"
         )
 
 
 def read_written(folder: Path) -> list[list[Question]]:
-    """The questions of each shard."""
+    """Return the questions of each shard."""
     return [questions_of(shard) for shard in read_shards(folder)]
 
 
 def questions_of(shard: Mapping[str, Any]) -> list[Question]:
-    """The questions of one shard's file."""
+    """Return the questions of one shard's file."""
     return [Question(**one) for one in shard["questions"]]
 
 
 def unsupervised(run: Run) -> list[Question]:
-    """Questions to all passages that are sentences made noisy."""
+    """Return unsupervised questions on all passages: sentences with noise."""
     passages = Texts(run).passages
     found = _by_noise(run)(passages, np.arange(len(passages)), run.config.seed, lambda *_: None)["questions"]
     return [Question(**one) for one in found]
@@ -117,6 +120,6 @@ def _by_noise(run: Run) -> Any:
 
 
 def question_of(number: int, passage: str, answer: str, question: str) -> Question:
-    """The question to the passage of this number; its answer's first occurrence counts, whatever its case."""
-    found = re.search(re.escape(answer), passage, re.IGNORECASE)  # lower case would move what follows a letter like İ
+    """Return the question on the passage of this number; the answer's first occurrence counts, in any case."""
+    found = re.search(re.escape(answer), passage, re.IGNORECASE)  # lower() would shift the text after a letter like İ
     return Question(number, question, answer, found.start() if found else -1)

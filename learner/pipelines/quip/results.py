@@ -1,4 +1,4 @@
-"""The last stage: what was made and how fast, and the paper's Tables 1 to 6 and 8 in small, beside what it printed."""
+"""The last stage: what was generated and how fast, and the paper's Tables 1 to 6 and 8 on this run's data."""
 
 from pathlib import Path
 from typing import Any
@@ -22,19 +22,19 @@ from learner.reports.tables import cell, grid
 
 SECONDS = 86_400  # of a day
 LONGEST = 120  # characters of a text in a table
-MADE = {  # what is timed: the stage, and how often the paper did it for each question
+MADE = {  # timed work: its stage, and how often the paper did it for each question
     "questions written": ("questions", 1), "questions labelled": ("targets", 1),
     "questions learned from": ("student", EPOCHS),
 }  # fmt: skip
 SMALL = (
-    "All figures are of this run's own sizes: set them beside the paper's for their order, not for their height. ± is "
-    "one standard error, the spread taken with n − 1."
+    "All figures come from this run's own sizes: compare their order with the paper's, not their values. ± is "
+    "one standard error, with n − 1 degrees of freedom."
 )
 
 
 def write_results(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds tables/, report.md and artifacts.json."""
-    report = Report(folder, "Question-answering infused pre-training (paper 003)")
+    """Write tables/, report.md and artifacts.json to the folder."""
+    report = Report(folder, "Question-answering infused pre-training (Jia, Lewis and Zettlemoyer 2022)")
     report.text(SMALL)
     _counts(report, run)
     report_speed(report, run)
@@ -50,12 +50,12 @@ def _counts(report: Report, run: Run) -> None:
     texts, shards = Texts(run), read_shards(run.of("questions"))
     questions = [one for shard in read_written(run.of("questions")) for one in shard]
     rows = {
-        "questions that generator and teacher learned from": len(texts.examples),
+        "questions to train generator and teacher": len(texts.examples),
         "passages": len(texts.passages),
-        "texts that hold no answer with a question": sum(shard["malformed"] for shard in shards),
+        "generated texts without answer or question": sum(shard["malformed"] for shard in shards),
         "questions": len(questions),
-        "different questions": len({(one.passage, one.question) for one in questions}),
-        "answers that stand in their passage": sum(one.start >= 0 for one in questions),
+        "distinct questions": len({(one.passage, one.question) for one in questions}),
+        "answers found in their passage": sum(one.start >= 0 for one in questions),
     }
     body = [[what, f"{n:,}"] for what, n in rows.items()]
     table = [{"what": what, "n": n} for what, n in rows.items()]
@@ -63,7 +63,7 @@ def _counts(report: Report, run: Run) -> None:
 
 
 def report_speed(report: Report, run: Run) -> None:
-    """Nothing; the report says how fast each stage was, and how many days the paper's size would take."""
+    """Report how fast each stage was, and how many days the paper's size would take."""
     rows: list[dict[str, Any]] = []
     for what, (stage, times) in MADE.items():
         speed = read_speed(run.of(stage))
@@ -77,11 +77,11 @@ def report_speed(report: Report, run: Run) -> None:
             for row in rows]  # fmt: skip
     header = ["", "n", "seconds", "a second", f"days for the paper's {QUESTIONS:,}"]
     report.text(f"The paper: 56 hours on 8 V100 GPUs for {EPOCHS} passes of the student over its questions.")
-    report.table("speed", "Speed, and what the paper's size would take at it", rows, grid(header, body))
+    report.table("speed", "Speed, and the time that the paper's size would take", rows, grid(header, body))
 
 
 def _examples(report: Report, run: Run) -> None:
-    """A question of each of the first passages."""
+    """Report one question for each of the first passages."""
     texts, seen = Texts(run), dict[int, dict[str, Any]]()
     for one in (one for shard in read_written(run.of("questions")) for one in shard):
         if len(seen) < 8 and one.passage not in seen:
@@ -89,7 +89,7 @@ def _examples(report: Report, run: Run) -> None:
     rows = list(seen.values())
     if rows:
         body = [[cell(row[name], LONGEST) for name in ("answer", "question", "passage")] for row in rows]
-        title = "Questions that were learned from"
+        title = "Questions used for training"
         report.table("questions", title, rows, grid(["answer", "question", "passage"], body, numbers=False))
 
 

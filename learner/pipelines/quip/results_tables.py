@@ -20,7 +20,7 @@ RATIONALES = "rationales"
 
 
 def report_reading(report: Report, run: Run) -> None:
-    """Nothing; the report has Table 1, where reading was measured."""
+    """Report Table 1, if reading was measured."""
     found = figures_of(run, "reading")
     if not found:
         return
@@ -40,7 +40,7 @@ def report_reading(report: Report, run: Run) -> None:
 
 
 def report_paraphrases(report: Report, run: Run) -> None:
-    """Nothing; the report has Tables 2 and 3, where paraphrases were measured."""
+    """Report Tables 2 and 3, if paraphrases were measured."""
     found = figures_of(run, "paraphrases")
     ranked = [row for row in found if row["use"] == "ranking"]
     if not ranked:
@@ -60,13 +60,13 @@ def report_paraphrases(report: Report, run: Run) -> None:
     _layers(report, ranked)
     printed = {(name, model, way): values[at] for name, models in paper.CLASSIFYING.items()
                for model, values in models.items() for at, way in enumerate((FROZEN, TUNED))}  # fmt: skip
-    _by_seed(report, "table3", "Table 3: classifying paraphrases after few", found, (FROZEN, TUNED), printed)
+    _by_seed(report, "table3", "Table 3: few-shot paraphrase classification", found, (FROZEN, TUNED), printed)
 
 
 def _layers(report: Report, ranked: Rows) -> None:
-    """Nothing; the report has the AUROC of every layer as curves, a panel for each data set.
+    """Report the AUROC of every layer as curves, a panel for each data set.
 
-    As many models as there are colours; the table has all.
+    The figure shows as many models as there are colours; the table has all.
     """
     shown = list(dict.fromkeys(row["model"] for row in ranked))[: len(COLOURS)]
     points = [
@@ -81,19 +81,19 @@ def _layers(report: Report, ranked: Rows) -> None:
             f"{name}: AUROC of BERTScore by layer; best {best['auroc']:.3f}, {best['model']}, layer {best['layer']}."
         )
         panels.append((words, curve(mine, "layer", "auroc", "model", f"AUROC on {name}")))
-    report.figure("layers", "Which layer tells paraphrases", points, panels)
+    report.figure("layers", "AUROC of BERTScore by layer", points, panels)
 
 
 def report_entities(report: Report, run: Run) -> None:
-    """Nothing; the report has Table 4, where entities were measured."""
+    """Report Table 4, if entities were measured."""
     printed = {(name, model, way): values[at] for name, models in paper.TAGGING.items()
                for model, values in models.items() for at, way in enumerate((STANDARD, QUESTIONS))}  # fmt: skip
     found = figures_of(run, "entities")
-    _by_seed(report, "table4", "Table 4: entities after few sentences", found, (STANDARD, QUESTIONS), printed)
+    _by_seed(report, "table4", "Table 4: few-shot entity tagging", found, (STANDARD, QUESTIONS), printed)
 
 
 def report_sentiment(report: Report, run: Run) -> None:
-    """Nothing; the report has Table 5, where opinions were measured."""
+    """Report Table 5, if sentiment was measured."""
     found = [row for row in figures_of(run, "sentiment") if row["use"] != RATIONALES]
     if not found:
         return
@@ -114,16 +114,16 @@ def report_sentiment(report: Report, run: Run) -> None:
                      number(row["paper"], False), _shown(row, "uncalibrated"),
                      number(row["uncalibrated_paper"], False), number(row["best"], False)])  # fmt: skip
     report.text(
-        "Accuracy, the mean over prompts. The paper calibrates its pre-trained encoder alone, so its other figures "
-        "stand beside ours without calibration. The best prompt was chosen on these very texts, so its accuracy is too "
+        "Accuracy, averaged over prompts. The paper calibrates only its pre-trained encoder, so its other figures "
+        "compare with ours without calibration. The best prompt was chosen on these same texts, so its accuracy is too "
         "high."
     )
     header = ["", "texts", "calibrated", "paper", "not calibrated", "paper", "best prompt"]
-    report.table("table5", "Table 5: opinions without labels", rows, grid(header, body))
+    report.table("table5", "Table 5: zero-shot sentiment", rows, grid(header, body))
 
 
 def report_rationales(report: Report, run: Run) -> None:
-    """Nothing; the report has Table 6: words that say why, of the pre-trained encoder."""
+    """Report Table 6: the pre-trained encoder's rationales."""
     found = [{"dataset": row["dataset"], "prompt": row["prompt"], **reason}
              for row in figures_of(run, "sentiment") if row["use"] == RATIONALES and row["model"] == QUIP
              for reason in row["rows"]]  # fmt: skip
@@ -132,11 +132,11 @@ def report_rationales(report: Report, run: Run) -> None:
     rows = [{**row, "scores": " ".join(f"{value:.3f}" for value in row["scores"]),
              "calibration": " ".join(f"{value:.3f}" for value in row["calibration"])} for row in found]  # fmt: skip
     body = [["good" if row["label"] else "bad", cell(row["rationale"]), cell(row["text"])] for row in rows]
-    report.table("table6", "Table 6: reasons", rows, grid(["", "reason", "text"], body, numbers=False))
+    report.table("table6", "Table 6: rationales", rows, grid(["", "rationale", "text"], body, numbers=False))
 
 
 def report_stability(report: Report, run: Run) -> None:
-    """Nothing; the report has Table 8, where a variant of it was trained."""
+    """Report Table 8, if one of its variants was trained."""
     models = [name for name in paper.STABILITY if name == QUIP or name in run.config.variants]
     if len(models) < 2:
         return
@@ -155,18 +155,18 @@ def report_stability(report: Report, run: Run) -> None:
         rows.append(row)
         body.append(cells)
     report.text(
-        f"Concatenated passages: those of one step, {run.config.student.batch_size} with all their questions (the "
-        "paper: about 9)."
+        f"Concatenated passages: the passages of one step, {run.config.student.batch_size} with all their questions "
+        "(the paper: about 9)."
     )
     header = ["", "reading F1", "paper", "paraphrases AUROC", "paper", "entities F1", "paper"]
-    report.table("table8", "Table 8: small changes", rows, grid(header, body))
+    report.table("table8", "Table 8: variants of QuIP", rows, grid(header, body))
 
 
 def _by_seed(
     report: Report, name: str, title: str, found: Rows, ways: Sequence[str],
     printed: Mapping[tuple[str, str, str], float | None],
 ) -> None:  # fmt: skip
-    """Nothing; the report has the mean F1 over seeds of each data set and model, one column for each way."""
+    """Report the mean F1 over seeds of each data set and model, one column for each way."""
     some = [row for row in found if row["use"] in ways]
     shown = [way for way in ways if any(row["use"] == way for row in some)]
     if not shown:

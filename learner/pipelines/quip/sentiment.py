@@ -1,4 +1,4 @@
-"""What models other than a pre-trained bi-encoder score with questions and texts; and the words that say why."""
+"""Sentiment scores of models other than a pre-trained bi-encoder, and rationales."""
 
 from collections.abc import Sequence
 
@@ -17,20 +17,20 @@ from learner.pipelines.quip.paraphrases import mean_vectors
 
 
 def first_vectors(encoder: TokenEncoder, questions: Sequence[str]) -> tuple[Tensor, Tensor]:
-    """The vectors (q, d) of each question's first token, for first and last tokens alike: an encoder without heads."""
+    """Return each question's first-token vector (q, d), as start and as end vector: an encoder without heads."""
     with torch.inference_mode():
         first = encoder.vectors(*encoder.padded(encoder.tokens(questions)))[:, 0]
     return first, first
 
 
 def mean_scores(encoder: TokenEncoder, questions: Sequence[str], texts: Sequence[str]) -> np.ndarray:
-    """The cosines (n, q) of the mean vectors of texts and questions: what an encoder of sentences does by itself."""
+    """Return the cosines (n, q) of the mean vectors of texts and questions, as a sentence encoder computes them."""
     sides = [torch.nn.functional.normalize(_means(encoder, one), dim=1) for one in (texts, questions)]
     return (sides[0] @ sides[1].T).cpu().numpy()
 
 
 def read_scores(reader: SpanReader, questions: Sequence[str], texts: Sequence[str], settings: Teacher) -> np.ndarray:
-    """The same (n, q) by a reader of text and question together: its best logits for first and last token."""
+    """Return the scores (n, q) of a reader of text and question: its best start logit plus its best end logit."""
     pairs = [(question, text) for text in texts for question in questions]
     windows = cut(reader, [q for q, _ in pairs], [text for _, text in pairs], settings)
     found = np.full(len(pairs), -np.inf, dtype=np.float32)
@@ -45,7 +45,7 @@ def read_scores(reader: SpanReader, questions: Sequence[str], texts: Sequence[st
 def rationales(
     biencoder: SpanBiencoder, questions: Sequence[str], texts: Sequence[str], most: int, settings: Student
 ) -> list[str]:
-    """The words of each text, of so many tokens at most, that answer its question best."""
+    """Return the words of each text, at most `most` tokens, that best answer its question."""
     spans = rationale_spans(biencoder, questions, texts, most, settings)
     return [text[start:end] for text, (start, end) in zip(texts, spans, strict=True)]
 

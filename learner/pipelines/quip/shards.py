@@ -1,4 +1,4 @@
-"""Work in shards: a file for each, there only when it is whole, so that a stopped stage goes on with the next."""
+"""Work in shards: each has a file, which exists only when complete, so that a stopped stage resumes with the next."""
 
 import json
 import time
@@ -18,10 +18,10 @@ SPEED = "speed.json"
 def each_shard(
     folder: Path, n: int, size: int, work: Callable[[np.ndarray, int, Progress], dict[str, Any]], progress: Progress
 ) -> None:
-    """Nothing; the folder has a file NNNNN.json for each shard of n rows, and how long they took together.
+    """Write a file NNNNN.json for each shard of n rows, and the total time, to the folder.
 
-    work(rows, number of the shard, progress): what the shard's file holds; its key `questions` is a list. progress: it
-    hears how many questions were dealt with, and how fast.
+    work(rows, shard number, progress) returns the contents of the shard's file; its key `questions` is a list. progress
+    is told how many questions are done, and how fast.
     """
     starts, speed = range(0, n, size), _Speed()
     for number, start in enumerate(starts):
@@ -41,28 +41,28 @@ def each_shard(
 
 
 def shard_path(folder: Path, number: int) -> Path:
-    """The file of a shard."""
+    """Return the file of a shard."""
     return folder / f"{number:05d}.json"
 
 
 def read_shards(folder: Path) -> list[dict[str, Any]]:
-    """What the shards' files hold, in their order."""
+    """Return the contents of all shards, in order."""
     return [json.loads(path.read_text()) for path in sorted(folder.glob("[0-9]*.json"))]
 
 
 def read_shard(folder: Path, number: int) -> dict[str, Any]:
-    """What the file of this shard holds."""
+    """Return the contents of this shard."""
     found: dict[str, Any] = json.loads(shard_path(folder, number).read_text())
     return found
 
 
 def write_speed(folder: Path, done: int, seconds: float) -> None:
-    """Nothing; the folder says how many questions were dealt with in how long."""
+    """Record in the folder how many questions were done in how many seconds."""
     (folder / SPEED).write_text(json.dumps({"done": done, "seconds": seconds}))
 
 
 def read_speed(folder: Path) -> dict[str, float]:
-    """What `write_speed` wrote; nothing done where it did not."""
+    """Return what `write_speed` wrote; zeros if it wrote nothing."""
     path = folder / SPEED
     found: dict[str, float] = json.loads(path.read_text()) if path.exists() else {"done": 0, "seconds": 0.0}
     return found
@@ -70,13 +70,13 @@ def read_speed(folder: Path) -> dict[str, float]:
 
 @dataclass
 class _Speed:
-    """How many questions the shards have so far, and how long they took; as a string, what progress says of it."""
+    """The questions of all shards so far and their time; as a string, the progress message's end."""
 
     questions: int = 0
     seconds: float = 0.0
 
     def add(self, shard: Mapping[str, Any]) -> None:
-        """Nothing; the shard counts too."""
+        """Count the shard."""
         self.questions += len(shard["questions"])
         self.seconds += shard["seconds"]
 

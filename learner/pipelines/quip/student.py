@@ -1,4 +1,7 @@
-"""The stages of the student and of what it is compared with (paper 003, sections 2.4, 4.2 and 4.8)."""
+"""The stages that train the student and the models it is compared with.
+
+Source: Jia, Lewis and Zettlemoyer (2022), sections 2.4, 4.2 and 4.8.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,7 +30,7 @@ SENTENCES_NOISY, TEACHER, CROSS = "unsupervised questions", "teacher", "cross-en
 
 @dataclass(frozen=True)
 class Model:
-    """What is measured: a folder or hub name, and how it reads."""
+    """A model to measure: a folder or hub name, and how it reads."""
 
     name: str
     kind: Kind
@@ -35,7 +38,7 @@ class Model:
 
 
 def models_of(run: Run) -> list[Model]:
-    """The encoder before pre-training, after it, and every variant."""
+    """Return the encoder before pre-training, after it, and every variant."""
     config: QuipConfig = run.config
     found = [Model(UNTRAINED, "bare", config.student.backbone), Model(QUIP, "bi-encoder", str(run.of("student")))]
     for name in dict.fromkeys(config.variants):
@@ -48,19 +51,19 @@ def models_of(run: Run) -> list[Model]:
 
 
 def slug(name: str) -> str:
-    """The name as a folder has it."""
+    """Return the name as used for a folder."""
     return name.replace(" ", "-").lower()
 
 
 def train_student(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder has the student, an encoder and two heads."""
+    """Train the student, an encoder and two heads, and save it in the folder."""
     began = time.perf_counter()
     learned = _train(run, folder, generated(run), progress)
     write_speed(folder, learned, time.perf_counter() - began)
 
 
 def train_variants(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder has a folder for each variant. One that is there is not trained again."""
+    """Train each variant into a folder of its own, unless it exists already."""
     names = [name for name in dict.fromkeys(run.config.variants) if name != TEACHER]
     for at, name in enumerate(names):
 
@@ -75,7 +78,7 @@ def train_variants(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def generated(run: Run) -> Iterator[AskedPassages]:
-    """The written questions with the teacher's labels, shard by shard."""
+    """Yield the generated questions with the teacher's labels, shard by shard."""
     for number, (passages, first, questions) in enumerate(_shards(run)):
         if questions:
             yield _asked(passages, questions, labels_of(read_shard(run.of("targets"), number)), first)
@@ -84,7 +87,7 @@ def generated(run: Run) -> Iterator[AskedPassages]:
 def _train(
     run: Run, folder: Path, parts: Iterable[AskedPassages], progress: Progress, concatenated: bool = False
 ) -> int:
-    """How many questions it learned from, each as often as it did; the folder has the student."""
+    """Train a student, save it in the folder, and return the number of questions seen, repetitions included."""
     settings = run.config.student.model_copy(update={"seed": run.config.seed})
     biencoder = load_biencoder(settings.backbone, run.config.seed)
     learned = train_biencoder(biencoder, parts, settings, progress, concatenated, scratch=folder)
@@ -93,7 +96,7 @@ def _train(
 
 
 def _shards(run: Run) -> Iterator[tuple[list[str], int, list[Question]]]:
-    """The passages of each shard, the number of the first one, and the questions that were written to them."""
+    """Yield the passages of each shard, the number of the first one, and the questions on them."""
     first = 0
     for number, passages in enumerate(Texts(run).parts(run.config.shard)):
         yield passages, first, questions_of(read_shard(run.of("questions"), number))
@@ -107,7 +110,7 @@ def _questions(run: Run) -> list[Question]:
 def _asked(
     passages: Sequence[str], questions: Sequence[Question], labels: tuple[Sparse, Sparse], first: int = 0
 ) -> AskedPassages:
-    """The questions to these passages, of which the first one has this number."""
+    """Return the questions on these passages, of which the first one has this number."""
     of = np.array([one.passage - first for one in questions], dtype=np.int64)
     return AskedPassages(passages, [one.question for one in questions], of, *labels)
 
@@ -115,7 +118,7 @@ def _asked(
 def _without_teacher(
     passages: Sequence[str], questions: Sequence[Question], places: Places, first: int = 0
 ) -> AskedPassages:
-    """Labels are the answers that came with the questions; one that is not in its passage is "no answer here"."""
+    """Label each question with its own answer, or with "no answer here" if it is not in the passage."""
     texts = [passages[one.passage - first] for one in questions]
     spans = [(one.start, one.start + len(one.answer)) for one in questions]
     starts, ends = (places.hard(texts, spans, side) for side in SIDES)
@@ -152,7 +155,7 @@ def _hard_labels(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _two_stage(run: Run, folder: Path, progress: Progress) -> None:
-    """Learns what the teacher answers to questions that were written in two stages."""
+    """Train on the teacher's answers to questions that were generated in two stages."""
     config, passages = run.config, Texts(run).passages
     questions = two_stage(run, part_of(progress, 0.0, 0.4))
     reader, texts = load_reader(str(run.of("teacher"))), [passages[one.passage] for one in questions]
@@ -162,7 +165,7 @@ def _two_stage(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def _cross_encoder(run: Run, folder: Path, progress: Progress) -> None:
-    """The teacher's shape, trained on the teacher's best spans alone."""
+    """Train a model of the teacher's shape on the teacher's best spans alone."""
     config, passages = run.config, Texts(run).passages
     labels = read_labels(run.of("targets"))
     found = asked_again(_questions(run), passages, labels, Places(config), config.teacher.longest_answer)

@@ -1,4 +1,7 @@
-"""Tagging entities after few sentences, with a last layer that begins with questions (paper 003, section 3.3)."""
+"""Few-shot entity tagging, with a last layer initialised from questions.
+
+Source: Jia, Lewis and Zettlemoyer (2022), section 3.3.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +22,8 @@ from learner.catalog.quip import Entities
 from learner.runtime.device import fast_training, seeded
 
 OUTSIDE = "O"
-IGNORED = -100  # the label of tokens that are not a word's first
-SPREAD = 0.02  # of a last layer that is drawn
+IGNORED = -100  # the label of tokens that do not begin a word
+SPREAD = 0.02  # standard deviation of a random last layer
 
 
 @dataclass(frozen=True)
@@ -34,14 +37,14 @@ class Sentences:
         return len(self.words)
 
     def take(self, rows: Sequence[int]) -> "Sentences":
-        """These sentences."""
+        """Return the sentences at these rows."""
         return Sentences([self.words[i] for i in rows], [self.tags[i] for i in rows])
 
 
 def few_sentences(sentences: Sentences, shots: int, seed: int) -> list[int]:
-    """Positions of sentences that together hold each kind of entity in at least so many of them, ascending.
+    """Return positions of sentences that hold each kind of entity in at least `shots` of them, ascending.
 
-    They are drawn from the seed, the rarest kind first; where there are fewer with a kind, all of them.
+    They are drawn at random, the rarest kind first; if fewer sentences have a kind, all of those.
     """
     kinds = [{kind for kind, *_ in get_entities(tags)} for tags in sentences.tags]
     count = {kind: sum(kind in some for some in kinds) for kind in sorted(set().union(*kinds))}
@@ -53,18 +56,18 @@ def few_sentences(sentences: Sentences, shots: int, seed: int) -> list[int]:
 
 
 def tags_of(sentences: Sentences) -> list[str]:
-    """O, and B and I of each kind there is, in a fixed order."""
+    """Return O, and B and I of each kind, in a fixed order."""
     kinds = sorted({tag[2:] for tags in sentences.tags for tag in tags if tag != OUTSIDE})
     return [OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in "BI")]
 
 
 def question_rows(biencoder: SpanBiencoder, tags: Sequence[str], prompts: Mapping[str, str]) -> Tensor:
-    """A last layer's rows (tags, d): what the head for first tokens makes of each tag's question, of length 1.
+    """Return a last layer's rows (tags, d): each tag's question under the start head, normalised.
 
-    B and I of a kind have the same.
+    B and I of a kind have the same row.
     """
     kinds = [tag if tag == OUTSIDE else tag[2:] for tag in tags]
-    questions = [" " + prompts.get(kind, f"What is a {kind} ?") for kind in kinds]  # the released code's blank
+    questions = [" " + prompts.get(kind, f"What is a {kind} ?") for kind in kinds]  # with the released code's space
     return nn.functional.normalize(biencoder.asked_many(questions, MANY)[0], dim=1).detach().clone()
 
 
@@ -78,7 +81,7 @@ def few_shot_f1(
     tags: Sequence[str] | None = None,
     progress: Progress = no_progress,
 ) -> float:
-    """F1 of the test sentences' entities; the encoder is trained in place. rows: what its last layer begins with."""
+    """Return the F1 of the test sentences' entities; the encoder is trained in place. rows: initial last layer."""
     tags = list(tags or tags_of(few))
     model = _Tagger(encoder, len(tags), rows, seed)
     ids, labels = _read(encoder, few, tags)
@@ -104,12 +107,12 @@ def few_shot_f1(
 
 
 def entity_f1(found: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> float:
-    """F1 over the entities of all sentences; an I of a kind that has not begun begins one, as in CoNLL's evaluation."""
+    """Return the F1 over the entities of all sentences; an I without a B begins an entity, as in CoNLL's script."""
     return float(f1_score(right, found, zero_division=0))
 
 
 class _Tagger(nn.Module):
-    """An encoder and a layer of scores for each tag."""
+    """An encoder and a linear layer of scores for each tag."""
 
     def __init__(self, encoder: TokenEncoder, tags: int, rows: Tensor | None, seed: int) -> None:
         super().__init__()
@@ -127,7 +130,7 @@ class _Tagger(nn.Module):
 
 
 def _read(encoder: TokenEncoder, sentences: Sentences, tags: Sequence[str]) -> tuple[list[list[int]], list[list[int]]]:
-    """Tokens of the sentences, and their labels: the first token of a word has the word's."""
+    """Return the sentences' tokens and their labels: the first token of each word has the word's tag."""
     number = {tag: at for at, tag in enumerate(tags)}
     columns = _columns(encoder, sentences.words)
     labels = [
@@ -138,7 +141,7 @@ def _read(encoder: TokenEncoder, sentences: Sentences, tags: Sequence[str]) -> t
 
 
 def _tagged(model: _Tagger, encoder: TokenEncoder, sentences: Sentences, tags: Sequence[str]) -> list[list[str]]:
-    """The likeliest tag of each word; O for words beyond the longest text."""
+    """Return the likeliest tag of each word; O for words beyond the longest text."""
     ids, columns = _columns(encoder, sentences.words)
     found = [[OUTSIDE] * len(words) for words in sentences.words]
     with torch.inference_mode():
@@ -152,7 +155,7 @@ def _tagged(model: _Tagger, encoder: TokenEncoder, sentences: Sentences, tags: S
 
 
 def _columns(encoder: TokenEncoder, words: Sequence[list[str]]) -> tuple[list[list[int]], list[list[int]]]:
-    """Token ids, and the word of each token, −1 where it is of none. A word is read as it stands after a blank."""
+    """Return token ids, and the word of each token, or −1. A word is tokenised as if after a space."""
     limit = longest(encoder.model.config, encoder.tokenizer, MANY)
     texts = [" " + " ".join(row) for row in words]
     read = encoder.tokenizer(texts, truncation=True, max_length=limit, return_offsets_mapping=True)
@@ -165,5 +168,5 @@ def _columns(encoder: TokenEncoder, words: Sequence[list[str]]) -> tuple[list[li
 
 
 def _firsts(words: Sequence[int]) -> list[tuple[int, bool]]:
-    """Of each token its word, and whether it is the word's first."""
+    """Return each token's word, and whether the token is the word's first."""
     return [(word, word >= 0 and word != before) for word, before in zip(words, [-1, *words], strict=False)]

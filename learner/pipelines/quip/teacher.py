@@ -1,4 +1,7 @@
-"""The stages of the teacher: it learns to read, and labels every question anew (paper 003, section 2.3)."""
+"""The stages of the teacher: it is trained to read, and labels every question.
+
+Source: Jia, Lewis and Zettlemoyer (2022), section 2.3.
+"""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,7 +29,7 @@ SIDES = ("start", "end")
 
 
 def train_teacher(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder has the teacher, or nothing where there are no questions to learn from."""
+    """Train the teacher and save it in the folder; do nothing without questions to train on."""
     examples, config = Texts(run).examples, run.config
     if not examples:
         return
@@ -37,9 +40,9 @@ def train_teacher(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def label_questions(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder has the likeliest first and last tokens of every question's answer, by shard.
+    """Write the likeliest first and last tokens of every question's answer to the folder, by shard.
 
-    Without a teacher those of the answer that came with the question.
+    Without a teacher, write those of the answer that was generated with the question.
     """
     texts, shards = Texts(run), read_written(run.of("questions"))
     config: QuipConfig = run.config
@@ -63,7 +66,7 @@ def label_questions(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def read_labels(folder: Path) -> tuple[Sparse, Sparse]:
-    """What `label_questions` has left, for first and for last tokens, of all questions in their order."""
+    """Return the results of `label_questions` for first and for last tokens, of all questions in order."""
     shards = [labels_of(shard) for shard in read_shards(folder) if shard["questions"]]
     first, last = (
         Sparse(np.concatenate([one.at for one in side]), np.concatenate([one.mass for one in side]))
@@ -73,19 +76,19 @@ def read_labels(folder: Path) -> tuple[Sparse, Sparse]:
 
 
 def labels_of(shard: Mapping[str, Any]) -> tuple[Sparse, Sparse]:
-    """The same of one shard's file."""
+    """Return the same for one shard's file."""
     first, last = (_sparse(shard[side]) for side in SIDES)
     return first, last
 
 
 def _sparse(stored: Mapping[str, Any]) -> Sparse:
-    """The stored labels; shards of earlier versions name padding too, with probability 0."""
+    """Return the stored labels; shards of earlier versions name padding too, with probability 0."""
     mass = np.array(stored["mass"], dtype=np.float32)
     return Sparse(np.where(mass > 0, np.array(stored["at"], dtype=np.int64), 0), mass)
 
 
 class Places:
-    """Where the student's tokens of a passage stand: token 0 is before it, token 1 its first."""
+    """The positions of the student's tokens in a passage: token 0 is before it, token 1 its first."""
 
     def __init__(self, config: QuipConfig) -> None:
         self.encoder = load_token_encoder(config.student.backbone, "cpu")
@@ -93,14 +96,14 @@ class Places:
         self.best = config.teacher.best
 
     def __call__(self, passage: str) -> list[tuple[int, int]]:
-        """The characters of each of its tokens."""
+        """Return the character span of each of the passage's tokens."""
         read = self.encoder.tokenizer(
             passage, truncation=True, max_length=self.length, add_special_tokens=True, return_offsets_mapping=True
         )
         return [(int(a), int(b)) for a, b in read["offset_mapping"][1:-1]]
 
     def hard(self, passages: Sequence[str], spans: Sequence[tuple[int, int]], side: str) -> Sparse:
-        """The token at which each answer starts or ends; token 0 where the answer is not whole in what is read."""
+        """Return the token at which each answer starts or ends; token 0 if the answer lies outside the tokens read."""
         at = np.zeros((len(passages), 1), dtype=np.int64)
         for row, (passage, (start, end)) in enumerate(zip(passages, spans, strict=True)):
             places = self(passage)
@@ -118,10 +121,10 @@ def relabelled(
     places: Places,
     progress: Progress,
 ) -> tuple[Sparse, Sparse]:
-    """The teacher's best tokens for start and end of each answer, as the student counts them.
+    """Return the teacher's best tokens for start and end of each answer, in the student's numbering.
 
-    Its probabilities are over the passage and the token for no answer alone. Raises InputError where teacher and
-    student part a passage into other tokens, or the teacher does not read it whole.
+    Probabilities cover the passage and the no-answer token only. Raises InputError if teacher and student tokenise a
+    passage differently, or the teacher cannot read it whole.
     """
     found = [np.zeros((len(questions), settings.best), dtype=kind) for kind in (np.int64, np.float32) for _ in SIDES]
     if not questions:
@@ -139,7 +142,7 @@ def relabelled(
 
 
 def _own(mass: Tensor, windows: Windows, rows: np.ndarray) -> Tensor:
-    """The probabilities (n, 1 + t) of no answer and of the passage's tokens."""
+    """Return the probabilities (n, 1 + t) of no answer and of the passage's tokens."""
     spans = [windows.passages[row] for row in rows]
     parts = [
         torch.cat([of[[int(windows.nowhere[row])]], of[first:after]])
@@ -151,8 +154,8 @@ def _own(mass: Tensor, windows: Windows, rows: np.ndarray) -> Tensor:
 def _check(windows: Windows, passages: Sequence[str], places: Places) -> None:
     if len(windows) != len(passages):
         raise InputError(
-            "the teacher cannot read a passage and a question at once: lower student.passage_length, or name a teacher "
-            "that reads longer texts"
+            "the teacher cannot read a passage and a question at once: lower student.passage_length, or choose a "
+            "teacher that reads longer texts"
         )
     known: dict[str, list[tuple[int, int]]] = {}
     for row, passage in enumerate(passages):
@@ -161,13 +164,13 @@ def _check(windows: Windows, passages: Sequence[str], places: Places) -> None:
         first, after = windows.passages[row]
         if [tuple(place) for place in windows.offsets[row][first:after]] != known[passage]:
             raise InputError(
-                f"teacher and student part a passage into other tokens ({passage[:60]!r}): name two backbones with the "
+                f"teacher and student tokenise a passage differently ({passage[:60]!r}): choose two backbones with the "
                 "same tokenizer"
             )
 
 
 def most_likely(start: Sparse, end: Sparse, most: int) -> list[tuple[int, int] | None]:
-    """First and last token of each question's likeliest answer in the passage; nothing where there is none."""
+    """Return first and last token of each question's likeliest answer in the passage, or None."""
     found: list[tuple[int, int] | None] = []
     for row in range(len(start.at)):
         spans = [
@@ -183,7 +186,7 @@ def most_likely(start: Sparse, end: Sparse, most: int) -> list[tuple[int, int] |
 def asked_again(
     questions: Sequence[Question], passages: Sequence[str], labels: tuple[Sparse, Sparse], places: Places, most: int
 ) -> list[tuple[Question, int, int]]:
-    """Questions with the characters of the teacher's answer; those without an answer are left out."""
+    """Return the questions with the character span of the teacher's answer, without unanswered questions."""
     found = []
     for one, span in zip(questions, most_likely(*labels, most), strict=True):
         if span is not None:

@@ -1,4 +1,7 @@
-"""Questions in two stages: answers that differ, then the likeliest question to each (paper 003, A.7 and Table 8)."""
+"""Generate questions in two stages: diverse answers, then the likeliest question for each.
+
+Source: Jia, Lewis and Zettlemoyer (2022), appendix A.7 and Table 8.
+"""
 
 from collections.abc import Sequence
 
@@ -11,13 +14,13 @@ from learner.pipelines.pipeline import Run
 from learner.pipelines.quip.inputs import Texts
 from learner.pipelines.quip.questions import SEPARATOR, Question, parsed, question_of
 
-SPARE = 2  # answers that are written for each one that is kept (the paper: 20, of which 10 are kept)
+SPARE = 2  # answers generated for each one kept (the paper generates 20 and keeps 10)
 
 
 def two_stage(run: Run, progress: Progress) -> list[Question]:
-    """The likeliest question to each of some answers of every passage, which are as unlike each other as can be.
+    """Return the likeliest question for each of several diverse answers of every passage.
 
-    Raises InputError where none comes of it.
+    Raises InputError if there are none.
     """
     passages, settings = Texts(run).passages, run.config.generator
     generator, sign = load_generator(str(run.of("generator"))), SEPARATOR.strip()
@@ -29,14 +32,14 @@ def two_stage(run: Run, progress: Progress) -> list[Question]:
     pairs = [(row, parsed(text)) for (row, _), text in zip(chosen, texts, strict=True)]
     questions = [question_of(row, passages[row], *pair) for row, pair in pairs if pair is not None]
     if not questions:
-        raise InputError("two-stage beam: no answer with a question was written: train the generator longer")
+        raise InputError("two-stage beam: the generator wrote no answer with a question: train it longer")
     return questions
 
 
 def unlike(answers: Sequence[str], n: int) -> list[str]:
-    """n of the answers: the first, and then each time the one that shares the fewest words with its likest chosen one.
+    """Return n diverse answers: the first, then each time the one least similar to any chosen one.
 
-    Likeness is F1 of words; of two alike in this the earlier one is taken.
+    Similarity is the F1 of words; ties go to the earlier answer.
     """
     left, chosen = list(answers), list[str]()
     while left and len(chosen) < n:

@@ -1,4 +1,4 @@
-"""Who may do what: names, accounts and roles."""
+"""Names, accounts, roles and what each may do."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Tokens of programs: who makes and withdraws them, what they are good for, and for how long."""
+"""API tokens: who creates and revokes them, what they allow, and for how long."""
 
 import json
 from datetime import timedelta
@@ -31,7 +31,7 @@ from tests.helpers.services.annotate_cli import annotate, failure
 
 @pytest.fixture
 def anna(engine: Engine) -> int:
-    """The number of an annotator of the project 1; Root administers the installation."""
+    """Return the id of an annotator of project 1; Root administers the installation."""
     project_id = make_project(engine, ["a", "b", "c"], name="Mine")
     make_person(engine, "Root", administrator=True)
     return make_person(engine, "Anna", project_id, Role.ANNOTATOR)
@@ -78,7 +78,7 @@ def test_it_is_known_when_a_token_was_used_last(engine: Engine, anna: int) -> No
 
 
 def end_by(engine: Engine, what: str, anna: int) -> None:
-    """Nothing; the logins of Anna have ended in this way."""
+    """End Anna's logins in this way."""
     guest = logins.guest_of(engine, logins.log_in(engine, "Anna", PASSWORD, "here", at()), at())
     assert guest is not None
     if what == "disabled":
@@ -128,7 +128,7 @@ def test_a_token_has_a_purpose_and_a_time(engine: Engine, anna: int, purpose: st
 
 
 def everything(**options: Any) -> TestClient:
-    """The app: the API, and a page that says who asks."""
+    """Return a client of the app: the API, and a page that names the user."""
 
     def page(request: Request) -> JSONResponse:
         return JSONResponse({"person": request.scope.get("state", {}).get("person")})

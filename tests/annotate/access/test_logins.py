@@ -1,4 +1,4 @@
-"""Passwords, logins and what slows down who guesses them."""
+"""Passwords, logins and what slows down guessing them."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The REST API, address by address: what it gives, to whom, and what it refuses."""
+"""The REST API, address by address: what it returns, to whom, and what it refuses."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ R = Role
 
 @pytest.fixture
 def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
-    """The number of a project with 6 tasks and 2 more; jobs are rows that no queue knows."""
+    """Return the id of a project with 6 tasks and 2 more; jobs are rows outside the queue."""
     monkeypatch.setattr(jobs, "_enqueue", lambda *arguments: None)
     monkeypatch.setattr(jobs, "closing_client", _NoQueue)
     project_id = make_project(engine, [f"text {i}" for i in range(6)], question="The same?", auto_train=False)
@@ -51,21 +51,21 @@ def of(project_id: int, rest: str = "") -> str:
 
 
 def leased(asking: TestClient, project_id: int, n: int = 40) -> list[int]:
-    """The numbers of the tasks that are leased now."""
+    """Return the ids of the tasks that are leased now."""
     found = asking.post(of(project_id, "/tasks"), json={"n": n})
     assert found.status_code == 200, found.text
     return [task["id"] for task in found.json()["tasks"]]
 
 
 def said(asking: TestClient, project_id: int, *acts: dict[str, Any]) -> dict[str, Any]:
-    """What became of these acts."""
+    """Return what became of these events."""
     found = asking.post(of(project_id, "/answers"), json={"answers": acts})
     assert found.status_code == 200, found.text
     return found.json()
 
 
 def refused(found: Any, status: int) -> str:
-    """The line of the problem, which has the form of all problems."""
+    """Return the line of the problem, after checking the form that all problems have."""
     assert found.status_code == status, found.text
     assert found.headers["content-type"] == "application/problem+json"
     body = found.json()
@@ -212,7 +212,7 @@ BODIES = {"next_tasks": {}, "answers": {"answers": [answer("k", 1)]}, "start_job
 
 
 def ask(asking: TestClient, operation: Any, project_id: int, job_id: str) -> Any:
-    """The answer to a request that has nothing wrong in it."""
+    """Return the answer to a valid request."""
     path = operation.path.format(project_id=project_id, job_id=job_id)
     return asking.request(operation.method, path, json=BODIES.get(operation.name))
 

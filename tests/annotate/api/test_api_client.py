@@ -1,4 +1,4 @@
-"""The client of docs/api.md, as it stands there, against a server in a process of its own."""
+"""The client of docs/api.md, verbatim, against a server in a process of its own."""
 
 import os
 import re

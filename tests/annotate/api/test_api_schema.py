@@ -1,4 +1,4 @@
-"""The REST API does what its OpenAPI document says, whatever is sent to it: checked by schemathesis."""
+"""The REST API does what its OpenAPI document says, for any input: checked by schemathesis."""
 
 import shutil
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ PLAIN = settings(
 
 @pytest.fixture(scope="module")
 def described(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Any, str, int]]:
-    """What the document describes, a token of the project's administrator, and the project's number."""
+    """Yield the document's schema, a token of the project's administrator, and the project's id."""
     home = tmp_path_factory.mktemp("api") / "home"
     home.mkdir()
     shutil.copy(migrated, home / "allpairs.db")

@@ -18,7 +18,7 @@ from tests.helpers.services.annotate_cli import annotate, failure
 
 @pytest.fixture
 def folder(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder with questions, products and known pairs in files."""
+    """Return a working folder with questions, products and known pairs in files."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "q.csv").write_text("id,text\n" + "".join(f"{i},question {i}\n" for i in range(10)))
     (tmp_path / "gold.csv").write_text("id1,id2,label\n0,1,1\n1,2,1\n0,2,0\n3,4,0\n")

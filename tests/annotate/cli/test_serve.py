@@ -1,4 +1,4 @@
-"""The app's own worker is started, and started again, and nothing waits meanwhile."""
+"""The app's own worker is started and restarted, and nothing waits meanwhile."""
 
 import asyncio
 import subprocess
@@ -15,7 +15,7 @@ SECONDS = 60.0  # that are waited at most
 
 
 def keep(engine: Engine, until: Callable[[], bool]) -> None:
-    """Nothing; a worker was kept until then."""
+    """Keep a worker until the condition holds."""
 
     async def watch() -> None:
         keeping = asyncio.create_task(serve._keep_worker(engine))

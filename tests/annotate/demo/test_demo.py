@@ -1,4 +1,4 @@
-"""The demo project: its first batch is what the job would make, and it is made once."""
+"""The demo project: its first batch is the one the job would make, and it is made once."""
 
 import csv
 from concurrent.futures import ThreadPoolExecutor

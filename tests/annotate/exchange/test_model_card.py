@@ -1,4 +1,4 @@
-"""The model card that a matcher takes along."""
+"""The model card exported with a matcher."""
 
 from pathlib import Path
 

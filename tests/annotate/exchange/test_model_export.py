@@ -1,4 +1,4 @@
-"""The matcher as a file to take away."""
+"""The matcher exported as a file."""
 
 from collections.abc import Callable
 from pathlib import Path

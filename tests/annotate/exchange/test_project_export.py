@@ -1,4 +1,4 @@
-"""A project goes into an archive and comes back the same, in any database; a damaged archive changes nothing."""
+"""A project is exported and imported unchanged, into any database; a damaged archive changes nothing."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ WILD = ("=cmd", "a\tb\nc", "🎈 שלום", "\"quoted\", 'single'", "\x01\x1f\u2
 
 
 def fill(engine: Engine, home: Path) -> int:
-    """The id of a project with a row in every table that an archive holds, after one that takes the first ids."""
+    """Make a project with a row in every exported table, after one that takes the first ids; return its id."""
     make_round(engine, make_project(engine, list(WILD), name="First"), 5)
     project_id = make_measured_project(engine, NAME, rounds=3)
     make_design(engine, project_id)
@@ -70,7 +70,7 @@ def fill(engine: Engine, home: Path) -> int:
 
 
 def change_guidelines(engine: Engine, project_id: int, text: str) -> None:
-    """Nothing; the guidelines are another version, under which every third answer was given."""
+    """Change the guidelines to a version under which every third answer was given."""
     with reading(engine) as session:
         old = Settings.model_validate(session.get_one(Project, project_id).settings)
     update_settings(engine, project_id, old.model_copy(update={"guidelines": text}))
@@ -90,7 +90,7 @@ def tables(archive: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def plain(archive: Path) -> dict[str, list[dict[str, Any]]]:
-    """The rows of an archive with places in their tables instead of ids, and without folders' names."""
+    """Return the rows of an archive with positions instead of ids, and without folders' names."""
     rows = tables(archive)
     places = {name: {row["id"]: at for at, row in enumerate(rows[name])} for name in rows if "id" in TABLES[name].c}
 
@@ -116,7 +116,7 @@ def plain(archive: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def files(archive: Path) -> dict[str, bytes]:
-    """The models, vectors and designs of an archive; arrays with ids apart."""
+    """Return the models, vectors and designs of an archive, without arrays of ids."""
     with ZipFile(archive) as bundle:
         kept = [name for name in bundle.namelist() if name.split("/")[0] in ("models", "vectors", "designs")]
         return {name: bundle.read(name) for name in kept if not name.endswith("decks.npz")}
@@ -152,7 +152,7 @@ def test_a_project_comes_back_the_same(
     assert not list((tmp_path / "other" / "artifacts").glob(".*"))
 
 
-def test_decks_scores_and_folders_name_what_is_new(
+def test_sampling_orders_scores_and_folders_name_what_is_new(
     engine: Engine, project: int, tmp_path: Path, elsewhere: Callable[[str], Engine]
 ) -> None:
     export_project(engine, NAME, tmp_path / "one.zip")
@@ -249,7 +249,7 @@ def test_a_model_whose_folder_is_gone_is_named(engine: Engine, tmp_path: Path, h
 
 
 def rewritten(archive: Path, to: Path, changed: Callable[[str, bytes], bytes | None]) -> Path:
-    """The archive with other contents; a file whose contents are nothing is left out."""
+    """Return the archive with other contents, without files whose contents are None."""
     with ZipFile(archive) as old, ZipFile(to, "w", ZIP_DEFLATED) as new:
         for name in old.namelist():
             content = changed(name, old.read(name))
@@ -326,7 +326,7 @@ def test_a_flipped_byte_is_noticed(engine: Engine, project: int, tmp_path: Path,
 
 
 def without(table: str, column: str) -> Callable[[str, bytes], bytes]:
-    """What an archive of a version whose table has no such column holds."""
+    """Return a function that removes the column, as in an archive of a version without it."""
 
     def change(name: str, content: bytes) -> bytes:
         if name == "manifest.json":

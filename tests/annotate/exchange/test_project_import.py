@@ -1,4 +1,4 @@
-"""An imported project goes on where the original was: it trains, measures by audit labels, previews and matches."""
+"""An imported project continues like the original: it trains, measures by audit labels, previews and matches."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def project(engine: Engine, encoder: Path) -> int:
-    """A project without known pairs, after a trained round, with audit tasks in its batches."""
+    """Return a project without known pairs, after a trained round, with audit tasks in its batches."""
     make_project(engine, ["takes", "the first", "ids"], name="First")
     project_id = make_project(
         engine, texts(), name="Questions", evaluation=12, encoder=str(encoder),
@@ -53,7 +53,7 @@ def evaluations(engine: Engine, project_id: int) -> list[tuple[int, dict[str, ob
 
 
 def moved(engine: Engine, project_id: int, archive: Path, models: bool = True) -> int:
-    """The id of the project's copy; the original is gone, with all its files."""
+    """Move the project to another installation, deleting the original with all files, and return the copy's id."""
     export_project(engine, "Questions", archive, models=models)
     delete_project(engine, project_id)
     return import_project(engine, archive).project_id
@@ -95,7 +95,7 @@ def test_a_project_without_its_models_trains_again(engine: Engine, project: int,
 
 
 def training_sets(engine: Engine, project_id: int) -> dict[int, list[list[int]]]:
-    """Of each round what it was trained on: rows of both texts (in the order of the items), and the label."""
+    """Return each round's training data: rows of both texts (in item order), and the label."""
     with reading(engine) as session:
         data = read_project(session, project_id)
         found = {}
@@ -106,7 +106,7 @@ def training_sets(engine: Engine, project_id: int) -> dict[int, list[list[int]]]
 
 
 def figures(engine: Engine, project_id: int) -> list[tuple[object, ...]]:
-    """All that was measured of each round, and what it was trained on, in numbers."""
+    """Return all figures of each round, and its training data, in numbers."""
     measured = (Evaluation.pairs, Evaluation.positives, Evaluation.estimates, Evaluation.curve, Evaluation.histogram)
     columns = (Matcher.number, Matcher.w, Matcher.b, Matcher.labels, Matcher.positives, *measured, Evaluation.audit)
     with reading(engine) as session:
@@ -115,7 +115,7 @@ def figures(engine: Engine, project_id: int) -> list[tuple[object, ...]]:
 
 
 def past(engine: Engine, project_id: int) -> list[tuple[object, ...]]:
-    """Every answer with all that is said of it, and every event."""
+    """Return every answer with all its columns, and every event."""
     with reading(engine) as session:
         rows = [
             (row.annotator, row.answer, row.created_at, row.note, row.guidelines, row.round, row.model, row.counts)

@@ -1,4 +1,4 @@
-"""What the page Explore reads and does, without the page: matches, figures, groups, mistakes, changes, picking."""
+"""What the page Explore reads and does, without the page: matches, figures, groups, mistakes, manual selection."""
 
 import csv
 from itertools import combinations
@@ -40,7 +40,7 @@ POSITIVE, NEGATIVE, UNSURE = AnswerKind.POSITIVE, AnswerKind.NEGATIVE, AnswerKin
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
-    """8 texts, of which the last 2 measure; two rounds, the first without an output layer."""
+    """Return 8 texts, the last 2 for evaluation; two rounds, the first without an output layer."""
     project_id = make_project(engine, [f"text {i}" for i in range(8)], evaluation=2)
     for number in (0, 1, 2):
         add_matcher(engine, project_id, number, FIGURES)
@@ -309,7 +309,7 @@ def test_a_plot_shows_the_most_changed_and_some_of_the_others(monkeypatch: pytes
     assert few.tolist() == [0, 1]
 
 
-def test_a_picked_pair_is_the_next_one_on_the_card(engine: Engine, project: int) -> None:
+def test_a_chosen_pair_is_the_next_one_on_the_card(engine: Engine, project: int) -> None:
     make_round(engine, project, 3, reserve=1)
     ids = item_ids(engine, project)
     held, _ = serve(engine, project, "ada")
@@ -325,7 +325,7 @@ def test_a_picked_pair_is_the_next_one_on_the_card(engine: Engine, project: int)
         assert sorted(session.scalars(select(Task.position))) == [0, 1, 2, 3, 4]
 
 
-def test_what_cannot_be_picked_says_why(engine: Engine, project: int) -> None:
+def test_what_cannot_be_chosen_says_why(engine: Engine, project: int) -> None:
     ids = item_ids(engine, project)
 
     def refused(*pair: int) -> str:
@@ -350,7 +350,7 @@ def _tasks(engine: Engine) -> list[Task]:
         return list(session.scalars(select(Task)))
 
 
-def test_a_picked_pair_of_two_lists_trains(engine: Engine, home: Path) -> None:
+def test_a_chosen_pair_of_two_lists_trains(engine: Engine, home: Path) -> None:
     project_id = make_project(engine, ["a", "b"], ["c", "d"], evaluation=1)
     make_round(engine, project_id, 1)
     ids = item_ids(engine, project_id)

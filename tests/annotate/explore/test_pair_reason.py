@@ -1,4 +1,4 @@
-"""Why a pair was put up, and what became of its score."""
+"""Why a pair was chosen, and how its score developed."""
 
 import math
 
@@ -20,7 +20,7 @@ TEXTS = ["red car", "blue car", "old house", "new house"]
 
 @pytest.fixture
 def project(engine: Engine, home: object) -> int:
-    """A project of four texts with a batch of three pairs, chosen by the pre-trained encoder, and one in reserve."""
+    """Return a project of four texts; the pre-trained encoder chose a batch of three pairs, and one in reserve."""
     project_id = make_project(engine, TEXTS, auto_train=False)
     make_matcher(engine, project_id, 0)
     make_round(engine, project_id, 3, reserve=1)
@@ -30,7 +30,7 @@ def project(engine: Engine, home: object) -> int:
 
 
 def make_matcher(engine: Engine, project_id: int, number: int) -> Matcher:
-    """A new matcher, trained from number 1 on."""
+    """Make a matcher, trained from number 1 on."""
     folder = f"project-{project_id}/job-{number}/model" if number else None
     with writing(engine) as session:
         matcher = Matcher(project_id=project_id, number=number, folder=folder, encoder="tiny",

@@ -1,4 +1,4 @@
-"""Audit tasks, audit batches and designs: what is drawn for measuring, how it is labelled, and that it never trains."""
+"""Audit tasks, audit batches and designs: how they are sampled and labelled, and that they never train."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -38,7 +38,7 @@ P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    """A project with an audit design, a batch of four pairs, two of them audit pairs, and a reserve of one."""
+    """Return a project with an audit design, a batch of four pairs, two of them audit pairs, and a reserve of one."""
     project_id = make_project(engine, [f"text {i}" for i in range(12)], evaluation=6)
     make_design(engine, project_id)
     make_round(engine, project_id, 4, reserve=1, audits=(1, 3))
@@ -47,7 +47,7 @@ def project(engine: Engine) -> int:
 
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]]:
-    """What was put into the queue of jobs: kind and arguments."""
+    """Yield what was queued as jobs: kind and arguments."""
     sent: list[tuple[Any, ...]] = []
     monkeypatch.setattr(jobs, "_enqueue", lambda engine, job_id, *arguments: sent.append(arguments))
     yield sent

@@ -1,4 +1,4 @@
-"""Rushes: what counts as one, what is stored of it, and what becomes of its pairs."""
+"""Fast answers: what counts as a run of them, what is stored of it, and what becomes of its pairs."""
 
 import pytest
 from hypothesis import given
@@ -19,7 +19,7 @@ LENGTH = 50
 
 
 def acts_of(given: list[tuple[AnswerKind, float | None]]) -> list[Act]:
-    """These acts, each on two texts of their own."""
+    """Return these answers as events, each on two texts of its own."""
     return [Act(i, answer, seconds, {2 * i: LENGTH, 2 * i + 1: LENGTH}) for i, (answer, seconds) in enumerate(given)]
 
 
@@ -27,7 +27,7 @@ ACTS = st.lists(st.tuples(st.sampled_from(AnswerKind), st.sampled_from([FAST, SL
 
 
 @given(given=ACTS, least=st.integers(1, 6))
-def test_rushes_are_the_longest_stretches_of_equal_fast_answers(
+def test_runs_are_the_longest_stretches_of_equal_fast_answers(
     given: list[tuple[AnswerKind, float | None]], least: int
 ) -> None:
     acts = acts_of(given)
@@ -48,7 +48,7 @@ def test_rushes_are_the_longest_stretches_of_equal_fast_answers(
 
 
 @given(given=ACTS, least=st.integers(1, 6), start=st.integers(0, 40))
-def test_more_time_on_a_pair_never_makes_a_rush_longer(
+def test_more_time_on_a_pair_never_makes_a_run_longer(
     given: list[tuple[AnswerKind, float | None]], least: int, start: int
 ) -> None:
     slower = [(answer, SLOW if i == start else seconds) for i, (answer, seconds) in enumerate(given)]
@@ -88,7 +88,7 @@ def stored(engine: Engine, project: int) -> tuple[list[FastAnswers], set[int]]:
 
 
 @pytest.mark.parametrize("at_once", [1, 7, 60])
-def test_a_rush_is_stored_once_however_its_answers_arrive(engine: Engine, at_once: int) -> None:
+def test_fast_answers_are_stored_once_however_they_arrive(engine: Engine, at_once: int) -> None:
     project = project_of(engine, n=60, fast_answers=10)
     say(engine, project, "ann", [(YES, SLOW), *[(NO, FAST)] * 25, (NO, SLOW), *[(NO, FAST)] * 9, (YES, FAST)], at_once)
     (fast,), again = stored(engine, project)
@@ -101,7 +101,7 @@ def test_a_rush_is_stored_once_however_its_answers_arrive(engine: Engine, at_onc
     assert (second.answer, second.answers) == (YES, 13)
 
 
-def test_candidates_of_a_question_that_was_read_before_are_no_rush(engine: Engine) -> None:
+def test_candidates_of_a_question_that_was_read_before_are_not_too_fast(engine: Engine) -> None:
     question, candidates = "q" * 100, [f"{i:020d}" for i in range(20)]
     project = make_project(engine, [question], candidates, auto_train=False, fast_answers=15)
     make_round(engine, project, 17)
@@ -111,7 +111,7 @@ def test_candidates_of_a_question_that_was_read_before_are_no_rush(engine: Engin
     assert [fast.answers for fast in stored(engine, project)[0]] == [15]
 
 
-def test_one_pair_in_ten_of_a_long_rush_is_for_somebody_else_too(engine: Engine) -> None:
+def test_one_pair_in_ten_of_many_fast_answers_is_for_somebody_else_too(engine: Engine) -> None:
     project = project_of(engine, n=60)
     tasks = say(engine, project, "ann", [(NO, FAST)] * 60, at_once=4)
     (fast,), again = stored(engine, project)
@@ -133,24 +133,24 @@ def test_pairs_that_several_label_anyway_are_left_to_them(engine: Engine) -> Non
     with reading(engine) as session:
         votes = dict(session.execute(select(Task.id, Task.votes).where(Task.id.in_(stored(engine, project)[1]))).all())
         assert session.scalars(select(Task.votes).where(Task.position < 12)).all() == [3] * 12
-    assert list(votes.values()) == [2, 2, 2]  # the only ones of the rush that nobody else was to label
+    assert list(votes.values()) == [2, 2, 2]  # the only ones of the run that nobody else was to label
 
 
-@pytest.mark.parametrize("settings", [{"fast_answers": 0}, {"rush": 16}])
-def test_fewer_than_the_setting_says_are_no_rush(engine: Engine, settings: dict[str, int]) -> None:
+@pytest.mark.parametrize("settings", [{"fast_answers": 0}, {"fast_answers": 16}])
+def test_fewer_fast_answers_than_the_setting_says_do_not_count(engine: Engine, settings: dict[str, int]) -> None:
     project = project_of(engine, n=20, **settings)
     say(engine, project, "ann", [(NO, FAST)] * 15)
     assert stored(engine, project) == ([], set())
 
 
-def test_answers_without_a_time_and_undone_ones_are_no_rush(engine: Engine) -> None:
+def test_answers_without_a_time_and_undone_ones_are_not_too_fast(engine: Engine) -> None:
     project = project_of(engine, n=30, fast_answers=4)
     events = [
-        {"key": f"rush-{next(KEYS)}", "task_id": pair.task_id, "answer": NO}
+        {"key": f"fast-{next(KEYS)}", "task_id": pair.task_id, "answer": NO}
         for pair in serve(engine, project, "ann")[0]
     ]
     record(engine, project, "ann", events[:10])
     for event in events[10:20]:
-        undo = event | {"key": f"rush-{next(KEYS)}", "answer": AnswerKind.RETRACT}
+        undo = event | {"key": f"fast-{next(KEYS)}", "answer": AnswerKind.RETRACT}
         record(engine, project, "ann", [event | {"seconds": FAST}, undo])
     assert stored(engine, project) == ([], set())

@@ -1,4 +1,4 @@
-"""Leases: renewed by every message of a page, let go by a silent one, and the same for all tabs of a person."""
+"""Leases: renewed by every message of a page, released by a silent one, and shared by all tabs of a person."""
 
 from datetime import datetime, timedelta
 from functools import partial
@@ -24,7 +24,7 @@ def project(engine: Engine) -> int:
 
 
 def ask(engine: Engine, project: int, who: str, minutes: float) -> list[int]:
-    """The tasks that this annotator's page gets when it asks so many minutes after the start."""
+    """Return the tasks that this annotator's page gets so many minutes after the start."""
     with writing(engine) as session:
         return [task.id for task in lease_tasks(session, project, who, 10, START + timedelta(minutes=minutes))]
 

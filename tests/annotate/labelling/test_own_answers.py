@@ -18,14 +18,14 @@ P, N, U, S, R = AnswerKind
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    """A project of two lists with a batch of six pairs, all left × right."""
+    """Return a project of two lists with a batch of six pairs, all left × right."""
     project_id = make_project(engine, ["Who?", "When?"], ["Mary 50%", "In May", "at noon"], auto_train=False)
     make_round(engine, project_id, 6)
     return project_id
 
 
 def say(engine: Engine, project_id: int, *answers: AnswerKind, who: str = "ann", note: str = "") -> list[int]:
-    """The tasks that were answered: the first ones that are served."""
+    """Answer the first served tasks, and return them."""
     tasks = [pair.task_id for pair in serve(engine, project_id, who)[0]][: len(answers)]
     tell(engine, project_id, list(zip(tasks, answers, strict=True)), who, note)
     return tasks

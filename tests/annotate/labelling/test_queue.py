@@ -1,4 +1,4 @@
-"""Serving pairs and recording answers, as the labelling page does it."""
+"""Serving pairs and recording answers, as the labelling page does."""
 
 from datetime import timedelta
 from typing import Any
@@ -17,7 +17,7 @@ from tests.helpers.factories import make_audit_batch, make_design, make_project,
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    """A project with a batch of three pairs and a reserve of two."""
+    """Return a project with a batch of three pairs and a reserve of two."""
     project_id = make_project(engine, [f"text {i}" for i in range(6)])
     make_round(engine, project_id, 3, reserve=2)
     return project_id
@@ -25,7 +25,7 @@ def project(engine: Engine) -> int:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The projects for which the next batch was asked for; each time, a job is waiting afterwards."""
+    """Return the projects whose next batch was requested; after each request a job is waiting."""
     projects: list[int] = []
 
     def ask(engine: Engine, project_id: int) -> None:
@@ -38,7 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 @pytest.fixture
 def measured(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """What was measured anew because an audit batch was complete, as the request's arguments; no job stays open."""
+    """Return the arguments of each measurement requested by a complete audit batch; no job stays open."""
     asked: list[tuple[Any, ...]] = []
 
     def audit(engine: Engine, project_id: int, draw: int) -> None:
@@ -57,7 +57,7 @@ def measured(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any,
 def set_job(
     engine: Engine, project_id: int, state: str, age: timedelta = timedelta(), kind: str = "next_round"
 ) -> None:
-    """Nothing; the project's only job of this kind has this state."""
+    """Set the state of the project's only job of this kind."""
     with writing(engine) as session:
         job = Job(id=f"{kind}-{project_id}", project_id=project_id, kind=kind, state=state, created_at=now() - age)
         session.merge(job)
@@ -276,7 +276,7 @@ def test_who_leaves_holds_nothing(engine: Engine, project: int) -> None:
 
 @pytest.fixture
 def audited(engine: Engine) -> int:
-    """A project with an audit design and a batch of four pairs, of which the second and the last are audit pairs."""
+    """Return a project with an audit design and a batch of four pairs, the second and last being audit pairs."""
     project_id = make_project(engine, [f"text {i}" for i in range(12)], evaluation=6)
     make_design(engine, project_id)
     make_round(engine, project_id, 4, audits=(1, 3))

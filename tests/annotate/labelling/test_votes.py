@@ -1,4 +1,4 @@
-"""Several annotators on one pair: who is given it, how often, when, and what becomes of it after a review."""
+"""Several annotators per pair: who gets it, how often, when, and what becomes of it after a review."""
 
 from itertools import count
 
@@ -23,7 +23,7 @@ KEYS = count()
 
 
 def project_of(engine: Engine, n: int = 6, votes: int = 1, **about: object) -> int:
-    """A project with a batch of n pairs, each for so many annotators."""
+    """Return a project with a batch of n pairs, each for so many annotators."""
     project = make_project(engine, [f"text {i}" for i in range(8)], auto_train=False, **about)
     make_round(engine, project, n)
     want(engine, votes)
@@ -31,7 +31,7 @@ def project_of(engine: Engine, n: int = 6, votes: int = 1, **about: object) -> i
 
 
 def offered(engine: Engine, project: int, who: str) -> set[int]:
-    """What this annotator would be given now, if nobody held anything."""
+    """Return what this annotator would be given now if nobody held a lease."""
     pairs = serve(engine, project, who, 40)[0]
     return {pair.task_id for pair in pairs}
 
@@ -78,7 +78,7 @@ def test_a_retracted_vote_is_wanted_again(engine: Engine) -> None:
     assert offered(engine, project, "ben") == {task}
 
 
-def test_a_second_look_at_what_is_called_a_match_or_unsure(engine: Engine) -> None:
+def test_what_is_called_a_match_or_unsure_is_double_checked(engine: Engine) -> None:
     project = project_of(engine, double_check=True)
     answers = [YES, NO, UNSURE, NO, NO, NO]
     tasks = sorted(offered(engine, project, "ann"))

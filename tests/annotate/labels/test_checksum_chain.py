@@ -1,4 +1,4 @@
-"""The chain of checksums of an exported history: unbroken in every format, and broken by whatever is done to a row."""
+"""The checksum chain of an exported history: intact in every format, and broken by any change to a row."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -72,7 +72,7 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
 
 @pytest.fixture
 def history(engine: Engine, tmp_path: Path) -> Path:
-    """An exported history of eight answers, in nine lines."""
+    """Return an exported history of eight answers, in nine lines."""
     project_id = make_project(engine, [f"text {i}" for i in range(6)])
     make_round(engine, project_id, 6)
     answer(engine, project_id, (0, P), (1, U), (0, N), (2, P), (2, R), (3, S), (4, P), (5, N))

@@ -1,4 +1,4 @@
-"""Every form in every format comes back as it went; cells that a spreadsheet would run are made harmless."""
+"""Every form in every format survives a round trip; cells that a spreadsheet would run are made harmless."""
 
 import csv
 from datetime import UTC, datetime
@@ -48,7 +48,7 @@ def test_numbers_stay_numbers() -> None:
 
 
 def labels_of(words: list[str]) -> Labels:
-    """Labels of both kinds on pairs of items whose texts, ids, notes and annotators are these words."""
+    """Return labels of both kinds on pairs of items whose texts, ids, notes and annotators are these words."""
     items = dict(enumerate(words))
     time = datetime(2026, 1, 2, tzinfo=UTC)
     rows = [
@@ -105,7 +105,7 @@ def test_no_cell_of_a_csv_file_begins_like_a_formula(words: list[str]) -> None:
 
 @pytest.fixture
 def labelled(engine: Engine) -> int:
-    """A project with a positive, two negatives of the same text, a corrected answer, and one that was undone."""
+    """Return a project with a positive, two negatives of the same text, a corrected answer, and an undone one."""
     project_id = make_project(engine, [f"text {i}" for i in range(9)], evaluation=4)
     make_design(engine, project_id)
     make_round(engine, project_id, 6, audits=(4,))
@@ -195,7 +195,7 @@ def test_positives_are_anchor_and_positive_of_labels_that_train(engine: Engine, 
 
 
 def configs(folder: Path) -> dict[str, dict[str, str]]:
-    """The file of each split of each configuration, as the card's first lines name them."""
+    """Return the file of each split of each configuration, as in the card's front matter."""
     found: dict[str, dict[str, str]] = {}
     head = (folder / "README.md").read_text().split("---\n")[1]
     for line in head.splitlines():

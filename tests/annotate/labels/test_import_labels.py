@@ -1,4 +1,4 @@
-"""The report on an import: what was stored, and each row that was not, with the reason."""
+"""The import report: what was stored, and each rejected row with the reason."""
 
 import csv
 from pathlib import Path
@@ -33,7 +33,7 @@ left-4,left-5,unsure,
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    """Six texts; ann has called (0, 1) a positive and (0, 2) a negative."""
+    """Return a project of six texts in which ann has called (0, 1) a positive and (0, 2) a negative."""
     project_id = make_project(engine, [f"text {i}" for i in range(6)])
     make_round(engine, project_id, 2)
     answer(engine, project_id, (0, P), (1, N), who="ann")

@@ -1,4 +1,4 @@
-"""Labels go out to files and come back; files with a mistake change nothing."""
+"""Labels are exported to files and imported again; files with a mistake change nothing."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def make(engine: Engine, name: str = "Questions", n: int = 6, right: int = 0) ->
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    """A project with labels on pairs (0,1) +, (0,2) unsure, (0,4) −; (0,3) and (0,5) have none."""
+    """Return a project with labels on pairs (0,1) +, (0,2) unsure, (0,4) −; (0,3) and (0,5) have none."""
     project_id = make(engine)
     make_round(engine, project_id, 5)
     answer(engine, project_id, (0, N), (1, U), (2, P), (3, N), (4, S))
@@ -41,7 +41,7 @@ def project(engine: Engine) -> int:
 
 
 def outcome(engine: Engine, project: str, path: Path) -> tuple[int, int]:
-    """How many labels of the file were stored, and how many were there already."""
+    """Return how many labels of the file were stored, and how many existed already."""
     report = import_labels(engine, project, path)
     return report.stored, report.counts.get(Trouble.DOUBLE, 0)
 
@@ -128,7 +128,7 @@ def test_only_left_items_anchor_a_bipartite_project(engine: Engine, tmp_path: Pa
 
 @pytest.fixture
 def audited(engine: Engine) -> int:
-    """A project whose batch has a positive that trains, two audit positives and an unsure audit pair."""
+    """Return a project whose batch has a positive that trains, two audit positives and an unsure audit pair."""
     project_id = make_project(engine, [f"text {i}" for i in range(9)], evaluation=5)
     make_design(engine, project_id)
     make_round(engine, project_id, 5, audits=(1, 2, 3))

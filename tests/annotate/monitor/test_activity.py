@@ -1,4 +1,4 @@
-"""What people did: labels by batch, day and annotator, and the time they took."""
+"""What people did: labels by batch, day and annotator, and their times."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -32,7 +32,7 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 def answer(
     engine: Engine, project_id: int, who: str, kind: AnswerKind, at: datetime, position: int = 0, seconds: float = 3.0
 ) -> None:
-    """Nothing; an act on the task at that position."""
+    """Store an answer on the task at that position."""
     with writing(engine) as session:
         task = session.scalars(select(Task).where(Task.project_id == project_id, Task.position == position)).one()
         row = answer_on(task, kind, who, act=int(at.timestamp() * 1000))

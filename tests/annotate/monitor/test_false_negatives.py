@@ -110,7 +110,7 @@ def test_the_tables_behind(engine: Engine, project: int) -> None:
 
 @pytest.fixture
 def open_section(engine: Engine, tmp_path: Path) -> Callable[[int], AppTest]:
-    """A function that opens a page with the section of a project."""
+    """Return a function that opens a page with the section of a project."""
     for folder in ("shell", "pages"):
         (tmp_path / folder).mkdir()
     (tmp_path / "pages" / "label.py").write_text("")
@@ -126,7 +126,7 @@ def open_section(engine: Engine, tmp_path: Path) -> Callable[[int], AppTest]:
 
 
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """The arguments of every request, filled while the page is used."""
+    """Return the arguments of every request, filled while the page is used."""
     calls: list[tuple[Any, ...]] = []
     monkeypatch.setattr(jobs, "request_correction", lambda engine, *arguments: calls.append(arguments))
     return calls

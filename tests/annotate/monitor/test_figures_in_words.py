@@ -1,4 +1,4 @@
-"""What monitoring says: figures with their intervals, how they came about, what more labels would bring."""
+"""Figures in words: their intervals, their method, and what more labels would bring."""
 
 import math
 import re
@@ -36,7 +36,7 @@ def audited(engine: Engine, **parts: Any) -> Report:
 
 
 def change_evaluation(engine: Engine, report: Report, **estimates: dict[str, Any]) -> None:
-    """Nothing; the newest round's figures are these."""
+    """Replace these figures of the newest round."""
     with writing(engine) as session:
         row = session.get_one(Evaluation, report.measured[-1][1].matcher_id)
         row.estimates = row.estimates | estimates
@@ -141,14 +141,14 @@ def test_an_audit_is_explained_with_its_numbers(engine: Engine) -> None:
         assert words in text, words
 
 
-def test_positives_that_stand_for_few_pairs_need_no_second_look(engine: Engine) -> None:
+def test_positives_that_stand_for_few_pairs_need_no_double_check(engine: Engine) -> None:
     report = audited(engine)
     evaluation = report.measured[-1][1]
     light = [stratum | {"weight": 50.0} for stratum in evaluation.audit["strata"]]
     assert "double check" not in "\n".join(explain(audited(engine, name="Light", strata=light)))
 
 
-def test_nothing_is_known_of_a_far_stratum_without_labels(engine: Engine) -> None:
+def test_nothing_is_known_of_a_tail_stratum_without_labels(engine: Engine) -> None:
     evaluation = audited(engine, far=FAR).measured[-1][1]
     assert far_in_words(evaluation).endswith("so how many positives are among them is not known.")
 

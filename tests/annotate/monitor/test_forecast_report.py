@@ -1,4 +1,4 @@
-"""What a target still takes, in labels and hours, in words and tables."""
+"""The labels and hours still needed for a target, in words and tables."""
 
 from math import inf, isinf
 

@@ -1,4 +1,4 @@
-"""What monitoring reads from the rows, draws and says."""
+"""What the monitor reads from the rows, draws and says."""
 
 import math
 import re
@@ -245,7 +245,7 @@ def test_all_pairs_are_one_row_of_bars(audited: Report) -> None:
     assert charts.describe_histogram(table, None) == f"Score histogram: {table['pairs'].sum():,} pairs by score."
 
 
-def test_the_far_stratum_has_a_colour_of_its_own(audited: Report) -> None:
+def test_the_tail_stratum_has_a_colour_of_its_own(audited: Report) -> None:
     table = strata_table(audited.measured[-1][1])
     chart = strata_chart.strata_chart(table)
     assert marks(chart) == ["rule", "point"]
@@ -326,7 +326,7 @@ VISIONS = {
 
 
 def seen(colour: str, vision: str) -> np.ndarray:
-    """The colour in CIELAB as somebody with this vision sees it."""
+    """Return the colour in CIELAB as seen with this vision."""
     channels = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
     linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
     rgb = np.clip(np.array(VISIONS[vision]) @ linear, 0, 1)

@@ -20,7 +20,7 @@ open_page = partial(opened, PAGE)
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    """A project in which “me” has answered 25 pairs: yes to the first, no to the others."""
+    """Return a project in which “me” has answered 25 pairs: yes to the first, no to the others."""
     project_id = make_project(engine, [f"*text* {i}" for i in range(10)], auto_train=False)
     make_round(engine, project_id, 25)
     events = [

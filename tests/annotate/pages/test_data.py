@@ -40,7 +40,7 @@ def links(page: AppTest) -> dict[str, str]:
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    """Six texts; two pairs are labelled."""
+    """Return a project of six texts with two labelled pairs."""
     project_id = make_project(engine, [f"text {i}" for i in range(6)])
     make_round(engine, project_id, 2)
     answer(engine, project_id, (0, P), (1, N), who="ann")

@@ -1,4 +1,4 @@
-"""The page “Experiments” and what stands behind it, without a browser and without a model."""
+"""The page “Experiments” and its service, without a browser and without a model."""
 
 import json
 from collections.abc import Callable
@@ -34,7 +34,7 @@ DEFAULT: Settings = Settings.model_validate({})
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
-    """A project whose known pairs measure."""
+    """Return a project whose known pairs measure."""
     project_id = make_project(engine, [f"text {i}" for i in range(12)], evaluation=6, first=30, neighbours=7)
     add_gold(engine, project_id, 2)
     return project_id
@@ -42,7 +42,7 @@ def project(engine: Engine, home: Path) -> int:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, dict[str, Any]]]:
-    """What was asked of the worker, in place of a queue."""
+    """Return the requests to the worker, in place of a queue."""
     found: list[tuple[int, dict[str, Any]]] = []
 
     def request(engine: Engine, project_id: int, definition: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ KNOWN = [(0, 1, 0.9, 1, -1), (0, 2, 0.8, 0, -1), (3, 4, 0.7, -1, 0)]
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
-    """8 texts, of which the last 2 measure; the second of two rounds is prepared; one batch."""
+    """Return a project of 8 texts, the last 2 for evaluation; the second of two rounds is prepared; one batch."""
     project_id = make_project(engine, [f"*text* <b>{i}</b>" for i in range(8)], evaluation=2)
     for number in (0, 1, 2):
         add_matcher(engine, project_id, number, FIGURES)

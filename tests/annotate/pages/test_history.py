@@ -1,4 +1,4 @@
-"""The page of what people changed, and the histories of pairs on the pages Answers and Review."""
+"""The page of people's changes, and the histories of pairs on the pages Answers and Review."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The label page and what surrounds every page, without a browser: the native buttons stand for the card."""
+"""The label page and the frame of every page, without a browser: the native buttons stand for the card."""
 
 from collections.abc import Callable
 from functools import partial
@@ -30,7 +30,7 @@ def project(engine: Engine) -> int:
 
 @pytest.fixture
 def open_page(engine: Engine) -> Callable[..., AppTest]:
-    """A function that opens the app, or one page of it alone."""
+    """Return a function that opens the app, or one page of it alone."""
     return lambda script=SCRIPT, **parameters: opened(script, **parameters)
 
 
@@ -164,7 +164,7 @@ def audited(engine: Engine) -> int:
 
 @pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The kind of each job that was asked for; it is done at once."""
+    """Return the kind of each requested job, which is done at once."""
     kinds: list[str] = []
 
     def ask(kind: str, engine: Engine, project_id: int, draw: int, **_: object) -> None:

@@ -33,7 +33,7 @@ def headings(page: AppTest) -> list[str]:
 
 
 def described(page: AppTest, start: str) -> str:
-    """The description of the plot that begins so."""
+    """Return the description of the plot that starts like this."""
     (found,) = [plot.proto.alt for plot in page.get("vega_lite_chart") if plot.proto.alt.startswith(start)]
     return found
 
@@ -99,7 +99,7 @@ def test_the_model_can_be_taken_away_and_the_encoder_cannot(engine: Engine, home
     assert "nothing to take away" in page.markdown[-1].value
 
 
-def test_figures_at_the_threshold_and_on_stated_pairs_are_in_rows_of_their_own(engine: Engine, home: Path) -> None:
+def test_figures_at_the_threshold_and_on_given_pairs_are_in_rows_of_their_own(engine: Engine, home: Path) -> None:
     make_measured_project(engine, stated=True)
     text = [element.value for element in open_page().markdown]
     assert text.index("**At the threshold p = ½**") < text.index("**Over all pairs**")

@@ -35,7 +35,7 @@ Asked = list[tuple[int, str, dict[str, Any], dict[str, Any]]]
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
-    """A project with three known pairs that train."""
+    """Return a project with three known pairs that train."""
     project_id = make_project(engine, [f"text {i}" for i in range(12)], evaluation=4)
     add_gold(engine, project_id, 3, split=Split.TRAIN)
     return project_id
@@ -43,7 +43,7 @@ def project(engine: Engine, home: Path) -> int:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
-    """What was asked of the worker, in place of a queue."""
+    """Return the requests to the worker, in place of a queue."""
     found: Asked = []
 
     def request(engine: Engine, project_id: int, *what: Any) -> str:
@@ -212,7 +212,7 @@ def test_a_project_takes_its_runs_along(engine: Engine, project: int) -> None:
 
 @pytest.fixture
 def mined(engine: Engine, project: int) -> int:
-    """The project with a run that mined 12 pairs of training items; returns it."""
+    """Return the project with a run that mined 12 pairs of training items."""
     with reading(engine) as session:
         items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
     finished_run(engine, project, "r", list(combinations(items[:8], 2))[:12])
@@ -220,7 +220,7 @@ def mined(engine: Engine, project: int) -> int:
 
 
 def opened_popover(page: Any, key: str) -> Any:
-    """The page, drawn again with this popover open."""
+    """Return the page, drawn again with this popover open."""
     page.session_state[key] = True
     return page.run()
 
@@ -238,7 +238,7 @@ def test_what_a_run_made_is_on_the_page(mined: int) -> None:
     assert len(page.get("link_button")) == 3
 
 
-def test_a_sample_is_put_up_and_its_precision_shown(engine: Engine, mined: int) -> None:
+def test_a_sample_is_queued_and_its_precision_shown(engine: Engine, mined: int) -> None:
     page = open_page()
     page.number_input(key="sample_r_0_draw").set_value(12)
     page.button(key="sample_r_0_start").click().run()

@@ -24,7 +24,7 @@ QUESTIONS = "id,text\n" + "".join(f"q{i},How do I do *{i}*?\n" for i in range(8)
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with questions and known pairs."""
+    """Return a folder with questions and known pairs."""
     (tmp_path / "q.csv").write_text(QUESTIONS)
     (tmp_path / "gold.csv").write_text("id1,id2,label\nq0,q1,1\nq1,q2,1\nq3,q4,0\n")
     (tmp_path / "bad.csv").write_text("id1,id2\nq0,q99\n")

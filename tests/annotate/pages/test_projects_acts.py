@@ -1,4 +1,4 @@
-"""What people do with whole projects on the page “Projects”, without a browser."""
+"""Operations on whole projects on the page “Projects”, without a browser."""
 
 from datetime import timedelta
 from typing import Any
@@ -37,7 +37,7 @@ def press(page: AppTest, key: str) -> None:
 
 
 def choose(page: AppTest, project: int, act: str) -> None:
-    """Nothing; an act of the card's menu is chosen."""
+    """Choose an entry of the card's menu."""
     page.menu_button(key=f"more_{project}").click(act).run()
     assert not page.exception
 

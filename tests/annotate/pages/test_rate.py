@@ -1,4 +1,4 @@
-"""The page “Rate” and the way there, without a browser."""
+"""The page “Rate” and the way to it, without a browser."""
 
 from functools import partial
 from pathlib import Path
@@ -31,7 +31,7 @@ def units(engine: Engine, study: int) -> list[int]:
 
 
 def say(page: Any, unit: int, *answers: bool) -> Any:
-    """The page after these answers to the criteria in their order."""
+    """Return the page after these answers to the criteria in order."""
     for criterion, answer in zip(CRITERIA, answers, strict=False):
         page.button(key=f"rate_{unit}_{criterion}_{answer}").click().run()
         assert not page.exception

@@ -1,4 +1,4 @@
-"""Each role sees its pages and no others; people and accounts are managed; a provider is asked who somebody is."""
+"""Each role sees only its pages; people and accounts are managed; an identity provider signs people in."""
 
 from collections.abc import Callable
 
@@ -43,7 +43,7 @@ def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
 
 @pytest.fixture
 def enter(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    """A function that opens the app as somebody with this role; of no role, as the installation's administrator."""
+    """Return a function that opens the app with this role, or as the installation's administrator without one."""
 
     def open_(role: Role | None, **parameters: str) -> AppTest:
         name = role.value if role else "Root"
@@ -211,7 +211,7 @@ def press(page: AppTest, label: str) -> None:
 
 @pytest.fixture
 def vouched(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    """A function that opens the app after a provider has vouched for somebody; invited: by the link with this token."""
+    """Return a function that opens the app after sign-in by a provider; invited: by the link with this token."""
 
     def open_(invited: str = "", **said: str) -> AppTest:
         monkeypatch.setattr(app_state, "login_token", lambda: None)

@@ -1,4 +1,4 @@
-"""A re-ranker puts a batch in order: the strategy's pairs, audit tasks as blind as before, and a reason to read."""
+"""A re-ranker orders a batch: the strategy's pairs, audit tasks still blind, and a readable reason."""
 
 import shutil
 from functools import partial
@@ -43,7 +43,7 @@ RUN = "r"
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with an encoder, and a re-ranker that nobody trained."""
+    """Return a folder with an encoder, and an untrained re-ranker."""
     made = tmp_path_factory.mktemp("order")
     tiny_encoder(made, [*texts(), "Query: Document: Relevant: true false"])
     Reranker(load_generator(str(made / "bert"), 1, device="cpu"), Reading(source_length=64)).save(made / "model")
@@ -51,7 +51,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made_run(engine: Engine, project_id: int, built: Path) -> str:
-    """The re-ranker's folder, which a run of the project made."""
+    """Add a run that made the re-ranker, and return the re-ranker's folder."""
     add_job(engine, project_id, RUN, kind=PIPELINE, state="done")
     folder = results_folder(RUN)
     folder.mkdir(parents=True)
@@ -62,7 +62,7 @@ def made_run(engine: Engine, project_id: int, built: Path) -> str:
 
 @pytest.fixture
 def project(engine: Engine, home: Path, built: Path) -> int:
-    """30 texts, and nothing known about those that measure: audit tasks are mixed in."""
+    """Return a project of 30 texts without known evaluation pairs: audit tasks are mixed in."""
     return make(engine, built)
 
 
@@ -77,7 +77,7 @@ def batch_of(engine: Engine, project_id: int) -> tuple[Round, list[Task]]:
 
 
 def places(tasks: list[Task]) -> list[tuple[int, int, bool]]:
-    """Both items' places in their project of 30, and whether the task is an audit, in the order of the queue."""
+    """Return both items' positions in their project of 30, and whether the task is an audit, in queue order."""
     return [((task.left_id - 1) % 30, (task.right_id - 1) % 30, task.purpose == Purpose.AUDIT) for task in tasks]
 
 
@@ -118,10 +118,7 @@ def test_a_reranker_that_is_gone_is_one_line_and_the_batch_goes_on(engine: Engin
     batch, after = batch_of(engine, gone)
     chosen, kept = ([pair for pair in places(tasks) if not pair[2]] for tasks in (after, before))
     assert chosen == kept and len(kept) > 8 and batch.ordered is None
-    assert batch.note == (
-        "The batch is in the strategy's own order, no re-ranker's: "
-        f"there is no re-ranker in {built / 'nowhere'}: name a folder that a pipeline made."
-    )
+    assert "strategy's order" in batch.note and str(built / "nowhere") in batch.note
     assert {task.rerank for task in after} == {None}
 
 

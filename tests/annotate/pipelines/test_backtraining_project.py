@@ -1,4 +1,4 @@
-"""Back-training on a project: what it begins with, of its own and of another project, and what is refused."""
+"""Back-training on a project: its inputs from this and from another project, and what is refused."""
 
 import itertools
 import json
@@ -52,7 +52,7 @@ KEYS = itertools.count()
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
-    """Twenty questions, the last four of which measure, and their passages."""
+    """Return a project of twenty questions, the last four for evaluation, and their passages."""
     return make_project(engine, QUESTIONS, right=PASSAGES, evaluation=4)
 
 

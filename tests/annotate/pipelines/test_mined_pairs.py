@@ -1,4 +1,4 @@
-"""What a project does with what a run made: labels, a sample to label, an encoder, downloads."""
+"""How a project uses a run's results: labels, a sample to label, an encoder, downloads."""
 
 import json
 from collections import Counter
@@ -48,7 +48,7 @@ def project(engine: Engine, home: Path) -> int:
 
 @pytest.fixture
 def pairs(engine: Engine, project: int) -> list[Pair]:
-    """The pairs that the run `r` of the project mined: 300 of training items, the best first."""
+    """Return the pairs that the run `r` of the project mined: 300 of training items, best first."""
     with reading(engine) as session:
         items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
     found = list(combinations(items[:26], 2))[:300]
@@ -63,7 +63,7 @@ def labels(engine: Engine, project_id: int) -> dict[Pair, tuple[AnswerKind, str]
 
 
 def sample(engine: Engine, project_id: int) -> list[Task]:
-    """The tasks of the newest audit batch."""
+    """Return the tasks of the newest audit batch."""
     with reading(engine) as session:
         audit_batch = newest_audit_batch(session, project_id)
         assert audit_batch is not None

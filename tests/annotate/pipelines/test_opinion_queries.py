@@ -1,4 +1,4 @@
-"""A run's encoder tells opinions of typed texts, and why: the job, the service, and the page."""
+"""A run's encoder answers questions about typed texts, with rationales: the job, the service, and the page."""
 
 import shutil
 from functools import partial
@@ -46,7 +46,7 @@ def project(engine: Engine, home: Path) -> int:
 
 
 def real_encoder() -> None:
-    """Nothing; the run's encoder is a random one that can be loaded."""
+    """Write a random encoder that can be loaded as the run's."""
     folder = pipeline_folder(RUN) / "student"
     shutil.rmtree(folder)
     bare = tiny_backbone(pipeline_folder(RUN), "bert", [*TEXTS, *PROMPTS])
@@ -80,10 +80,10 @@ def test_what_is_not_there_is_refused(engine: Engine, project: int) -> None:
     other = make_project(engine, ["a", "b"], name="Other")
     with pytest.raises(InputError, match=f"this project has no run {RUN}"):
         run(engine, other)
-    with pytest.raises(InputError, match="has made no encoder of that number that answers"):
+    with pytest.raises(InputError, match=f"{RUN} made no encoder"):
         run(engine, project, number=1)
     (pipeline_folder(RUN) / "student" / HEADS).unlink()
-    with pytest.raises(InputError, match="has made no encoder of that number that answers"):
+    with pytest.raises(InputError, match=f"{RUN} made no encoder"):
         run(engine, project)
     assert not opinions.answers(made_by(RUN)[0])
     with pytest.raises(InputError, match="this encoder does not find answers"):
@@ -127,7 +127,7 @@ def test_the_text_stands_in_the_page_as_it_was_typed(text: str, start: int, end:
 
 @pytest.fixture
 def page(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The page with the part open; the queue only notes what is asked for."""
+    """Return the page with the section open; the queue only records requests."""
 
     def request(engine: Engine, project_id: int, run_id: str, number: int, texts: list[str], prompt: str) -> str:
         return add_row(engine, project_id, f"{len(texts)} {prompt}", kind=OPINIONS)

@@ -1,4 +1,4 @@
-"""What a study says: Table 7 by hand, intervals that hold the truth, agreement, and files."""
+"""The results of a study: Table 7 by hand, interval coverage, agreement, and files."""
 
 import csv
 from io import StringIO

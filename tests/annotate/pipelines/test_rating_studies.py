@@ -1,4 +1,4 @@
-"""Studies: what is drawn, what raters see, and which rating counts."""
+"""Studies: what is sampled, what raters see, and which rating counts."""
 
 from collections import Counter
 from functools import partial

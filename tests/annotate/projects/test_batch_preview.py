@@ -1,4 +1,4 @@
-"""Previews as the app asks for and shows them: beside other jobs, checked, and compared with what is entered."""
+"""Previews in the app: alongside other jobs, validated, and compared with the entered settings."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""What people change is written down with who, when and what, in the transaction of the act, never with a secret."""
+"""People's changes are recorded with who, when and what, in the same transaction, never with a secret."""
 
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def settings_of(engine: Engine, project_id: int) -> Settings:
 
 
 def told(engine: Engine, project_id: int | None) -> list[tuple[str, str, str, Any, Any]]:
-    """Who, kind, about, old and new of the events, the oldest first."""
+    """Return who, kind, about, old and new of the events, oldest first."""
     shown = events(engine, project_id, 100).shown
     return [(one.who, one.kind, one.about, one.old, one.new) for one in reversed(shown)]
 

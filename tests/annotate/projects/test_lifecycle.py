@@ -1,4 +1,4 @@
-"""Projects copied, archived, put into the bin, brought back, and removed when their time is up."""
+"""Projects copied, archived, binned, restored, and removed when their time is up."""
 
 import asyncio
 from collections.abc import Sequence
@@ -196,7 +196,7 @@ def test_what_goes_with_a_project_is_counted(engine: Engine, project: int) -> No
 
 @pytest.fixture
 def labelled(engine: Engine) -> int:
-    """A bipartite project among others, with gold and answers of two annotators."""
+    """Return a bipartite project among others, with gold and answers of two annotators."""
     make_project(engine, ["x", "y"], name="Before")
     project_id = make_project(engine, ["a", "b", "c", "d"], ["r", "s", "t"], name="Source", evaluation=2, first=7)
     add_gold(engine, project_id, 1)
@@ -216,7 +216,7 @@ def labelled(engine: Engine) -> int:
 
 
 def content(engine: Engine, project_id: int) -> tuple[list[Any], ...]:
-    """Items, gold and labels of a project, in words and not in numbers."""
+    """Return items, gold and labels of a project, without ids."""
     with reading(engine) as session:
         items = session.scalars(select(Item).where(Item.project_id == project_id).order_by(Item.id)).all()
         texts = item_texts(session, [item.id for item in items])

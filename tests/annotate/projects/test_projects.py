@@ -1,4 +1,4 @@
-"""Projects: stored whole or not at all, counted, changed, deleted."""
+"""Projects: stored completely or not at all, counted, changed, deleted."""
 
 import pytest
 from sqlalchemy import Engine, func, select

@@ -1,4 +1,4 @@
-"""What a change of settings implies: said where it has an effect, and only there."""
+"""The effects of changed settings, mentioned only if there are any."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Figures of hidden checks and rushes: the service, and the pages that show them to administrators alone."""
+"""Figures of hidden checks and fast answers: the service, and the pages that show them only to administrators."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -61,12 +61,12 @@ def test_every_answer_is_counted_once(answers: Sequence[Checked]) -> None:
 def test_figures_come_from_the_answers(engine: Engine) -> None:
     project = project_of(engine, n=40, gold_share=0.5)
     know(engine, project, 30, 0)
-    slipped = checks_among(serve(engine, project, "ann")[0])
-    for pair in slipped:
-        say(engine, project, "ann", pair, YES if pair is not slipped[0] else NO)
+    hidden = checks_among(serve(engine, project, "ann")[0])
+    for pair in hidden:
+        say(engine, project, "ann", pair, YES if pair is not hidden[0] else NO)
     (ann,) = read_quality(engine, project)
     assert ann.sensitivity is not None and ann.specificity is None
-    assert ann.sensitivity.value == pytest.approx(1 - 1 / len(slipped))
+    assert ann.sensitivity.value == pytest.approx(1 - 1 / len(hidden))
 
 
 def test_administrators_are_told_who_hurried_and_what_others_say(engine: Engine) -> None:

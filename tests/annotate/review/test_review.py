@@ -1,4 +1,4 @@
-"""Review: which pairs are put up, what is shown when, and what settling one does."""
+"""Review: which pairs are queued, what is shown when, and what settling one does."""
 
 import pytest
 from sqlalchemy import Engine
@@ -19,7 +19,7 @@ from tests.helpers.projects.votes import want
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    """Pairs on which Ann and Ben agree (1, 4), differ (2, 5), and of which Ann is unsure (3)."""
+    """Return pairs on which Ann and Ben agree (1, 4), differ (2, 5), and of which Ann is unsure (3)."""
     project_id = make_project(engine, [f"*text* {i}" for i in range(6)], auto_train=False)
     make_round(engine, project_id, 5)
     want(engine, 2)
@@ -41,7 +41,7 @@ def next_case(engine: Engine, project: int) -> Case:
 
 
 def disputed(engine: Engine, project: int) -> Case:
-    """The next case, which is the unsure one, put off."""
+    """Return the next case, which is the unsure one, postponed."""
     unsure = next_case(engine, project)
     case = queue(engine, project, {(unsure.left_id, unsure.right_id)}).next
     assert case is not None

@@ -1,4 +1,4 @@
-"""Groups of labels: which there are, what a split changes, that it can be taken back, and what the page offers."""
+"""Groups of labels: which exist, what a split changes, how to undo it, and what the page offers."""
 
 import pytest
 from sqlalchemy import Engine
@@ -20,14 +20,14 @@ CHAIN = {(0, 1): YES, (1, 2): YES, (2, 3): YES, (0, 2): YES, (4, 5): YES, (5, 6)
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    """Texts 0 to 3 are one group by four labels, 4 and 5 another."""
+    """Return a project in which texts 0 to 3 are one group by four labels, 4 and 5 another."""
     project_id = make_project(engine, [f"*text* {i}" for i in range(8)], auto_train=False)
     label_pairs(engine, project_id, CHAIN)
     return project_id
 
 
 def answers(engine: Engine, project: int) -> dict[tuple[int, int], tuple[AnswerKind, str]]:
-    """The label of each pair by places of its texts, and whose it is."""
+    """Return label and annotator of each pair, by positions of its texts."""
     place = {item: at for at, item in enumerate(item_ids(engine, project))}
     with reading(engine) as session:
         labels = current_labels(session, project)
@@ -35,7 +35,7 @@ def answers(engine: Engine, project: int) -> dict[tuple[int, int], tuple[AnswerK
 
 
 def cut_off(engine: Engine, project: int, who: str, *places: int) -> int:
-    """How many labels this reviewer has changed by splitting these texts off the first group."""
+    """Split these texts off the first group and return how many labels this reviewer has changed."""
     items = item_ids(engine, project)
     cut = across(groups(engine, project)[0].matches, {items[place] for place in places})
     return split(engine, project, who, {(label.left_id, label.right_id) for label in cut})

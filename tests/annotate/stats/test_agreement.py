@@ -1,4 +1,4 @@
-"""Coefficients of agreement: worked numbers of the literature, what must hold for any ratings, and intervals."""
+"""Coefficients of agreement: published examples, properties for any ratings, and intervals."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -25,12 +25,12 @@ ALL: dict[str, Coefficient] = {"observed": observed_agreement, "on 0": specific_
 
 
 def counts_of(ratings: np.ndarray, categories: int) -> np.ndarray:
-    """Counts (units, categories) of ratings (raters, units) in which -1 is none."""
+    """Return counts (units, categories) of ratings (raters, units), in which -1 is missing."""
     return (ratings[:, :, None] == np.arange(categories)).sum(axis=0)
 
 
 def of_table(table: list[list[int]]) -> np.ndarray:
-    """Counts of the units of a table of two raters."""
+    """Return the counts of the units of a table of two raters."""
     pairs = np.argwhere(np.ones_like(table))
     return counts_of(np.repeat(pairs, np.ravel(table), axis=0).T, len(table))
 
@@ -163,14 +163,14 @@ def test_two_raters_coefficients_lie_in_their_known_order(table: np.ndarray) -> 
 
 
 def rated(rng: np.random.Generator, units: int) -> np.ndarray:
-    """Counts of three raters who are right in 85 % of the cases; a fifth of the units are of category 1."""
+    """Return counts of three raters who are right in 85 % of the cases; a fifth of the units are in category 1."""
     truth = rng.random(units) < 0.2
     right = rng.random((3, units)) < 0.85
     return counts_of((truth == right).astype(int), 2)
 
 
 def rarely_matching(rng: np.random.Generator, units: int) -> np.ndarray:
-    """Counts of two raters who find 85 % of the matches, which a tenth of the units are, and 1 % of the others."""
+    """Return counts of two raters who find 85 % of the matches (a tenth of the units), and 1 % of the others."""
     yes = np.where(rng.random((1, units)) < 0.1, rng.random((2, units)) < 0.85, rng.random((2, units)) < 0.01)
     return counts_of(1 - yes.astype(int), 2)
 

@@ -1,4 +1,4 @@
-"""The consensus of annotators who err, against the truth of simulations and against another implementation."""
+"""The consensus of annotators who err, against simulated truth and another implementation."""
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,7 @@ SEEDS = (21, 39, 49, 53, 63, 84, 138, 198)  # where the likelihood falls on the 
 def simulated(
     rng: np.random.Generator, pairs: int, share: float, right: list[tuple[float, float]]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """What each pair is, and answers (pair, annotator, yes) of annotators who are right so often on both kinds."""
+    """Return each pair's truth, and answers (pair, annotator, yes) of annotators with these accuracies per class."""
     truth = rng.random(pairs) < share
     pair, annotator = (grid.ravel() for grid in np.meshgrid(np.arange(pairs), np.arange(len(right)), indexing="ij"))
     says_yes = np.where(truth[pair], np.array(right)[annotator, 0], 1 - np.array(right)[annotator, 1])

@@ -1,4 +1,4 @@
-"""How long a label takes: medians with intervals, the cap, the mean of labels to come."""
+"""How long a label takes: medians with intervals, the cap, the mean of future labels."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def test_how_long_somebody_was_away_changes_nothing(seconds: list[float], away: 
 
 @pytest.mark.parametrize("n", [*range(LEAST, 40), 100, 999, 5_000])
 def test_the_interval_of_the_median_holds_it(n: int) -> None:
-    """Whatever the distribution: the chance that so many of n answers are below its median (a binomial of 1/2)."""
+    """For any distribution: the probability that so many of n answers lie below its median is binomial (1/2)."""
     found = pace([i / n for i in range(n)])
     assert found is not None
     below = round(found.low * n)
@@ -48,7 +48,7 @@ def test_of_few_answers_nothing_is_said() -> None:
 
 
 def test_the_mean_of_a_day_to_come_varies_as_days_did() -> None:
-    """Forty simulated projects of twelve days, each day with a pace of its own: 95 % intervals of the mean hold it."""
+    """Simulate forty projects of twelve days, each day with its own pace: 95 % intervals cover the mean."""
     rng, held = np.random.default_rng(1), []
     for _ in range(200):
         days = rng.lognormal(1.5, 0.3, 12)

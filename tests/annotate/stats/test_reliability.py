@@ -17,7 +17,7 @@ from tests.helpers.projects.audited import normal_pool, ranking_of
 
 
 def evaluation(p: np.ndarray, truth: np.ndarray, w: float = 12.0, b: float = -6.0) -> Evaluation:
-    """What is stored of pairs with these probabilities (n,) under the layer, 60 bars."""
+    """Return the stored evaluation of pairs with these probabilities (n,) under the layer, 60 bars."""
     scores = (np.log(p / (1 - p)) - b) / w
     edges = np.linspace(scores.min(), scores.max() + 1e-9, 61)
     return Evaluation(pairs=len(p), audit={}, histogram={

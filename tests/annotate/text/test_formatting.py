@@ -1,4 +1,4 @@
-"""Times and texts as people read them."""
+"""Times and texts for people."""
 
 import re
 from datetime import timedelta

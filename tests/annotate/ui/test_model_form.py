@@ -1,4 +1,4 @@
-"""A form made from a model: kinds of fields, fields that are left out, and errors in words."""
+"""A form generated from a model: kinds of fields, omitted fields, and errors in words."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from learner.catalog.section import Section
 
 
 class Part(Section):
-    """A part of it."""
+    """A nested model."""
 
     least: int = Field(1, ge=0, description="At least this.")
     most: int | None = Field(None, description="At most this; empty: any.")
@@ -23,7 +23,7 @@ class Part(Section):
 
 
 class Whole(Section):
-    """The whole."""
+    """The whole model."""
 
     task: Literal["short", "long"] = Field("short", description="What it is for.")
     name: str | None = Field(None, title="Its name", description="A name.")

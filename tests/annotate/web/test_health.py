@@ -1,4 +1,4 @@
-"""What load balancers and containers ask: whether app and worker live, and whether the app can work."""
+"""What load balancers and containers ask: whether app and worker live, and whether the app is ready."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -20,7 +20,7 @@ from tests.helpers.services.ports import free_port
 
 
 def ask(path: str, forced: bool = True) -> tuple[int, str]:
-    """Status and words of the answer to somebody from elsewhere who is not logged in."""
+    """Return status and body of the response to an outsider who is not signed in."""
     site = Starlette(routes=routes(), middleware=[Middleware(AuthMiddleware, is_forced=lambda: forced)])
     answer = TestClient(site, base_url="http://10.0.0.7:8501", client=("10.0.0.1", 1)).get(path)
     return answer.status_code, answer.text

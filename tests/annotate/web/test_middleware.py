@@ -1,4 +1,4 @@
-"""Who gets an answer: cookies, forms, the middleware before every address, and open pages."""
+"""Who gets a response: cookies, forms, the auth middleware before every address, and public pages."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from annotate.access import invitations, logins, people
 from annotate.exchange import download_routes as downloads
-from annotate.exchange import model_export as takeaway
+from annotate.exchange import model_export
 from annotate.web import login_forms as forms
 from annotate.web import middleware
 from annotate.web import security_headers as headers
@@ -60,7 +60,7 @@ Open = Callable[..., TestClient]
 
 @pytest.fixture
 def open_site(engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Open:
-    """A function that opens a browser at the site; forced: people must log in."""
+    """Return a function that opens a browser at the site; forced: people must sign in."""
     monkeypatch.setattr(middleware, "LOOK_EVERY", 0.05)
 
     def page(request: Request) -> JSONResponse:
@@ -69,7 +69,7 @@ def open_site(engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
     def open_(base: str = SITE, forced: bool = True, address: str = "127.0.0.1", ways: Any = None) -> TestClient:
         site = Starlette(
             routes=[
-                *routes(lambda: ways or {}, clock), *downloads.routes(), takeaway.route(),
+                *routes(lambda: ways or {}, clock), *downloads.routes(), model_export.route(),
                 WebSocketRoute("/_stcore/stream", _echo), Route("/healthz", page), Route("/static/js/x.js", page),
                 Route("/_stcore/upload_file/1/2", page, methods=["PUT"]), Route("/{rest:path}", page),
             ],
@@ -86,7 +86,7 @@ def site(open_site: Open) -> TestClient:
 
 
 def stream(site: TestClient) -> str:
-    """The address of the page's websocket, by TLS where the site is."""
+    """Return the address of the page's websocket, with TLS if the site uses it."""
     return f"{str(site.base_url).replace('http', 'ws', 1).rstrip('/')}/_stcore/stream"
 
 
@@ -275,7 +275,7 @@ def test_who_is_disabled_or_logged_out_gets_nothing_from_the_next_request_on(sit
 
 @pytest.fixture
 def measured(engine: Engine) -> int:
-    """The number of a project with a model; its administrator is Anna, Ben a viewer, and Carl in another project."""
+    """Return the id of a project with a model; Anna administers it, Ben views it, Carl is in another project."""
     project_id = make_measured_project(engine, "Mine", rounds=1)
     other = make_project(engine, ["a", "b"], name="Other")
     for name, where, role in (("Anna", project_id, "administrator"), ("Ben", project_id, "viewer"),

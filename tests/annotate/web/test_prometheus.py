@@ -1,4 +1,4 @@
-"""Figures for Prometheus: who may read them, and that they are what the rows say, on every process."""
+"""Figures for Prometheus: who may read them, and that they agree with the rows in every process."""
 
 from datetime import timedelta
 
@@ -26,7 +26,7 @@ Figures = dict[tuple[str, ...], float]
 
 
 def process(forced: bool = False) -> TestClient:
-    """An app process, as a browser on its machine asks it; forced: people must log in."""
+    """Return a local client of an app process; forced: people must sign in."""
     told = Telemetry()
     site = Starlette(
         routes=[told.route(), api(told.observe)],
@@ -36,7 +36,7 @@ def process(forced: bool = False) -> TestClient:
 
 
 def figures(client: TestClient) -> Figures:
-    """Each figure by its name and the values of its labels."""
+    """Return each figure by its name and the values of its labels."""
     answer = client.get(PATH)
     assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/plain")
     families = text_string_to_metric_families(answer.text)
@@ -45,7 +45,7 @@ def figures(client: TestClient) -> Figures:
 
 @pytest.fixture
 def installation(engine: Engine) -> Engine:
-    """Two projects, one of them in the bin, with answers, a lease, jobs and a worker."""
+    """Return two projects, one in the bin, with answers, a lease, jobs and a worker."""
     ask = {"auto_train": False}
     project = make_project(engine, [f"text {at}" for at in range(6)], name='Named "A"', **ask)
     gone = make_project(engine, ["a", "b", "c"], name="Gone", **ask)

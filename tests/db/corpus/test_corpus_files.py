@@ -1,4 +1,4 @@
-"""Tables in every format come out the same; every kind of broken file is one clear line."""
+"""Tables in every format are read the same; every kind of broken file gives one clear line."""
 
 import gzip
 import json

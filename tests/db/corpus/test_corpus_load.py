@@ -1,4 +1,4 @@
-"""A corpus from files: identical texts, gold pairs, closure, and what is said about odd data."""
+"""A corpus from files: identical texts, gold pairs, closure, and warnings about odd data."""
 
 import json
 from itertools import combinations
@@ -171,7 +171,7 @@ edges = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)).filter(lambda
 
 
 def smallest_reached(n: int, pairs: list[tuple[int, int]]) -> list[int]:
-    """The smallest item that each item reaches: told to neighbours until nothing changes."""
+    """Return the smallest item reachable from each item, by passing minima to neighbours."""
     reached = list(range(n))
     for left, right in pairs * n:
         reached[left] = reached[right] = min(reached[left], reached[right])

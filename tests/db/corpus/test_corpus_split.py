@@ -1,4 +1,4 @@
-"""Splits: components stay together, no text is on both sides, the share is met, files are obeyed."""
+"""Splits: components stay together, no text is on both sides, the share is met, files are respected."""
 
 from collections import Counter
 from pathlib import Path

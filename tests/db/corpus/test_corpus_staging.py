@@ -1,4 +1,4 @@
-"""Items on disk: the same as in memory, and no more memory for more texts."""
+"""Items on disk: the same as in memory, and constant memory for any number of texts."""
 
 import tracemalloc
 from collections.abc import Callable
@@ -22,7 +22,7 @@ texts = st.lists(st.tuples(st.sampled_from(Side), st.text("ab \u00e9", min_size=
 
 
 def in_memory(rows: list[tuple[Side, str]]) -> list[Item]:
-    """What the rows become, the plain way."""
+    """Return the items made from the rows by a plain implementation."""
     merged: dict[tuple[Side, str], list[int]] = {}
     for i, (side, text) in enumerate(rows):
         merged.setdefault((side, identity(text)), []).append(i)

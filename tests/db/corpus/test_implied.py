@@ -1,4 +1,4 @@
-"""What follows from labels by transitivity, against the definition, and where labels conflict."""
+"""Labels implied by transitivity, against the definition, and conflicting labels."""
 
 from itertools import combinations, pairwise
 

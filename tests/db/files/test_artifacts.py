@@ -1,4 +1,4 @@
-"""Artifacts in a folder, in memory and behind S3: the same verbs, one cache, nothing half there, and garbage."""
+"""Artifacts in a folder, in memory and on S3: the same operations, one cache, no partial files, garbage collection."""
 
 import json
 import os
@@ -33,7 +33,7 @@ FILES = {"matcher.json": b"{}", "model.safetensors": bytes(range(256)) * 40, "1_
 
 @pytest.fixture(params=["folder", "memory", "s3"])
 def place(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Where artifacts lie; each test has a place of its own."""
+    """Return where artifacts are stored; each test has its own place."""
     if request.param == "s3":
         for name, value in request.getfixturevalue("s3").items():
             monkeypatch.setenv(name, value)
@@ -49,7 +49,7 @@ in_memory = pytest.mark.parametrize("place", ["memory"], indirect=True)
 
 
 def write(name: str = MODEL) -> Path:
-    """The folder, which holds the files of a model."""
+    """Write the files of a model to the folder and return it."""
     folder = artifacts() / name
     for file, content in FILES.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
@@ -62,7 +62,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def other_machine(monkeypatch: pytest.MonkeyPatch, path: Path, name: str = "other") -> Path:
-    """The same path on another machine, which has no copies; where the folder is all, on this one."""
+    """Return the same path on another machine without copies; with folder storage, on this one."""
     if store() is None:
         return path
     place = path.relative_to(artifacts())

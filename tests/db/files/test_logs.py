@@ -1,4 +1,4 @@
-"""Logs for programs: each line one JSON object that names job, project and person, and tells no texts or secrets."""
+"""Logs for programs: each line is a JSON object that names job, project and person, but no texts or secrets."""
 
 import json
 import logging
@@ -40,7 +40,7 @@ warnings.warn("three")
 
 @pytest.fixture
 def told(caplog: pytest.LogCaptureFixture) -> Iterator[Lines]:
-    """What gives the lines that were logged, as JSON."""
+    """Yield a function that returns the logged lines as JSON."""
     before = caplog.handler.formatter
     caplog.handler.setFormatter(JsonLines())
     caplog.set_level(logging.INFO)

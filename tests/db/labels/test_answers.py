@@ -1,4 +1,4 @@
-"""What counts as a label, who is served which task, and how far the batch is."""
+"""What counts as a label, who is served which task, and the progress of the batch."""
 
 import multiprocessing
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
 
 @pytest.fixture
 def project(engine: Engine) -> int:
-    """A project of ten texts with a batch of six pairs and a reserve of three."""
+    """Return a project of ten texts with a batch of six pairs and a reserve of three."""
     project_id = make_project(engine, [f"text {i}" for i in range(10)])
     make_round(engine, project_id, 6, reserve=3)
     return project_id
@@ -46,13 +46,13 @@ def labels(engine: Engine, project_id: int, up_to: int | None = None) -> dict[tu
 
 
 def lease(engine: Engine, project_id: int, annotator: str, n: int, at: datetime) -> list[int]:
-    """The positions of the tasks that the annotator is served."""
+    """Return the positions of the tasks served to the annotator."""
     with writing(engine) as session:
         return [task.position for task in lease_tasks(session, project_id, annotator, n, at)]
 
 
 def expected_labels(acts: list[tuple[int, str, AnswerKind]]) -> dict[int, AnswerKind]:
-    """The rule in the plainest words: replay the acts, keep each annotator's last one, the last annotator wins."""
+    """Replay the events, keep each annotator's last answer, and let the last annotator win."""
     last: dict[tuple[int, str], tuple[int, AnswerKind]] = {}
     for order, (pair, annotator, answer) in enumerate(acts):
         if answer != S:

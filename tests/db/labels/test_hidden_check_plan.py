@@ -1,4 +1,4 @@
-"""Checks: who is given which, that they look like any pair, and that they change nothing but their own rows."""
+"""Hidden checks: who gets which, that they look like any pair, and that they change only their own rows."""
 
 from datetime import timedelta
 from typing import Any
@@ -58,12 +58,12 @@ def test_without_shares_there_are_none(engine: Engine) -> None:
     assert stored(engine, project) == []
 
 
-def test_known_pairs_are_slipped_in_at_their_share_and_stay_where_they_are(engine: Engine) -> None:
+def test_hidden_test_pairs_come_at_their_share_and_stay_where_they_are(engine: Engine) -> None:
     project = project_of(engine, n=150, texts=40, gold_share=0.3)
     known = know(engine, project, 40, 40)
     pairs = serve(engine, project, "ann", 150)[0]
-    slipped = checks_among(pairs)
-    assert 30 <= len(slipped) <= 60  # 45 expected; 0.3 of 150 has a standard deviation of 5.6
+    hidden = checks_among(pairs)
+    assert 30 <= len(hidden) <= 60  # 45 expected; 0.3 of 150 has a standard deviation of 5.6
     rows = stored(engine, project)
     assert {(row.kind, row.annotator) for row in rows} == {(GOLD, "ann")}
     assert len({(row.left_id, row.right_id) for row in rows}) == len(rows)
@@ -73,7 +73,7 @@ def test_known_pairs_are_slipped_in_at_their_share_and_stay_where_they_are(engin
     with writing(engine) as session:
         session.execute(update(Lease).values(expires_at=now()))
     others = checks_among(serve(engine, project, "ben", 150)[0])
-    assert {pair.task_id for pair in others}.isdisjoint(pair.task_id for pair in slipped)
+    assert {pair.task_id for pair in others}.isdisjoint(pair.task_id for pair in hidden)
 
 
 def test_the_same_seed_draws_the_same(engine: Engine) -> None:
@@ -179,8 +179,8 @@ def test_nobody_is_given_a_known_pair_that_they_answered_or_that_waits_for_a_lab
     assert checks_among(serve(engine, project, "ann", 10)[0]) == []
     with writing(engine) as session:
         session.execute(update(Lease).values(expires_at=now()))
-    slipped = checks_among(serve(engine, project, "ben")[0])
-    assert slipped  # ben has not seen what ann has labelled
+    hidden = checks_among(serve(engine, project, "ben")[0])
+    assert hidden  # ben has not seen what ann has labelled
 
 
 def test_what_a_review_settled_is_known_to_who_did_not_take_part(engine: Engine) -> None:
@@ -201,7 +201,7 @@ def test_what_a_review_settled_is_known_to_who_did_not_take_part(engine: Engine)
 
 
 def answered(engine: Engine, project: int, who: str, n: int) -> dict[tuple[int, int], AnswerKind]:
-    """What this annotator has said now, an hour and more ago, on the first n tasks: yes to every third."""
+    """Answer the first n tasks now, over an hour ago, yes to every third; return this annotator's answers."""
     with writing(engine) as session:
         tasks = list(session.scalars(select(Task).where(Task.project_id == project).order_by(Task.id).limit(n)))
         said = {(task.left_id, task.right_id): NO if place % 3 else YES for place, task in enumerate(tasks)}
@@ -217,14 +217,14 @@ def answered(engine: Engine, project: int, who: str, n: int) -> dict[tuple[int, 
 def test_own_answers_of_a_good_while_ago_are_repeated(engine: Engine) -> None:
     project = project_of(engine, n=170, texts=30, repeat_share=0.3)
     said = answered(engine, project, "ann", 120)
-    slipped = checks_among(serve(engine, project, "ann", 50)[0])
+    hidden = checks_among(serve(engine, project, "ann", 50)[0])
     rows = stored(engine, project)
-    assert len(slipped) == len(rows) > 5
+    assert len(hidden) == len(rows) > 5
     assert all(row.kind == REPEAT and row.expected == said[row.left_id, row.right_id] for row in rows)
     early = set(list(said)[: 120 - check_plan.BETWEEN])
     assert {(row.left_id, row.right_id) for row in rows} <= early
-    receipt = record(engine, project, "ann", [event(slipped[0], YES)])
-    assert receipt.why[slipped[0].task_id].strategy == "uncertainty"  # told as after any other answer
+    receipt = record(engine, project, "ann", [event(hidden[0], YES)])
+    assert receipt.why[hidden[0].task_id].strategy == "uncertainty"  # told as after any other answer
     with reading(engine) as session:
         assert {(label.left_id, label.right_id): label.answer for label in current_labels(session, project)} == said
 
@@ -239,16 +239,16 @@ def test_what_was_just_answered_is_not_repeated(engine: Engine) -> None:
     assert checks_among(serve(engine, project, "ann", 50)[0]) == []  # too little time lies between
 
 
-def test_who_is_alone_and_in_a_rush_is_asked_again(engine: Engine) -> None:
+def test_who_is_alone_and_answers_too_fast_is_asked_again(engine: Engine) -> None:
     project = project_of(engine, n=110, texts=20)
     pairs = serve(engine, project, "ann", 20)[0]
     record(engine, project, "ann", [event(pair, NO, seconds=0.1) for pair in pairs])
     assert count_rows(engine, FastAnswers) == 1
     assert checks_among(serve(engine, project, "ann")[0]) == []  # a moment ago
     long_ago(engine)
-    slipped = checks_among(serve(engine, project, "ann", 90)[0])
-    assert len(slipped) == 5
-    for check in slipped:
+    hidden = checks_among(serve(engine, project, "ann", 90)[0])
+    assert len(hidden) == 5
+    for check in hidden:
         say(engine, project, "ann", check, YES)
     with reading(engine) as session:
         assert [(one.kind, one.expected, one.answer) for one in check_results(session, project)] == [
@@ -258,7 +258,7 @@ def test_who_is_alone_and_in_a_rush_is_asked_again(engine: Engine) -> None:
     assert checks_among(serve(engine, project, "ann", 90)[0]) == []
 
 
-def test_where_others_label_too_they_look_at_a_rush(engine: Engine) -> None:
+def test_where_others_label_too_they_double_check_fast_answers(engine: Engine) -> None:
     project = project_of(engine, n=110, texts=20)
     pairs = serve(engine, project, "ann", 20)[0]
     record(engine, project, "ann", [event(pair, NO, seconds=0.1) for pair in pairs])

@@ -1,4 +1,4 @@
-"""Back-ups: every row comes back as it was, also in another version and on another installation, or nothing changes."""
+"""Back-ups: every row is restored, also in another version and on another installation, or nothing changes."""
 
 import json
 import sqlite3
@@ -27,7 +27,7 @@ from tests.helpers.people import START, make_person
 
 @pytest.fixture
 def labelled(engine: Engine) -> int:
-    """A project with three answers, one of them corrected, and a waiting job."""
+    """Return a project with three answers, one of them corrected, and a waiting job."""
     return label_some(engine)
 
 
@@ -158,7 +158,7 @@ def test_only_audits_keep_a_folder(engine: Engine, labelled: int, kind: DesignKi
 
 @pytest.fixture
 def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Runs `python -m annotate db …`: exit code, stdout, stderr."""
+    """Return a function that runs `python -m annotate db …` and returns exit code, stdout, stderr."""
 
     def call(*arguments: str) -> tuple[int, str, str]:
         with pytest.raises(SystemExit) as ended:

@@ -1,4 +1,4 @@
-"""The migrations make exactly the tables of the models, however often and by however many processes they are run."""
+"""The migrations produce exactly the models' tables, however often and by however many processes they are run."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""From every released schema to the newest one: all rows are there and mean the same, on both databases."""
+"""Upgrades from every released schema: all rows survive with the same meaning, on both databases."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +28,7 @@ from tests.helpers.services.postgres import drop_database, new_database
 
 
 def released() -> list[str]:
-    """All revisions, the oldest first."""
+    """Return all revisions, oldest first."""
     config = Config()
     config.set_main_option("script_location", str(ROOT / "db" / "migrations"))
     return [script.revision for script in ScriptDirectory.from_config(config).walk_revisions()][::-1]
@@ -36,7 +36,7 @@ def released() -> list[str]:
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def url(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """The address of an empty database of each kind."""
+    """Yield the address of an empty database of each kind."""
     if request.param == "sqlite":
         address = f"sqlite:///{home / 'allpairs.db'}"
         monkeypatch.setenv("ALLPAIRS_DATABASE_URL", address)
@@ -51,7 +51,7 @@ def url(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def filled(url: str) -> Iterator[Callable[[str], Engine]]:
-    """What makes the tables of a revision, with rows in all of them."""
+    """Yield a function that makes the tables of a revision, with rows in all of them."""
     engine = make_engine(url)
 
     def fill(of: str) -> Engine:
@@ -91,7 +91,7 @@ def test_rows_of_every_revision_are_there_and_mean_the_same(of: str, filled: Cal
 
 
 def are_in(before: list[Row], after: list[Row]) -> bool:
-    """Whether the rows are the same, in whatever order; a column that only one side has must be empty before."""
+    """Return whether the rows are equal in any order; a column that only one side has must be empty before."""
     shared = set(before[0]) & set(after[0]) if before and after else set()
     lost = any(value is not None for row in before for name, value in row.items() if name not in shared)
     return not lost and _shown(before, shared) == _shown(after, shared)
@@ -102,7 +102,7 @@ def _shown(rows: list[Row], columns: set[str]) -> list[str]:
 
 
 def says_the_same(engine: Engine) -> None:
-    """Nothing; what the services of today say of the rows is what they said, and new answers can be given."""
+    """Check that today's services read the rows as before, and accept new answers."""
     (artifacts() / "design-1").mkdir(parents=True, exist_ok=True)
     assert list(problems(engine)) == []
     with reading(engine) as session:

@@ -1,4 +1,4 @@
-"""Which queue a job waits in: by its kind and the workers that are alive, and moved as those come and go."""
+"""Which queue a job waits in: by its kind and the live workers, and moved as those come and go."""
 
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
@@ -22,7 +22,7 @@ Where = Callable[[str], str]
 
 @pytest.fixture
 def where(home: object) -> Iterator[Where]:
-    """What tells the queue that a job is in."""
+    """Yield a function that returns a job's queue."""
     with closing_client() as client:
         yield lambda job_id: queued(client, job_id)
 

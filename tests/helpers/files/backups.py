@@ -1,4 +1,4 @@
-"""A project that has something of everything, and all rows of a database: what tests of back-ups compare."""
+"""A project that uses every feature, and all rows of a database, for tests of back-ups."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.helpers.factories import make_project, make_round
 
 
 def label_some(engine: Engine, name: str = "Questions") -> int:
-    """The number of a new project with answers, one of them corrected, and a waiting job."""
+    """Make a project with answers, one of them corrected, and a waiting job; return its id."""
     project = make_project(engine, [f"text {i}" for i in range(4)], name=name, auto_train=False)
     make_round(engine, project, 5)
     tasks = [pair.task_id for pair in serve(engine, project, "ann")[0]]
@@ -33,7 +33,7 @@ def label_some(engine: Engine, name: str = "Questions") -> int:
 
 
 def contents(engine: Engine, without: tuple[str, ...] = ("leases", "workers", "jobs")) -> dict[str, list[Any]]:
-    """All rows of all tables."""
+    """Return all rows of all tables."""
     with reading(engine) as session:
         tables = [table for table in Base.metadata.sorted_tables if table.name not in without]
         return {table.name: sorted(map(repr, session.execute(select(table)).all())) for table in tables}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def harm(path: Path) -> None:
-    """Nothing; one bit in the middle of the file is another one, its size and time are as before."""
+    """Flip one bit in the middle of the file, keeping size and time."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)

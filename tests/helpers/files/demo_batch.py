@@ -1,4 +1,4 @@
-"""Make annotate/demo/first_batch.csv with the functions of the job: `python -m tests.helpers.files.demo_batch`."""
+"""Write annotate/demo/first_batch.csv with the job's functions: `python -m tests.helpers.files.demo_batch`."""
 
 import csv
 import os
@@ -20,7 +20,7 @@ from learner.search.inner_product import BLENDED
 
 
 def first_batch() -> Iterator[tuple[str, str, float]]:
-    """The ids and the score of each pair of the first batch and its reserve; uses the current `ALLPAIRS_HOME`."""
+    """Yield ids and score of each pair of the first batch and its reserve; uses the current `ALLPAIRS_HOME`."""
     migrate()
     engine = make_engine()
     corpus = load_corpus(demo.FOLDER / "questions.csv", None, demo.FOLDER / "gold.csv")
@@ -38,7 +38,7 @@ def first_batch() -> Iterator[tuple[str, str, float]]:
 
 
 def main() -> None:
-    """Nothing; writes the file."""
+    """Write the file."""
     with tempfile.TemporaryDirectory() as home:
         os.environ["ALLPAIRS_HOME"] = home
         rows = list(first_batch())

@@ -1,4 +1,4 @@
-"""A project whose every text wants to be a script, markup or a sign of Markdown."""
+"""A project whose texts all try to be a script, markup or Markdown."""
 
 from itertools import cycle
 from uuid import uuid4
@@ -28,7 +28,7 @@ NOTE = f"<img src=x onerror={PWNED}> [note](javascript:{PWNED})"
 
 
 def make_hostile_project(engine: Engine) -> int:
-    """The id of a project with rounds, figures, an exploration, a study, a failed job, and two who disagree."""
+    """Make a project with rounds, figures, an exploration, a study, a failed job and a conflict; return its id."""
     project_id = make_measured_project(engine, NAME, rounds=3)
     with writing(engine) as session:
         project = session.get_one(Project, project_id)

@@ -1,4 +1,4 @@
-"""Rows for the tables of any revision, and what a database holds, read without the models of today."""
+"""Rows for the tables of any revision, and the contents of a database, read without today's models."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -96,7 +96,7 @@ LABELS = {(1, 2): "positive", (2, 3): "unsure", (3, 4): "negative"}  # what the 
 
 
 def store_rows(connection: Connection) -> None:
-    """Nothing; every table that is there has rows: those above, or one that is made up."""
+    """Store rows in every existing table: those above, else generated ones."""
     tables = tables_in(connection)
     for table in tables.sorted_tables:
         if table.name != "labels":  # which a trigger keeps
@@ -106,20 +106,20 @@ def store_rows(connection: Connection) -> None:
 
 
 def rows_in(connection: Connection) -> dict[str, list[Row]]:
-    """All rows of all tables."""
+    """Return all rows of all tables."""
     tables = tables_in(connection).sorted_tables
     return {table.name: [dict(row) for row in connection.execute(select(table)).mappings()] for table in tables}
 
 
 def tables_in(connection: Connection) -> MetaData:
-    """The tables as the database has them."""
+    """Return the tables as the database defines them."""
     found = MetaData()
     found.reflect(connection, only=lambda name, _: name != REVISIONS)
     return found
 
 
 def _missing(table: Table) -> Row:
-    """A value for each column that must have one and has no default."""
+    """Return a value for each required column without a default."""
     counted = table.primary_key.columns.keys() == ["id"] and isinstance(table.c.id.type, Integer)
     needed = (column for column in table.columns if not column.nullable and column.server_default is None)
     return {column.name: _made_up(column) for column in needed if not (counted and column.name == "id")}

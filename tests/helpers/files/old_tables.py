@@ -13,7 +13,7 @@ from tests.helpers.paths import ROOT
 
 @contextmanager
 def tables_of(revision: str) -> Iterator[Connection]:
-    """A connection to an empty database with the tables of an earlier revision, and a project in it."""
+    """Yield a connection to an empty database with an earlier revision's tables and a project."""
     engine, config = make_engine(), Config()
     config.set_main_option("script_location", str(ROOT / "db" / "migrations"))
     with engine.connect().execution_options(write=True) as connection, connection.begin():

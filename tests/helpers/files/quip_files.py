@@ -1,4 +1,4 @@
-"""Made-up passages, questions and tables, with which all of QuIP runs in seconds."""
+"""Generated passages, questions and tables on which all of QuIP runs in seconds."""
 
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ def table(path: Path, columns: str, rows: list[tuple[Any, ...]]) -> None:
 
 
 def write_files(folder: Path) -> Path:
-    """The folder, with a tiny backbone and a file for every input."""
+    """Write a tiny backbone and a file for every input to the folder, and return it."""
     words = ["who what when how many is a an the object entity location person why movie bad product | ? BLANK"]
     tiny_backbone(folder, "bert", [*PASSAGES, *(q for q, *_ in ASKED), *words])
     table(folder / "passages.tsv", "id,text", [(f"p{i}", text) for i, text in enumerate(PASSAGES)])

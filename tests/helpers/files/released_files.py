@@ -1,4 +1,4 @@
-"""Small data sets in the form in which the real ones are released, for tests of the adapters."""
+"""Small data sets in the format of the released ones, for tests of the adapters."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ WIKIQA = {
 
 
 def write_quora(path: Path, pairs: Iterable[tuple[str, str, int]], texts: dict[str, str] | None = None) -> Path:
-    """The released file of these pairs of ids and labels; the question of an id is `question <id>` unless given."""
+    """Write the released file of these pairs of ids and labels; a question is `question <id>` unless given."""
 
     def question(name: str) -> str:
         return (texts or {}).get(name, f"question {name}")
@@ -33,7 +33,7 @@ def write_quora(path: Path, pairs: Iterable[tuple[str, str, int]], texts: dict[s
 
 
 def write_wikiqa(folder: Path, parts: dict[str, Sequence[tuple[str, str, str, str, int]]] | None = None) -> Path:
-    """The folder with WikiQA's three files: (question id, question, title, sentence, label) by part."""
+    """Write WikiQA's three files, (question id, question, title, sentence, label) by part; return their folder."""
     for part, rows in (parts or WIKIQA).items():
         lines = (
             f"{name}\t{question}\tD1\t{title}\tD1-{number}\t{sentence}\t{label}\n"

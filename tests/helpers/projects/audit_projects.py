@@ -26,14 +26,14 @@ keys = itertools.count()
 
 
 def texts(n: int = 80) -> list[str]:
-    """Texts on six topics by turns, mostly of words of their topic."""
+    """Return texts on six alternating topics, mostly of words of their topic."""
     rng = np.random.default_rng(0)
     words = [[f"word{topic}{k}" for k in range(4)] + ["the", "of", "and"] for topic in range(TOPICS)]
     return [f"{i} " + " ".join(rng.choice(words[i % TOPICS], 5)) for i in range(n)]
 
 
 def make_audited(engine: Engine, encoder: Path, **settings: Any) -> int:
-    """The id of a project of 80 texts, of which 60 measure and none is known to match another."""
+    """Make a project of 80 texts, 60 of them evaluation items, without known matches; return its id."""
     quick: dict[str, Any] = {"first": 10, "neighbours": 10, "epochs": 1, "learning_rate": 1e-3}
     return make_project(engine, texts(), evaluation=EVALUATION, encoder=str(encoder), **(quick | settings))
 
@@ -41,9 +41,9 @@ def make_audited(engine: Engine, encoder: Path, **settings: Any) -> int:
 def add_model(
     engine: Engine, project_id: int, number: int, encoder: Path, blend: Mapping[str, Any] = MappingProxyType({})
 ) -> int:
-    """The id of a new matcher: the pre-trained encoder itself as number 0, else this one with an output layer.
+    """Add a matcher and return its id: number 0 is the pre-trained encoder, others have an output layer.
 
-    blend: what counts beside the cosine, as `learner.scoring.score.Blend.as_dict` has it.
+    blend: the score's components besides the cosine, as in `learner.scoring.score.Blend.as_dict`.
     """
     folder = f"project-{project_id}/job-{number}/model" if number else None
     if folder is not None:
@@ -58,7 +58,7 @@ def add_model(
 
 
 def run_audit(engine: Engine, project_id: int, draw: int = 0) -> str:
-    """The job's steps in their order; what it says."""
+    """Run the job's steps in order and return its summary."""
     with writing(engine) as session:
         job_id = add_job(session, project_id, steps.NAME).id
     steps.update_figures(job_id, project_id, bool(draw))
@@ -66,7 +66,7 @@ def run_audit(engine: Engine, project_id: int, draw: int = 0) -> str:
 
 
 def tasks_of(engine: Engine, round_id: int | None = None) -> list[Task]:
-    """The tasks of a round, of the newest one where none is named, in order."""
+    """Return the tasks of a round, by default the newest one, in order."""
     with reading(engine) as session:
         newest = select(Round.id).order_by(Round.id.desc()).limit(1).scalar_subquery()
         mine = Task.round_id == (newest if round_id is None else round_id)
@@ -74,7 +74,7 @@ def tasks_of(engine: Engine, round_id: int | None = None) -> list[Task]:
 
 
 def truth(engine: Engine) -> dict[tuple[int, int], bool]:
-    """Whether each pair of evaluation items is on one topic."""
+    """Return whether each pair of evaluation items is on one topic."""
     with reading(engine) as session:
         items = session.scalars(select(Item).where(Item.split == Split.EVALUATION).order_by(Item.id)).all()
     topics = {item.id: int(item.text.split()[0]) % TOPICS for item in items}
@@ -82,7 +82,7 @@ def truth(engine: Engine) -> dict[tuple[int, int], bool]:
 
 
 def label(engine: Engine, tasks: list[Task], kind: AnswerKind | None = None) -> None:
-    """Nothing; every task is answered, with the truth where no kind is given."""
+    """Answer every task, with the truth by default."""
     known = truth(engine)
     with writing(engine) as session:
         session.add_all(
@@ -94,7 +94,7 @@ def label(engine: Engine, tasks: list[Task], kind: AnswerKind | None = None) -> 
 
 
 def draw_and_label(engine: Engine, project_id: int, draw: int) -> list[Task]:
-    """The tasks of a new audit batch, each answered with the truth; the figures are up to date."""
+    """Draw an audit batch, answer it with the truth, update the figures, and return its tasks."""
     run_audit(engine, project_id, draw)
     tasks = tasks_of(engine)
     label(engine, tasks)
@@ -107,7 +107,7 @@ def pair_of(task: Task) -> tuple[int, int]:
 
 
 def evaluation_of(engine: Engine, number: int) -> Evaluation:
-    """The figures of the matcher of this number."""
+    """Return the figures of the matcher of this number."""
     with reading(engine) as session:
         return session.scalars(select(Evaluation).join(Matcher).where(Matcher.number == number)).one()
 
@@ -118,14 +118,14 @@ def designs_of(engine: Engine) -> list[Design]:
 
 
 def in_pool(engine: Engine, project_id: int, number: int = 0) -> dict[tuple[int, int], bool]:
-    """The truth of the pairs that the newest design audits, made under the matcher of this number."""
+    """Return the truth of the audited ranks' pairs in the newest design, made under the matcher of this number."""
     known, scores = truth(engine), scores_of(engine, project_id, number)
     edge = designs_of(engine)[-1].strata[-2]["low"]
     return {pair: known[pair] for pair, score in scores.items() if score >= edge}
 
 
 def scores_of(engine: Engine, project_id: int, number: int) -> dict[tuple[int, int], float]:
-    """Every evaluation pair's score under the matcher of this number."""
+    """Return every evaluation pair's score under the matcher of this number."""
     with reading(engine) as session:
         data = read_project(session, project_id)
         matcher = session.scalars(select(Matcher).where(Matcher.number == number)).one()
@@ -136,7 +136,7 @@ def scores_of(engine: Engine, project_id: int, number: int) -> dict[tuple[int, i
 
 
 def exact(engine: Engine, project_id: int, number: int, known: dict[tuple[int, int], bool]) -> AllPairs:
-    """The figures of the matcher of this number over all pairs, where these positives are gold and all there are."""
+    """Return the figures of the matcher of this number over all pairs, with exactly these positives as gold."""
     with reading(engine) as session:
         data = read_project(session, project_id)
         matcher = session.scalars(select(Matcher).where(Matcher.number == number)).one()

@@ -1,4 +1,4 @@
-"""Populations for tests of audits: vectors with every pair's score, and pools known by the ranks of their positives."""
+"""Populations for tests of audits: vectors with every pair's score, and pools given by the ranks of their positives."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,13 @@ WIDTH = (HIGH - LOW) / BINS  # of a ranking's bin
 
 
 def unit_vectors(n: int, seed: int = 0, d: int = 8) -> np.ndarray:
-    """(n, d) float32 of length 1, all directions equally likely."""
+    """Return (n, d) float32 of length 1, uniform over directions."""
     made = np.random.default_rng(seed).standard_normal((n, d))
     return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
 
 
 def make_sides(symmetric: bool, n: int = 70, m: int = 50, seed: int = 0) -> Sides:
-    """n left items; the right side is the same or m others. Ids are not rows, so that mixing them up shows."""
+    """Return n left items; the right side is the same or m others. Ids differ from rows, so mix-ups show."""
     left = unit_vectors(n, seed)
     right = left if symmetric else unit_vectors(m, seed + 1_000)
     ids = 1_000 + 3 * np.arange(n)
@@ -27,14 +27,14 @@ def make_sides(symmetric: bool, n: int = 70, m: int = 50, seed: int = 0) -> Side
 
 
 def all_pairs(sides: Sides) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, columns and scores of all pairs, one by one."""
+    """Return rows, columns and scores of all pairs, one by one."""
     n, m = len(sides.left), len(sides.right)
     rows, columns = np.triu_indices(n, 1) if sides.symmetric else np.indices((n, m)).reshape(2, -1)
     return rows, columns, (sides.left @ sides.right.T)[rows, columns]
 
 
 def ranking_of(bins: np.ndarray) -> tuple[Ranking, np.ndarray]:
-    """The ranking of pairs in these bins (n,), from 0 at the top, and their scores: the middles of their bins."""
+    """Return the ranking of pairs in these bins (n,), from 0 at the top, and their scores: the bins' middles."""
     counts = np.bincount(BINS - 1 - bins, minlength=BINS).astype(np.int64)
     return Ranking(counts), HIGH - (bins + 0.5) * WIDTH
 
@@ -47,7 +47,7 @@ class Pool:
     positives: np.ndarray
 
     def draw(self, labels: np.ndarray, rng: np.random.Generator) -> tuple[Sample, np.ndarray]:
-        """So many labelled pairs of each stratum, and their ranks."""
+        """Draw so many labelled pairs of each stratum; return the sample and their ranks."""
         drawn = np.minimum(labels, self.sizes)
         ends = np.cumsum(self.sizes)
         ranks = np.concatenate([
@@ -60,7 +60,7 @@ class Pool:
         return sample, ranks.astype(np.float64)
 
     def truth(self, threshold_rank: int) -> dict[str, float]:
-        """The pool's figures with every pair labelled."""
+        """Return the pool's figures with every pair labelled."""
         found = np.arange(1, len(self.positives) + 1)
         precision = found / self.positives
         true = int((self.positives <= threshold_rank).sum())
@@ -75,7 +75,7 @@ class Pool:
 
 
 def doubling(floor: int, top: int = 128) -> np.ndarray:
-    """Sizes of strata of which each is as large as all above it together, down to at least `floor` pairs."""
+    """Return sizes of strata, each as large as all above it together, down to at least `floor` pairs."""
     sizes = [top]
     while sum(sizes) < floor:
         sizes.append(sum(sizes))
@@ -85,7 +85,7 @@ def doubling(floor: int, top: int = 128) -> np.ndarray:
 def normal_pool(
     mean: float, deviation: float, rng: np.random.Generator, pairs: int = 10**8, positives: int = 1_000
 ) -> Pool:
-    """The highest hundredth (at least 4,096) of all pairs: negatives score N(0, 1), positives N(mean, deviation)."""
+    """Return the top hundredth (at least 4,096) of all pairs: negatives score N(0, 1), positives N(mean, deviation)."""
     scores = np.sort(rng.normal(mean, deviation, positives))[::-1]
     above = np.cumsum(rng.poisson(pairs * np.diff(norm.sf(scores), prepend=0.0)))
     ranks = above + np.arange(1, positives + 1)

@@ -1,4 +1,4 @@
-"""A hidden check and a rush as rows, for tests of what becomes of them."""
+"""A hidden check and fast answers as rows, for tests of their effects."""
 
 from itertools import count
 from typing import Any
@@ -14,7 +14,7 @@ from tests.helpers.factories import make_project, make_round
 
 
 def make_check_and_fast_answers(engine: Engine, project_id: int) -> None:
-    """Nothing; the first annotator of the project has said yes to a check, and no to two tasks in a rush."""
+    """Store the first annotator's yes to a check, and two fast answers no."""
     with writing(engine) as session:
         answers = session.scalars(select(Answer).where(Answer.project_id == project_id).order_by(Answer.id)).all()
         tasks = session.scalars(select(Task).where(Task.project_id == project_id).order_by(Task.id)).all()
@@ -34,14 +34,14 @@ KEYS = count()
 
 
 def project_of(engine: Engine, n: int = 60, texts: int = 20, **settings: Any) -> int:
-    """A project with a batch of n pairs."""
+    """Make a project with a batch of n pairs and return its id."""
     project = make_project(engine, [f"text {i}" for i in range(texts)], auto_train=False, **settings)
     make_round(engine, project, n)
     return project
 
 
 def know(engine: Engine, project: int, positive: int, negative: int) -> dict[tuple[int, int], bool]:
-    """The known pairs that are stored now: the last ones of all, which are no tasks."""
+    """Store known pairs, the last ones of all, which are not tasks, and return them."""
     with writing(engine) as session:
         items = list(session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)))
         pairs = [(left, right) for left in items for right in items if left < right][::-1][: positive + negative]

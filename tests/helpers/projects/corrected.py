@@ -25,7 +25,7 @@ def add_correction(
     drawn: int = 20,
     result: dict[str, Any] | None = None,
 ) -> int:
-    """The id of a new correction of the round, with an audit batch of `drawn` pairs of which the first are labelled."""
+    """Add a correction of the round, with an audit batch of `drawn` pairs, the first ones labelled; return its id."""
     with writing(engine) as session:
         matcher = matcher_of(session, project_id, number)
         assert matcher is not None
@@ -51,7 +51,7 @@ def add_correction(
 
 
 def figures(real: tuple[int, int] = (16, 8), sampled: tuple[int, int] = (50, 10), **more: Any) -> dict[str, Any]:
-    """The result that the job would store for these labels."""
+    """Return the result that the job would store for these labels."""
     checked = [Checked(*numbers) for numbers in zip(FALSE, sampled, real, strict=True)]
     forms = correct(TRUE, checked, np.random.default_rng(0))
     return {

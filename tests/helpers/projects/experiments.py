@@ -15,7 +15,7 @@ STRATEGIES = ("uncertainty", "static-retrieval")
 def finished_experiment(
     folder: Path, name: str = "Compared", strategies: Sequence[str] = STRATEGIES, reported: bool = True
 ) -> Experiment:
-    """An experiment with two seeds and two rounds whose runs in the folder are done, with its report."""
+    """Write an experiment with two seeds, two rounds, finished runs and its report, and return it."""
     (folder / "data").mkdir(parents=True)
     (folder / "data" / "left.csv").write_text("id,text\na,one\nb,two\nc,three\nd,four\n")
     (folder / "data" / "gold.csv").write_text("id1,id2\na,b\nc,d\n")

@@ -18,7 +18,7 @@ def explore(
     engine: Engine, project_id: int, number: int, pairs: Sequence[Row], known: Sequence[KnownRow] = (),
     all_pairs: int | None = None, cutoff: int = 0,
 ) -> Round:  # fmt: skip
-    """The round with these pairs, the best first, and these known ones."""
+    """Make a round with these pairs, best first, and these known ones, and return it."""
     ids = np.array(item_ids(engine, project_id))
     with reading(engine) as session:
         matcher = session.scalars(
@@ -43,7 +43,7 @@ def _columns(rows: Sequence[Sequence[float]], n: int) -> np.ndarray:
 
 
 def item_ids(engine: Engine, project_id: int) -> list[int]:
-    """The items of the project in the order of its texts."""
+    """Return the items of the project in the order of its texts."""
     with reading(engine) as session:
         return list(session.scalars(select(Item.id).where(Item.project_id == project_id).order_by(Item.id)))
 

@@ -21,13 +21,13 @@ def project_of(engine: Engine, n: int = 60, **settings: object) -> int:
 
 
 def say(engine: Engine, project: int, who: str, answers: list[tuple[AnswerKind, float]], at_once: int = 1) -> list[int]:
-    """The tasks that this annotator has answered so, in messages of so many answers."""
+    """Answer tasks in messages of so many answers, and return them."""
     tasks: list[int] = []
     while len(tasks) < len(answers):
         part = answers[len(tasks) : len(tasks) + at_once]
         pairs = serve(engine, project, who, len(part))[0]
         events = [
-            {"key": f"rush-{next(KEYS)}", "task_id": pair.task_id, "answer": answer, "seconds": seconds}
+            {"key": f"fast-{next(KEYS)}", "task_id": pair.task_id, "answer": answer, "seconds": seconds}
             for pair, (answer, seconds) in zip(pairs, part, strict=True)
         ]
         assert record(engine, project, who, events).refused == {}

@@ -1,4 +1,4 @@
-"""Labels for tests of the files that they go out to and come back from."""
+"""Labels for tests of exporting and importing them."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ P, N, U, S, R = (
 def answer(
     engine: Engine, project_id: int, *answers: tuple[int, AnswerKind], who: str = "ann", in_round: int | None = None
 ) -> None:
-    """Stores answers on tasks, by position in the only round or in the one that is named."""
+    """Answer tasks, by position in the only round or in the named one."""
     with writing(engine) as session:
         mine = Task.project_id == project_id if in_round is None else Task.round_id == in_round
         tasks = session.scalars(select(Task).where(mine).order_by(Task.position)).all()
@@ -61,7 +61,7 @@ def read(path: Path) -> list[dict[str, object]]:
 
 
 def place(engine: Engine, project_id: int, stratum: int, inclusion: float) -> None:
-    """Nothing; the newest design holds all audit pairs in this stratum, as an update of the figures stores them."""
+    """Put all audit pairs into this stratum of the newest design, as an update of the figures does."""
     with writing(engine) as session:
         tasks = session.scalars(select(Task).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT))
         design = newest_design(session, project_id, DesignKind.AUDIT)

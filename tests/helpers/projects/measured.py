@@ -22,9 +22,9 @@ EVALUATION = 120
 def make_measured_project(
     engine: Engine, name: str = "Help desk questions", rounds: int = 5, half_width: float = 0.0, stated: bool = False
 ) -> int:
-    """The id of a project with the pre-trained encoder and `rounds - 1` trained rounds, all measured by gold.
+    """Make a project with the pre-trained encoder and `rounds - 1` trained rounds, measured by gold; return its id.
 
-    `half_width` gives the estimates an interval, as a sampled evaluation would; `stated` adds figures on stated pairs.
+    `half_width` gives the estimates an interval, as a sampled evaluation would; `stated` adds figures on given pairs.
     """
     project_id = _make_help_desk(engine, name)
     add_gold(engine, project_id, 30)
@@ -35,9 +35,9 @@ def make_measured_project(
 def make_audited_project(
     engine: Engine, name: str = "Help desk questions", rounds: int = 5, needed: int = 0, **audit: Any
 ) -> int:
-    """The id of a project without gold whose rounds are measured by audit labels; `audit` replaces parts of the audit.
+    """Make a project without gold, measured by audit labels; `audit` replaces parts of the audit. Return its id.
 
-    Where labels are still needed, nothing is measured yet.
+    While labels are needed, nothing is measured.
     """
     project_id = _make_help_desk(engine, name)
     _add_rounds(engine, project_id, [_by_audit(number, needed, audit) for number in range(rounds)])
@@ -50,7 +50,7 @@ def _make_help_desk(engine: Engine, name: str) -> int:
 
 
 def _add_rounds(engine: Engine, project_id: int, evaluations: list[dict[str, Any]]) -> None:
-    """Nothing; a matcher for each evaluation, and between two of them an answered batch."""
+    """Add a matcher for each evaluation, and an answered batch between any two."""
     for number, evaluation in enumerate(evaluations):
         add_matcher(engine, project_id, number, evaluation)
         if number < len(evaluations) - 1:
@@ -58,7 +58,7 @@ def _add_rounds(engine: Engine, project_id: int, evaluations: list[dict[str, Any
 
 
 def add_gold(engine: Engine, project_id: int, positives: int, split: Split = Split.EVALUATION) -> None:
-    """Nothing; the first items of the split are positives of their neighbours."""
+    """Make the first items of the split positives of their neighbours."""
     with writing(engine) as session:
         items = _items(session, project_id, split)
         session.add_all(
@@ -73,7 +73,7 @@ def _items(session: Session, project_id: int, split: Split) -> list[int]:
 
 
 def add_matcher(engine: Engine, project_id: int, number: int, evaluation: dict[str, Any]) -> int:
-    """The id of a new matcher with an evaluation of these columns."""
+    """Add a matcher with an evaluation of these columns and return its id."""
     w, b = _layer(number)
     with writing(engine) as session:
         matcher = Matcher(
@@ -103,12 +103,12 @@ def add_matcher(engine: Engine, project_id: int, number: int, evaluation: dict[s
 
 
 def _layer(number: int) -> tuple[float | None, float | None]:
-    """w and b of a round; the pre-trained encoder has none."""
+    """Return w and b of a round; None for the pre-trained encoder."""
     return (14.0 + number, -9.0 - number / 2) if number else (None, None)
 
 
 def _by_gold(number: int, half_width: float, stated: bool) -> dict[str, Any]:
-    """An evaluation over drawn scores that part positives from negatives better from round to round."""
+    """Return an evaluation over random scores that separate positives better from round to round."""
     rng = np.random.default_rng(number)
     positive = np.clip(rng.normal(0.56 + 0.035 * number, 0.15, 600), -1, 1)
     negative = np.clip(rng.normal(0.13, 0.16, 200_000), -1, 1)
@@ -144,7 +144,7 @@ STATED_FIGURES = {"stated_accuracy": 0.912, "stated_f1": 0.884}
 
 
 def _at_threshold(number: int, positive: np.ndarray, negative: np.ndarray) -> dict[str, float]:
-    """The figures at the matcher's threshold; the pre-trained encoder has none."""
+    """Return the figures at the matcher's threshold; empty for the pre-trained encoder."""
     w, b = _layer(number)
     if w is None or b is None:
         return {}
@@ -172,7 +172,7 @@ AUDITED_AP = (0.31, 0.44, 0.53, 0.58, 0.6)
 
 
 def _by_audit(number: int, needed: int, replaced: dict[str, Any]) -> dict[str, Any]:
-    """An evaluation that rests on audit labels of ten strata and of the pairs below them."""
+    """Return an evaluation from audit labels of ten strata and the tail."""
     audit = _audit(number) | {"needed": needed} | replaced
     average = AUDITED_AP[number]
     recall = np.linspace(0.01, 1, 100)
@@ -228,7 +228,7 @@ def _audit(number: int) -> dict[str, Any]:
 
 
 def _tenth(place: int, number: int) -> dict[str, Any]:
-    """A tenth of p: the earlier the round, the more too high are its probabilities."""
+    """Return a tenth of p; the earlier the round, the more its probabilities are too high."""
     p = 0.0004 if place == 0 else place / 10 + 0.05
     share = p ** (1.8 - 0.15 * number)
     pairs = 4_400_000 if place == 0 else 2_000 - 190 * place
@@ -247,8 +247,9 @@ MONDAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 def answer_round(engine: Engine, round_id: int, positives: int, unsure: int = 2, day: int = 0) -> None:
-    """Nothing; every task of the batch is answered, some of them as positives and unsure, by Ada and Ben in turns, so
-    many days after a Monday.
+    """Answer every task of the batch, some as positive and unsure, by Ada and Ben alternately.
+
+    The answers are given so many days after a Monday.
     """
     rng = np.random.default_rng(round_id)
     with writing(engine) as session:
@@ -265,26 +266,26 @@ def answer_round(engine: Engine, round_id: int, positives: int, unsure: int = 2,
 
 
 def answer_on(task: Task, kind: AnswerKind, annotator: str = "ada", act: int = 0) -> Answer:
-    """An answer of an annotator on the pair of a task; a further act on the same pair needs another `act`."""
+    """Return an annotator's answer on a task's pair; a further answer on the same pair needs another `act`."""
     return Answer(project_id=task.project_id, task_id=task.id, left_id=task.left_id, right_id=task.right_id,
                   annotator=annotator, answer=kind, key=f"{annotator}-{task.id}-{act}")  # fmt: skip
 
 
 def add_job(engine: Engine, project_id: int, id_: str = "job-1", **columns: object) -> str:
-    """The id of a new job row."""
+    """Add a job row and return its id."""
     with writing(engine) as session:
         session.add(Job(id=id_, project_id=project_id, **({"kind": "next_round"} | columns)))
     return id_
 
 
 def add_worker(engine: Engine, host: str = "desk", device: str = "cpu") -> None:
-    """Nothing; a worker was heard of just now."""
+    """Add a worker that has just reported."""
     with writing(engine) as session:
         session.add(Worker(executor_id=f"{host}-1", host=host, pid=4711, device=device, queue=Queue.CPU))
 
 
 def write_model_folder(home: Path, folder: str) -> Path:
-    """The folder of a trained matcher, with small files in place of the weights."""
+    """Write the folder of a trained matcher, with small files instead of weights, and return it."""
     path = home / "artifacts" / folder
     (path / "1_Pooling").mkdir(parents=True)
     (path / "matcher.json").write_text('{"w": 15.0, "b": -9.5}')

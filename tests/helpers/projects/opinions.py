@@ -1,4 +1,4 @@
-"""A run of QuIP whose encoder tells opinions: a random one, which is all that the page and the job need."""
+"""A run of QuIP with a random encoder that answers questions, which is all that the page and the job need."""
 
 import json
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ PROMPTS = ["Why is it good? | Why is it bad?", "What is fine? | What is poor?"]
 
 
 def quip_run(engine: Engine, project_id: int, run_id: str, prompts: Sequence[str] = PROMPTS) -> None:
-    """Nothing; the project has a run of QuIP that is done; its encoder is to lie in the folder `student`."""
+    """Store a finished run of QuIP in the project; its encoder belongs in the folder `student`."""
     add_job(engine, project_id, run_id, kind=PIPELINE, state="done")
     config = QuipConfig.model_validate({"sentiment": {"prompts": list(prompts)}})
     results_folder(run_id).mkdir(parents=True)
-    began = Began("quip", config.model_dump(), "4 texts; questions are their sentences, made noisy.")
+    began = Began("quip", config.model_dump(), "4 texts; questions are their sentences with noise added.")
     (pipeline_folder(run_id) / BEGAN).write_text(json.dumps(asdict(began)))
     made = [{"kind": "biencoder", "title": "Pre-trained encoder", "path": "student", "about": {"questions": 8}}]
     (results_folder(run_id) / ARTIFACTS).write_text(json.dumps(made))

@@ -1,4 +1,4 @@
-"""A small pipeline in the place of few-shot mining: three stages that write files, and results as a real one leaves."""
+"""A small pipeline in place of few-shot mining: three stages that write files, and results like a real one's."""
 
 import json
 import sys
@@ -31,7 +31,7 @@ Row = dict[str, object]
 
 
 class Pace(Section):
-    """How slow the middle stage is."""
+    """The duration of the middle stage."""
 
     steps: int = Field(1, ge=0, le=10_000, description="Steps of a tenth of a second.")
     rate: float = Field(2e-5, gt=0, lt=1, description="A rate.")
@@ -40,7 +40,7 @@ class Pace(Section):
 
 
 class SmallConfig(Section):
-    """How the small pipeline works."""
+    """The configuration of the small pipeline."""
 
     seed: int = Field(0, ge=0, description="Seed of everything random.")
     wanted: int = Field(20, ge=1, le=1_000, description="Pairs that are kept.")
@@ -85,7 +85,7 @@ def _results(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def write_results(folder: Path, rows: list[Row]) -> None:
-    """Nothing; the folder is what a run's last stage leaves, with these mined pairs and both models."""
+    """Write what a run's last stage leaves to the folder, with these mined pairs and both models."""
     report = Report(folder, "Few-shot mining")
     counted: list[Row] = [{"stage": "proposed", "pairs": 2 * len(rows)}, {"stage": "kept", "pairs": len(rows)}]
     markdown = "| stage | pairs |\n| --- | ---: |\n" + "".join(
@@ -110,7 +110,7 @@ SMALL = Pipeline(_check, [Stage("read", 1, _read), Stage("work", 2, _work), Stag
 
 
 def install(set_item: Callable[[dict[str, object], str, object], None] = dict.__setitem__) -> None:
-    """Nothing; the catalog's few-shot mining is the small pipeline in this process."""
+    """Replace the catalog's few-shot mining by the small pipeline in this process."""
     place = ModuleType("learner.pipelines.small")
     place.PIPELINE = SMALL  # type: ignore[attr-defined]
     set_item(sys.modules, "learner.pipelines.small", place)  # type: ignore[arg-type]
@@ -120,14 +120,14 @@ def install(set_item: Callable[[dict[str, object], str, object], None] = dict.__
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The small pipeline, for one test."""
+    """Install the small pipeline for one test."""
     install(monkeypatch.setitem)  # type: ignore[arg-type]
 
 
 def finished_run(
     engine: Engine, project_id: int, run_id: str, pairs: Sequence[tuple[int, int]] = ((0, 1),) * 5
 ) -> None:
-    """Nothing; the project has a run of this id that is done and mined these pairs of item ids, the best first."""
+    """Add a finished run of this id that mined these pairs of item ids, best first."""
     add_job(engine, project_id, run_id, kind=PIPELINE, state="done")
     rows: list[Row] = [
         {"x_id": str(x), "y_id": str(y), "x": f"text of {x}", "y": f"text of {y}", "cos": 0.9, "margin": 1.2,
@@ -140,7 +140,7 @@ def finished_run(
 
 
 def write_began(run_id: str, words: str) -> None:
-    """Nothing; the run has begun with this."""
+    """Record what the run began with."""
     pipeline_folder(run_id).mkdir(parents=True)
     began = Began(NAME, SmallConfig().model_dump(), words)
     (pipeline_folder(run_id) / BEGAN).write_text(json.dumps(asdict(began)))

@@ -15,7 +15,7 @@ ENTERED: dict[str, Any] = Settings.model_validate({}).model_dump()
 def make_preview(
     engine: Engine, project_id: int, matcher: int | None = 2, p: float | None = 0.6, **entered: Any
 ) -> Preview:
-    """A stored preview of one pair."""
+    """Store a preview of one pair and return it."""
     with reading(engine) as session:
         left, right = session.scalars(select(Item.id).order_by(Item.id).limit(2)).all()
     made = Preview("preview-1", ENTERED | entered, "uncertainty", matcher, [PreviewPair(left, right, 0.75, p)])

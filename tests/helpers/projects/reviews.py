@@ -18,7 +18,7 @@ KEYS = count()
 
 
 def open_page(*sections: str) -> AppTest:
-    """The page Review with these of its sections opened."""
+    """Return the page Review with these sections opened."""
     page = opened(ROOT / "annotate" / "pages" / "review.py")
     for section in sections:
         page.session_state[section] = True
@@ -28,7 +28,7 @@ def open_page(*sections: str) -> AppTest:
 
 
 def label_pairs(engine: Engine, project: int, labels: dict[tuple[int, int], AnswerKind]) -> None:
-    """Nothing; Ann has labelled these pairs of texts, by their places."""
+    """Store Ann's labels of these pairs of texts, given by position."""
     with writing(engine) as session:
         items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
         for (one, other), answer in labels.items():

@@ -1,4 +1,4 @@
-"""The job `next_round`, run step by step in the test's own process, and what is said to its batches."""
+"""The job `next_round`, run step by step in the test's own process, and answers to its batches."""
 
 import itertools
 from collections.abc import Callable
@@ -25,13 +25,13 @@ def texts(n: int = 30, topics: int = 6) -> list[str]:
 
 
 def start(engine: Engine, project_id: int) -> str:
-    """The id of a new job row."""
+    """Add a job row and return its id."""
     with writing(engine) as session:
         return add_job(session, project_id, steps.NAME).id
 
 
 def run(engine: Engine, project_id: int, stop_before: str = "") -> str:
-    """The workflow's steps in their order; the id of the job."""
+    """Run the workflow's steps in order, and return the job's id."""
     job_id = start(engine, project_id)
     plan = steps.make_plan(project_id)
     if plan["trains"]:
@@ -45,7 +45,7 @@ def run(engine: Engine, project_id: int, stop_before: str = "") -> str:
 
 
 def newest(engine: Engine, project_id: int) -> tuple[Round, list[Task]]:
-    """The newest round and its tasks in order."""
+    """Return the newest round and its tasks in order."""
     with reading(engine) as session:
         batch = newest_round(session, project_id)
         assert batch is not None
@@ -62,7 +62,7 @@ def answer(engine: Engine, task: Task, kind: AnswerKind, annotator: str = "ann")
 
 
 def answer_batch(engine: Engine, project_id: int, kinds: Callable[[int], AnswerKind]) -> list[Task]:
-    """The tasks of the newest batch, the i-th answered with `kinds(i)`."""
+    """Answer the i-th task of the newest batch with `kinds(i)`, and return the tasks."""
     batch, tasks = newest(engine, project_id)
     for task in tasks[: batch.size]:
         answer(engine, task, kinds(task.position))
@@ -88,7 +88,7 @@ def half(position: int) -> AnswerKind:
 
 
 def rows(engine: Engine) -> dict[str, list[Any]]:
-    """Everything stored but the jobs."""
+    """Return everything stored except the jobs."""
     with reading(engine) as session:
         tables = [table for table in Base.metadata.sorted_tables if table.name != Job.__tablename__]
         return {table.name: [tuple(row) for row in session.execute(select(table))] for table in tables}

@@ -1,4 +1,4 @@
-"""Studies for tests: a run that asked about passages, a study of it, and its ratings."""
+"""Studies for tests: a run that generated questions about passages, a study of it, and its ratings."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,7 @@ from tests.helpers.projects.pipelines import finished_run
 
 
 def finished_questions(engine: Engine, project_id: int, run_id: str, passages: int = 6) -> None:
-    """Nothing; the project has a run that asked about so many passages; the first two models ask the same of every
-    third one."""
+    """Add a run that asked about so many passages; the first two models ask the same about every third."""
     finished_run(engine, project_id, run_id)
     rows = [{"passage": f"Passage {i} tells what gradient number {i} does.", "reference": f"Why gradient {i}?",
              "questions": {model: f"What is it, {i}?" if at < 2 and i % 3 == 0 else f"What does model {at} ask of {i}?"
@@ -27,7 +26,7 @@ def finished_questions(engine: Engine, project_id: int, run_id: str, passages: i
 
 
 def make_study(engine: Engine, project_id: int, passages: int = 4, models: Sequence[str] = BEGUN) -> int:
-    """The id of a new study in which each model asks something of its own about each passage, one after the other."""
+    """Make a study in which each model asks its own question about each passage in turn; return its id."""
     units = [Unit(f"Passage {i}.", f"Question {i} of model {at}?", [model])
              for i in range(passages) for at, model in enumerate(models)]  # fmt: skip
     with writing(engine) as session:
@@ -36,7 +35,7 @@ def make_study(engine: Engine, project_id: int, passages: int = 4, models: Seque
 
 
 def rate_all(engine: Engine, project_id: int, study_id: int, said: Mapping[str, Sequence[bool]]) -> None:
-    """Nothing; each rater has said this of the first units, by all criteria alike."""
+    """Store this rating by each rater for the first units, the same on all criteria."""
     with reading(engine) as session:
         units = [unit.id for unit in units_of(session, study_id)]
     for rater, answers in said.items():

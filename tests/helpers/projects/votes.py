@@ -1,4 +1,4 @@
-"""How many people must answer a pair."""
+"""The number of people who must answer a pair."""
 
 from sqlalchemy import Engine, update
 

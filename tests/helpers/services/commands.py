@@ -1,4 +1,4 @@
-"""What a command of `python -m learner` did, run in the test's own process."""
+"""The result of a `python -m learner` command, run in the test's own process."""
 
 import json
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ class Run(NamedTuple):
         return json.loads(self.out)
 
     def refused(self) -> str:
-        """The message of bad input: one line, and nothing else anywhere."""
+        """Return the message about bad input: one line, and no other output."""
         assert (self.code, self.out) == (2, "")
         assert self.err.startswith("error: ") and self.err.count("\n") == 1, self.err
         return self.err

@@ -1,11 +1,11 @@
-"""A port of one's own."""
+"""An unused port."""
 
 import os
 import socket
 
 
 def free_port() -> int:
-    """A port that nobody uses, and that no outgoing connection takes while the app is down."""
+    """Return an unused port that no outgoing connection takes while the app is down."""
     for port in range(20_000 + os.getpid() % 5_000, 30_000):
         with socket.socket() as candidate:
             if candidate.connect_ex(("localhost", port)) != 0:

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of one's own, for tests and benchmarks."""
+"""A PostgreSQL server for tests and benchmarks."""
 
 import os
 import shutil
@@ -13,18 +13,18 @@ from tests.helpers.services.ports import free_port
 
 
 def program(name: str) -> str | None:
-    """The path of a program of the server: Debian keeps them out of the search path."""
+    """Return the path of a server program, which Debian keeps outside PATH."""
     found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     return str(found[-1]) if found else shutil.which(name)
 
 
 def missing() -> bool:
-    """Whether the server's programs are missing."""
+    """Return whether the server's programs are missing."""
     return program("initdb") is None or program("pg_ctl") is None
 
 
 class Server:
-    """A server whose data lie in the folder; it can be stopped and started again. options: of the server."""
+    """A server with its data in the folder; it can be stopped and started again. options: of the server."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.folder, self.port = folder, free_port()
@@ -45,7 +45,7 @@ class Server:
         self._call("pg_ctl", "-o", self.options, "-l", str(self.folder / "log"), "-w", "start")
 
     def stop(self) -> None:
-        """Nothing; the server is gone, as at a crash."""
+        """Stop the server as in a crash."""
         self._call("pg_ctl", "-m", "immediate", "stop")
 
     def _call(self, name: str, *arguments: str) -> None:
@@ -55,7 +55,7 @@ class Server:
 
 @contextmanager
 def running_postgres(folder: Path, *options: str) -> Iterator[str]:
-    """The address of an empty database; its server lives in the folder and stops at the end. options: of the server."""
+    """Yield the address of an empty database on a server that runs until the block ends. options: of the server."""
     server = Server(folder, *options)
     server.start()
     try:
@@ -65,7 +65,7 @@ def running_postgres(folder: Path, *options: str) -> Iterator[str]:
 
 
 def new_database(server: str, name: str, like: str | None = None) -> str:
-    """The address of a new database of this name: a copy of the database `like`, else empty. One of that name goes."""
+    """Make a database of this name, replacing any: a copy of `like`, else empty. Return its address."""
     drop_database(server, name)
     template = like.rsplit("/", 1)[1] if like else "template1"
     _run(server, f"CREATE DATABASE {name} TEMPLATE {template}")
@@ -73,7 +73,7 @@ def new_database(server: str, name: str, like: str | None = None) -> str:
 
 
 def drop_database(server: str, name: str) -> None:
-    """Nothing; the server has no such database, whoever was connected to it."""
+    """Drop the database, whoever is connected to it."""
     _run(server, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
 
 

@@ -1,4 +1,4 @@
-"""A server that speaks S3 on this machine: rclone over a temporary folder."""
+"""An S3 server on this machine: rclone over a temporary folder."""
 
 import shutil
 import socket
@@ -15,13 +15,13 @@ KEY, SECRET, BUCKET = "key", "secret", "bucket"
 
 
 def program() -> str | None:
-    """The path of rclone, which its package puts beside Python; nothing where it is missing."""
+    """Return the path of rclone, which its package installs beside Python, or None if it is missing."""
     return shutil.which("rclone", path=str(Path(sys.executable).parent)) or shutil.which("rclone")
 
 
 @contextmanager
 def running_s3(folder: Path) -> Iterator[dict[str, str]]:
-    """The environment in which `s3://bucket` is a new bucket of a server that runs until the end of the block."""
+    """Yield the environment in which `s3://bucket` is a new bucket of a server that runs until the block ends."""
     (folder / BUCKET).mkdir()
     port = free_port()
     command = [str(program()), "serve", "s3", "--addr", f"127.0.0.1:{port}", "--auth-key", f"{KEY},{SECRET}", folder]

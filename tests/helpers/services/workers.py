@@ -1,4 +1,4 @@
-"""Waiting for what a worker process does."""
+"""Wait for what a worker process does."""
 
 import time
 from collections.abc import Callable
@@ -12,7 +12,7 @@ ENDED = ("done", "failed", "cancelled")
 
 
 def wait_for(what: Callable[[], bool], seconds: float = 90) -> None:
-    """Nothing; it is true now. Fails when it is not within these seconds."""
+    """Wait until it is true; fail after these seconds."""
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, f"waited {seconds} s in vain"
@@ -25,6 +25,6 @@ def job_of(engine: Engine, job_id: str) -> Job:
 
 
 def wait_for_state(engine: Engine, job_id: str, state: str) -> None:
-    """Nothing; the job is in this state."""
+    """Wait until the job is in this state."""
     wait_for(lambda: job_of(engine, job_id).state in ENDED)
     assert (job_of(engine, job_id).state, job_of(engine, job_id).error) == (state, None)

@@ -1,4 +1,4 @@
-"""The generator of texts: every shape learns; likelihoods; beams and draws; a decoder made from an encoder."""
+"""The text generator: every architecture trains; likelihoods; beams and samples; a decoder made from an encoder."""
 
 from pathlib import Path
 
@@ -93,7 +93,7 @@ def test_losses_by_hand() -> None:
 
 
 def test_trained_alone_or_with_others_long_or_short_every_token_counts_the_same(tmp_path: Path) -> None:
-    """A step's loss is the mean over its tokens however it is parted: a smaller memory changes nothing but rounding."""
+    """A step's loss is the mean over its tokens however it is split: memory limits change only the rounding."""
     found = []
     for budget in (10_000, 20):
         generator = fresh(tmp_path, "t5")
@@ -110,7 +110,7 @@ def test_no_three_tokens_come_twice(tmp_path: Path) -> None:
     generator = fresh(tmp_path, "t5")
 
     def banned(settings: GeneratorSettings) -> list[int]:
-        """The tokens that may not follow 5 6 7 8 5 6."""
+        """Return the tokens that may not follow 5 6 7 8 5 6."""
         config = decoding(generator, settings.model_copy(update={"beams": 1}))
         config.update(max_new_tokens=1, output_scores=True, return_dict_in_generate=True)
         read = generator.tokenizer(SOURCES[0], return_tensors="pt").input_ids

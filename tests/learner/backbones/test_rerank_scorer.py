@@ -23,7 +23,7 @@ TEXTS = [f"topic{i % 8} word{i} word{i * 7 % 11}" for i in range(24)]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with texts, gold pairs of one topic, an encoder and an untrained re-ranker."""
+    """Return a folder with texts, gold pairs of one topic, an encoder and an untrained re-ranker."""
     made = tmp_path_factory.mktemp("rerank")
     tiny_encoder(made, [*TEXTS, "Query: Document: Relevant: true false"])
     Reranker(load_generator(str(made / "bert"), 1, device="cpu"), Reading(source_length=40)).save(made / "reranker")

@@ -1,4 +1,4 @@
-"""The re-ranker: its templates, what is cut, its two logits, and that it learns from rows of several views."""
+"""The re-ranker: its templates, truncation, its two logits, and training on rows of several views."""
 
 import itertools
 import math
@@ -57,7 +57,7 @@ def test_the_templates_are_the_papers() -> None:
 
 
 def sentencepiece_like() -> PreTrainedTokenizerFast:
-    """A tokenizer of the kind of T5's: pieces of words, each word with a mark before it."""
+    """Return a tokenizer like T5's: word pieces, each word preceded by a mark."""
     letters = [(letter, -2.0) for letter in "▁abcdefghijklmnopqrstuvwxyzQDRT:?"]
     vocabulary = [
         ("<pad>", 0.0),
@@ -74,7 +74,7 @@ def sentencepiece_like() -> PreTrainedTokenizerFast:
 
 
 def byte_like() -> PreTrainedTokenizerFast:
-    """A tokenizer of the kind of BART's: bytes, a space belongs to the word after it."""
+    """Return a tokenizer like BART's: bytes, with a space belonging to the word after it."""
     words = Tokenizer(models.BPE({letter: at for at, letter in enumerate(pre_tokenizers.ByteLevel.alphabet())}, []))
     words.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)  # type: ignore[assignment]
     return PreTrainedTokenizerFast(tokenizer_object=words, pad_token="!")

@@ -1,4 +1,4 @@
-"""The reader of spans: every shape of network learns; windows; the best span; what is refused."""
+"""The span reader: every architecture trains; windows; the best span; what is refused."""
 
 import itertools
 from pathlib import Path
@@ -30,7 +30,7 @@ FAST = ReaderSettings(
 
 
 def example(turn: int, kind: str) -> Example:
-    """Which thing of a kind is named in a text that names one of each, in an order that turns."""
+    """Return a question about a thing of a kind in a text that names one of each, in rotating order."""
     kinds = list(THINGS)
     said = [THINGS[kinds[(i + turn) % 3]][(i * turn) % 3] for i in range(3)]
     thing = next(thing for thing in said if thing in THINGS[kind])
@@ -188,7 +188,7 @@ def test_the_bundled_encoder_learns_to_answer(real_data: Path) -> None:
     settings = ReaderSettings(steps=70, batch_size=16, learning_rate=2e-4)
 
     def right(reader: SpanReader) -> float:
-        """The share of held-out questions whose answer is found to the letter."""
+        """Return the share of held-out questions answered exactly."""
         found = answer(reader, [r["question"] for r in held], [r["context"] for r in held], settings)
         return float(np.mean([a.text in row["answers"] for a, row in zip(found, held, strict=True)]))
 

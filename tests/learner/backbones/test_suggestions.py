@@ -34,7 +34,7 @@ open_page = partial(opened, ROOT / "annotate" / "pages" / "pipelines.py")
 
 @pytest.fixture
 def project(engine: Engine, home: Path) -> int:
-    """Two questions, three passages, and a run that made a generator, which is a random T5."""
+    """Return a project with two questions, three passages, and a run that made a generator, a random T5."""
     project_id = make_project(engine, ["what is sold", "who lives there"], right=PASSAGES)
     finished_run(engine, project_id, "r")
     folder = tiny_backbone(results_folder("r"), "t5", PASSAGES)
@@ -103,9 +103,9 @@ def test_the_job_leaves_questions_in_the_runs_folder(engine: Engine, project: in
 def test_what_is_not_there_is_refused(engine: Engine, project: int) -> None:
     other = make_project(engine, ["a", "b"], name="Other")
     item = passages(engine, project)[0]
-    with pytest.raises(InputError, match="made no generator of that number"):
+    with pytest.raises(InputError, match="made no generator"):
         run(engine, project, Asked("r", 1, item))
-    with pytest.raises(InputError, match="not one of the project"):
+    with pytest.raises(InputError, match="not in the project"):
         run(engine, other, Asked("r", NUMBER, item))
     with pytest.raises(InputError, match="this is no generator"):
         suggesting.ask(engine, project, Asked("r", 1, item))
@@ -122,7 +122,7 @@ def test_passages_are_found_by_their_words(engine: Engine, project: int) -> None
 
 @pytest.fixture
 def page(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The page with the generator's part open; the queue only notes what is asked for."""
+    """Return the page with the generator's section open; the queue only records requests."""
 
     def request(engine: Engine, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
         return add_row(engine, project_id, f"ask-{item_id}-{n}", kind=SUGGEST)
@@ -133,7 +133,7 @@ def page(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Any:
     return page.run()
 
 
-def test_a_passage_is_picked_and_its_questions_read(engine: Engine, project: int, page: Any) -> None:
+def test_a_passage_is_chosen_and_its_questions_read(engine: Engine, project: int, page: Any) -> None:
     item = passages(engine, project)[2]
     page.text_input(key=f"suggest_r_{NUMBER}_words").set_value("hens").run()
     assert page.selectbox(key=f"suggest_r_{NUMBER}_passage_{item}").value == item

@@ -1,4 +1,4 @@
-"""`python -m learner concat` and `dataset` on files: what they write, what they print, and how they refuse."""
+"""`python -m learner concat` and `dataset` on files: what they write, print and refuse."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ FAST = ["--epochs", "15", "--learning-rate", "0.003", "--batch-size", "8"]
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """A folder with texts, gold (both red), a split in halves, labels, and tiny models."""
+    """Return a folder with texts, gold (both red), a split in halves, labels, and tiny models."""
     (tmp_path / "left.csv").write_text("id,text\n" + "".join(f"q{i},{text}\n" for i, text in enumerate(TEXTS)))
     gold = [(i, j) for i in range(0, 24, 2) for j in range(i + 2, 24, 2)]
     (tmp_path / "gold.csv").write_text("id1,id2\n" + "".join(f"q{i},q{j}\n" for i, j in gold))

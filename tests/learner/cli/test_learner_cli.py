@@ -1,4 +1,4 @@
-"""`python -m learner` on files: what it writes, what it prints, and how it refuses."""
+"""`python -m learner` on files: what it writes, prints and refuses."""
 
 import csv
 import json
@@ -68,12 +68,12 @@ class Files:
                 "--out", out, *more]  # fmt: skip
 
     def pairs(self, ids: Iterable[str] | None = None) -> list[tuple[str, str]]:
-        """All pairs of these left ids (of all of them): with each other, or with all right ones."""
+        """Return all pairs of these left ids (default: all): with each other, or with all right ones."""
         left = list(self.left) if ids is None else [name for name in self.left if name in set(ids)]
         return list(product(left, self.right) if self.right else combinations(left, 2))
 
     def brute_force(self, model: Path, pairs: Sequence[tuple[str, str]]) -> float:
-        """Average precision over these pairs by the library's own encoding."""
+        """Return the average precision over these pairs by the library's own encoding."""
         encoder = SentenceTransformer(str(model), device="cpu")
         names = [("left", name) for name in self.left] + [("right", name) for name in self.right]
         vectors = encoder.encode([getattr(self, side)[name] for side, name in names], normalize_embeddings=True)
@@ -95,7 +95,7 @@ def make_files(folder: Path, left: dict[str, str], right: dict[str, str], gold: 
 
 @pytest.fixture(scope="module", params=["symmetric", "bipartite"])
 def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Files:
-    """48 texts on 12 topics; in two lists, 32 of them and 24 others."""
+    """Return 48 texts on 12 topics; in two lists, 32 of them and 24 others."""
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "symmetric":
         topics = [i % 12 for i in range(48)]
@@ -112,7 +112,7 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def out(files: Files) -> Path:
-    """The folder of a simulation of three rounds."""
+    """Return the folder of a simulation of three rounds."""
     folder = files.folder / "out"
     command = [sys.executable, "-m", "learner", *map(str, files.simulate(folder))]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
@@ -395,7 +395,7 @@ def test_matches_at_a_measured_precision(files: Files, out: Path, tmp_path: Path
 
 @pytest.fixture(scope="module")
 def twins(tmp_path_factory: pytest.TempPathFactory) -> Files:
-    """Eight pairs of texts that the encoder cannot tell apart, all positive, among sixteen others."""
+    """Return eight pairs of texts that the encoder cannot distinguish, all positive, among sixteen others."""
     folder = tmp_path_factory.mktemp("twins")
     texts = texts_of(range(8), 0)
     left = {f"a{i}": text for i, text in enumerate(texts)} | {f"b{i}": text.title() for i, text in enumerate(texts)}

@@ -1,4 +1,4 @@
-"""How alike two texts are spelled: each similarity says what it should, and vectors give the same sums."""
+"""Lexical similarity: each feature measures what it should, and vectors give the same sums."""
 
 import numpy as np
 import pytest

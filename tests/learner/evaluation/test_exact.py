@@ -29,7 +29,7 @@ properties = settings(max_examples=80, suppress_health_check=[HealthCheck.functi
 
 
 def drawn_vectors(rng: np.random.Generator, n: int, d: int, repeated: bool) -> np.ndarray:
-    """Unit vectors; some of them are the same vector where `repeated`."""
+    """Return random unit vectors, some of them equal if `repeated`."""
     vectors = rng.normal(size=(n, d)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors[rng.integers(0, max(1, n // 3), n)] if repeated else vectors
@@ -44,7 +44,7 @@ def drawn_positives(rng: np.random.Generator, n: int, m: int, symmetric: bool) -
 def brute_force(
     left: np.ndarray, right: np.ndarray, positives: np.ndarray, symmetric: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Score and label of every pair. Scores are rounded so that equal vectors give equal scores."""
+    """Return score and label of every pair. Scores are rounded so that equal vectors give equal scores."""
     scores = np.round(left.astype(np.float64) @ right.astype(np.float64).T, 7)
     labels = np.zeros(scores.shape, dtype=int)
     labels[positives[:, 0], positives[:, 1]] = 1

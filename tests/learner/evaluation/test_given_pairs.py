@@ -26,7 +26,7 @@ class Known:
 
 
 def answers(layer: OutputLayer | None) -> tuple[Dataset, Known]:
-    """The worked example as a dataset: four questions on the left, eight answers on the right, and one to train on."""
+    """Return the worked example as a dataset: four questions, eight answers, and one question to train on."""
     sides, splits = ["left"] * 5 + ["right"] * 8, ["evaluation"] * 4 + ["train"] + ["both"] * 8
     pairs = [(question - 1, 5 + at) for at, question in enumerate(QUESTION.tolist())]
     given = [(*pair, bool(label)) for pair, label in zip(pairs, POSITIVE, strict=True)] + [(4, 5, False)]

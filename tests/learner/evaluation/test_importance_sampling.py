@@ -131,12 +131,12 @@ def near_and_random(rng: np.random.Generator) -> Sampled:
 
 
 def random_without_hits(rng: np.random.Generator) -> Sampled:
-    """Twenty false positives in the random stratum, of which a sample hardly ever holds one."""
+    """Return twenty false positives in the random stratum, which a sample hardly ever contains."""
     return [rng.normal(0.5, 0.1, 2_000), np.r_[rng.normal(0.1, 0.05, 200_000), np.full(20, 0.95)]], [2_000, 2_000]
 
 
 def strata_alike(rng: np.random.Generator) -> Sampled:
-    """Four strata that each hide a few false positives among the best pairs."""
+    """Return four strata that each hide a few false positives among the best pairs."""
     return [np.r_[rng.normal(0.1, 0.05, 20_000), rng.normal(0.7, 0.1, 12)] for _ in range(4)], [1_000] * 4
 
 
@@ -145,7 +145,7 @@ def strata_alike(rng: np.random.Generator) -> Sampled:
 def test_intervals_cover_the_truth(
     population: Callable[[np.random.Generator], Sampled], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of 200 samples the 95 % intervals of every figure hold the truth in at least 93 %."""
+    """Of 200 samples the 95 % intervals of every figure cover the truth in at least 93 %."""
     monkeypatch.setattr(estimation, "DRAWS", 100)
     rng = np.random.default_rng(seed)
     positives = rng.normal(0.7, 0.15, 60)

@@ -12,7 +12,7 @@ DESIGNS = [near_random, stratified]
 
 
 def population(symmetric: bool, n: int = 240, groups: int = 60) -> tuple[Population, np.ndarray]:
-    """Noisy groups of texts, and the vectors of another scorer of the same texts."""
+    """Return noisy groups of texts, and the vectors of another scorer of the same texts."""
     rng = np.random.default_rng(5)
     centres = np.repeat(rng.standard_normal((groups, 24)), n // groups, axis=0)
 

@@ -1,4 +1,4 @@
-"""The command `experiment` on a tiny corpus: killed, resumed, with a run that fails, and what it leaves."""
+"""The command `experiment` on a tiny corpus: killed, resumed, with a failing run, and what it leaves."""
 
 import csv
 import io
@@ -67,7 +67,7 @@ labels = "broken"
 
 @dataclass(frozen=True)
 class Outcome:
-    """The experiment's file and folder, how its second start ended, and what the first one had left."""
+    """The experiment's file and folder, the end of its second start, and what the first one had left."""
 
     file: Path
     out: Path
@@ -86,7 +86,7 @@ class Outcome:
 
 
 def write_files(folder: Path) -> Path:
-    """The experiment's file beside its data: texts of a topic match, and some pairs of others are stated not to."""
+    """Write the experiment's file and data: texts of a topic match, and some other pairs are known negatives."""
     rng = np.random.default_rng(0)
     texts = [f"topic{i % TOPICS} " + " ".join(rng.choice([f"word{k}" for k in range(15)], 4)) for i in range(ITEMS)]
     gold = [(i, j, int(i % TOPICS == j % TOPICS)) for i, j in combinations(range(ITEMS), 2) if (j - i) % 6 == 0]
@@ -115,7 +115,7 @@ def wait_for(what: Callable[[], bool], seconds: float = 120) -> None:
 
 
 def states(out: Path) -> dict[str, str]:
-    """The state of each row's run."""
+    """Return the state of each row's run."""
     if not (out / STATE).exists():
         return {}
     return {cell["row"]: cell["state"] for cell in json.loads((out / STATE).read_text())["cells"]}
@@ -127,7 +127,7 @@ def children(pid: int) -> list[int]:
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """The experiment, killed in its second run and started again."""
+    """Return the experiment, killed in its second run and started again."""
     folder = tmp_path_factory.mktemp("experiment")
     file, out = write_files(folder), folder / "out"
     first = subprocess.Popen(command(file, out), cwd=ROOT, stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""Experiments in TOML: what is read, what is refused and how, and which cells there are."""
+"""Experiments in TOML: what is read, what is refused and how, and the resulting cells."""
 
 import re
 from collections.abc import Callable
@@ -16,7 +16,7 @@ Values = dict[str, Any]
 
 @pytest.fixture
 def values(tmp_path: Path) -> Values:
-    """A valid experiment on files in the temporary folder."""
+    """Return a valid experiment on files in the temporary folder."""
     for name in ("left.csv", "gold.csv"):
         (tmp_path / name).write_text("id,text\n1,a\n")
     rows = [

@@ -49,7 +49,7 @@ def record(row: str, seed: int, number: int, ap: float, positives: int = 5, **mo
 
 @pytest.fixture
 def results(experiment: Experiment) -> Results:
-    """Two rounds of every row: three seeds of "ours", one of the others."""
+    """Return two rounds of every row: three seeds of "ours", one of the others."""
     last = {"seeded": 0.36, "static": 0.2, "again": 0.5, "matched": 0.25, "told": 0.1}
     records = [record("ours", seed, 1, ap) for seed, ap in enumerate((0.1, 0.2, 0.15))]
     records += [record("ours", seed, 2, ap, 6 + seed) for seed, ap in enumerate((0.3, 0.4, 0.35))]

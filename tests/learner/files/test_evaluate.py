@@ -15,7 +15,7 @@ DEMO = ROOT / "annotate" / "demo"
 
 @pytest.fixture(scope="module")
 def figures() -> dict[str, dict]:  # type: ignore[type-arg]
-    """The demo's questions measured by every method with the bundled encoder."""
+    """Return the demo's questions measured by every method with the bundled encoder."""
     corpus = load_corpus(DEMO / "questions.csv", None, DEMO / "gold.csv")
     return {name: evaluate_corpus("all-MiniLM-L6-v2", corpus, Method(name, sample=20_000)) for name in METHODS}
 

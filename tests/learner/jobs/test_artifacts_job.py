@@ -1,4 +1,4 @@
-"""A round whose files lie behind S3: what one worker makes, an app and a second worker on other machines use."""
+"""A round with its files on S3: one worker's results are used by an app and a second worker on other machines."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -32,7 +32,7 @@ Move = Callable[[str], None]
 
 @pytest.fixture
 def move(s3: dict[str, str], engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Move:
-    """A function that moves to another machine: the same database, the same store, a home of its own."""
+    """Return a function that moves to another machine: the same database and store, a new home."""
     for name, value in s3.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("ALLPAIRS_ARTIFACTS", f"s3://bucket/{tmp_path.name}")

@@ -1,4 +1,4 @@
-"""The job `audit` and the audit tasks of batches, step by step: what is drawn, what it measures, what never trains."""
+"""The job `audit` and the audit tasks of batches, step by step: sampling, measuring, and what never trains."""
 
 from pathlib import Path
 from typing import Any
@@ -56,14 +56,14 @@ def encoders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A pool of about 256 pairs in five strata of 16 pairs and more."""
+    """Make a pool of about 256 pairs in five strata of 16 pairs and more."""
     monkeypatch.setattr(bands, "TOP", 16)
     monkeypatch.setattr(bands, "SMALLEST_POOL", SIZES)
 
 
 @pytest.fixture
 def project(engine: Engine, encoders: list[Path]) -> int:
-    """A project with the pre-trained encoder alone; no job has run."""
+    """Return a project with only the pre-trained encoder; no job has run."""
     project_id = make_audited(engine, encoders[0])
     add_model(engine, project_id, 0, encoders[0])
     return project_id
@@ -173,7 +173,7 @@ def test_known_positives_measure_and_nothing_is_drawn(engine: Engine, encoders: 
     assert audits(newest(engine, project)[1]) == []
     assert count(engine, Design) == 0
     assert evaluation_of(engine, 0).audit == {}
-    with pytest.raises(InputError, match="its known positives measure it"):
+    with pytest.raises(InputError, match="known positives measure it"):
         run_audit(engine, project, 10)
 
 
@@ -185,12 +185,12 @@ def test_without_evaluation_pairs_there_is_nothing_to_audit(
     run(engine, project_id)
     assert audits(newest(engine, project_id)[1]) == []
     assert count(engine, Design) == 0
-    with pytest.raises(InputError, match="this one has no evaluation items"):
+    with pytest.raises(InputError, match="no evaluation items"):
         run_audit(engine, project_id, 10)
 
 
 def test_before_the_first_model_there_is_nothing_to_audit(engine: Engine, encoders: list[Path]) -> None:
-    with pytest.raises(InputError, match="there is no model yet"):
+    with pytest.raises(InputError, match="no model yet"):
         run_audit(engine, make_audited(engine, encoders[0]), 10)
 
 
@@ -211,7 +211,7 @@ def test_a_project_of_two_lists_is_audited_from_left_to_right(engine: Engine, en
 # Audit batches
 
 
-def test_an_audit_batch_is_drawn_equally_from_the_top_of_each_deck(engine: Engine, project: int) -> None:
+def test_an_audit_batch_is_drawn_equally_from_each_sampling_order(engine: Engine, project: int) -> None:
     assert run_audit(engine, project, 30) == "30 pairs to audit"
     tasks = tasks_of(engine)
     with reading(engine) as session:
@@ -270,7 +270,7 @@ def test_when_every_pair_is_labelled_there_is_nothing_left(engine: Engine, proje
     far = [task for task in tasks if task.stratum == 5]
     assert len(far) == 15  # more could not find anything there
     assert len(tasks) - len(far) == sum(stratum["size"] for stratum in designs_of(engine)[0].strata[:-1])
-    with pytest.raises(InputError, match="there is nothing left to draw"):
+    with pytest.raises(InputError, match="nothing left to draw"):
         run_audit(engine, project, 10)
     assert count(engine, Round) == 1
 
@@ -490,7 +490,7 @@ def test_the_share_beyond_the_pool_is_that_of_a_models_best_pairs(
 
 
 def second_design(engine: Engine, project: int, encoders: list[Path], labels: int) -> list[Task]:
-    """The tasks of the first design, all labelled; the project has a second design."""
+    """Add a second design, and return the first design's tasks, all labelled."""
     tasks = draw_and_label(engine, project, labels)
     add_model(engine, project, 1, encoders[1])
     run_audit(engine, project)
@@ -502,7 +502,7 @@ def second_design(engine: Engine, project: int, encoders: list[Path], labels: in
 def test_labels_of_two_designs_count_with_the_probability_of_their_mixture(
     engine: Engine, project: int, encoders: list[Path]
 ) -> None:
-    """Under each design the numbers up to that of the deepest pair drawn were drawn: together, the larger share."""
+    """Under each design, the numbers up to the deepest drawn pair's were drawn: together, the larger share."""
     first = second_design(engine, project, encoders, 60)
     run_audit(engine, project, 60)
     second = tasks_of(engine)
@@ -563,7 +563,7 @@ def test_drawing_goes_on_under_the_newest_design(engine: Engine, project: int, e
 def test_a_permanent_number_makes_successive_designs_draw_the_same_pairs(
     engine: Engine, project: int, encoders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second design under a model that sees the same has the same sampling orders: labels hold there too."""
+    """A second design under an equal model has the same sampling orders: its labels count there too."""
     monkeypatch.setattr(orders, "TAIL", 40)
     draw_and_label(engine, project, 60)
     add_model(engine, project, 1, encoders[0])  # the same encoder

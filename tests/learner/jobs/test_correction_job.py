@@ -1,4 +1,4 @@
-"""The job `correction`, step by step: which pairs are put up, once, and the figures that their labels give."""
+"""The job `correction`, step by step: which pairs are drawn, once, and the figures from their labels."""
 
 import itertools
 import re
@@ -41,7 +41,7 @@ def encoders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture
 def project(engine: Engine, encoders: list[Path], monkeypatch: pytest.MonkeyPatch) -> int:
-    """50 texts of which 40 measure, a few of the pairs of one topic known; the encoder, and a matcher of round 1."""
+    """Return 50 texts, 40 for evaluation, a few pairs of one topic known; the encoder, and a matcher of round 1."""
     monkeypatch.setattr(correction, "NEAR", 2)
     project_id = make_project(engine, texts(), evaluation=EVALUATION, encoder=str(encoders[0]))
     (artifacts() / "one").mkdir(parents=True)
@@ -59,7 +59,7 @@ def project(engine: Engine, encoders: list[Path], monkeypatch: pytest.MonkeyPatc
 
 
 def run(engine: Engine, project_id: int, number: int = 0, recall: float = 0.5, draw: int = 10) -> str:
-    """The workflow's steps in their order; the id of the job."""
+    """Run the workflow's steps in order, and return the job's id."""
     with writing(engine) as session:
         job_id = add_job(session, project_id, steps.NAME).id
     if draw:
@@ -71,7 +71,7 @@ def run(engine: Engine, project_id: int, number: int = 0, recall: float = 0.5, d
 
 
 def newest(engine: Engine) -> tuple[Design, list[Task]]:
-    """The newest design and its tasks in order."""
+    """Return the newest design and its tasks in order."""
     with reading(engine) as session:
         design = session.scalars(select(Design).order_by(Design.number.desc())).first()
         assert design is not None
@@ -80,7 +80,7 @@ def newest(engine: Engine) -> tuple[Design, list[Task]]:
 
 
 def answer(engine: Engine, tasks: list[Task], kinds: Callable[[int], AnswerKind]) -> None:
-    """Nothing; the i-th task is answered with `kinds(i)`."""
+    """Answer the i-th task with `kinds(i)`."""
     with writing(engine) as session:
         session.add_all(
             Answer(project_id=task.project_id, task_id=task.id, left_id=task.left_id, right_id=task.right_id,
@@ -103,7 +103,7 @@ def count(engine: Engine, table: type) -> int:
 
 
 def expected(engine: Engine, encoder: Path, recall: float) -> dict[tuple[int, int], float]:
-    """Every putative false positive by its items, with its score."""
+    """Return every putative false positive by its items, with its score."""
     with reading(engine) as session:
         items = session.scalars(select(Item).where(Item.split == Split.EVALUATION).order_by(Item.id)).all()
         gold = {(pair.left_id, pair.right_id) for pair in session.scalars(select(Gold))}
@@ -117,7 +117,7 @@ def expected(engine: Engine, encoder: Path, recall: float) -> dict[tuple[int, in
 
 
 def near_pairs(engine: Engine, encoder: Path) -> set[tuple[int, int]]:
-    """The pairs of evaluation items of which one is among the two nearest of the other."""
+    """Return the pairs of evaluation items of which one is among the other's two nearest."""
     with reading(engine) as session:
         items = session.scalars(select(Item).where(Item.split == Split.EVALUATION).order_by(Item.id)).all()
     vectors = load_encoder(str(encoder)).encode([item.text for item in items])
@@ -328,7 +328,7 @@ def test_the_app_asks_for_the_job_by_its_name() -> None:
 
 
 def test_no_two_jobs_have_a_step_of_one_name() -> None:
-    """The queue knows a step by its function's name alone: the second of a name would take the first one's place."""
+    """The queue identifies a step by its function's name alone: a second one would replace the first."""
     sources = "\n".join(path.read_text() for path in (ROOT / "learner" / "jobs").glob("*.py"))
     names = re.findall(r"^@DBOS\.(?:step|workflow)\(.*\)\ndef (\w+)", sources, re.MULTILINE)
     assert len(names) >= 9 and len(names) == len(set(names))

@@ -1,4 +1,4 @@
-"""What a job's row says while its workflow runs, and that a project has one at a time."""
+"""A job's row while its workflow runs, and that a project has one at a time."""
 
 import pytest
 from dbos import error as dbos_error

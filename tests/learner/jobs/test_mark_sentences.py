@@ -24,7 +24,7 @@ def encoder(tmp_path: Path) -> str:
 
 
 def mark(engine: Engine, project_id: int) -> list[tuple[int | None, int | None]]:
-    """The likely sentence of each task, after the step."""
+    """Run the step and return the likely sentence of each task."""
     with writing(engine) as session:
         job_id = add_job(session, project_id, "next_round").id
     mark_passages(job_id, project_id)

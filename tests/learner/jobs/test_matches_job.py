@@ -1,4 +1,4 @@
-"""The job `matches`: which pairs it writes, what people know goes before the model, and which groups they make."""
+"""The job `matches`: which pairs it writes, that labels override the model, and the groups."""
 
 from itertools import combinations
 from pathlib import Path
@@ -34,7 +34,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def project(engine: Engine, encoder: Path) -> int:
-    """30 texts with a first trained round, half of whose labels are positives."""
+    """Return 30 texts with a first trained round, half of whose labels are positives."""
     project_id = make_project(
         engine, texts(), evaluation=10, encoder=str(encoder), first=6, neighbours=10, epochs=1, audit_every=0
     )
@@ -58,7 +58,7 @@ def rows(project_id: int, file: str) -> list[Row]:
 
 
 def names(engine: Engine, project_id: int, kind: AnswerKind) -> set[tuple[str, str]]:
-    """The ids of the pairs of batch 1 with this answer."""
+    """Return the ids of the pairs of batch 1 with this answer."""
     with reading(engine) as session:
         tasks = session.scalars(select(Task).where(Task.project_id == project_id, Task.round_id == 1)).all()
         wanted = [task for task in tasks if task.position < 6 and half(task.position) == kind]
@@ -116,7 +116,7 @@ def test_a_reranker_orders_the_pairs_and_changes_none(
     about = read_matches(project)
     assert about is not None and about.reranker == "run-1/model"
     monkeypatch.setattr(steps, "MOST_READ", 10)
-    with pytest.raises(InputError, match="a re-ranker reads 10 at most: choose a higher threshold"):
+    with pytest.raises(InputError, match="at most 10: choose a higher threshold"):
         steps.find_matches(job_id, project, 1, 0.2, "run-1/model")
 
 
@@ -167,7 +167,7 @@ def test_no_match_makes_empty_files_and_a_wrong_round_is_named(engine: Engine, e
 
 def test_too_many_pairs_are_refused(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steps, "MOST", 10)
-    with pytest.raises(InputError, match=r"435 pairs score -1 or more, and 10 is the most.*higher threshold"):
+    with pytest.raises(InputError, match=r"435 pairs score -1 or more, but at most 10 .*higher threshold"):
         find(engine, project, 0, -1.0)
     assert read_matches(project) is None
 

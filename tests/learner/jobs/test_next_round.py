@@ -49,7 +49,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def project(engine: Engine, encoder: Path) -> int:
-    """30 texts on 6 topics, of which the last 10 measure; texts of one topic match."""
+    """Return a project of 30 texts on 6 topics, the last 10 for evaluation; texts of one topic match."""
     settings: dict[str, Any] = {
         "encoder": str(encoder),
         "first": 6,
@@ -152,9 +152,9 @@ def test_a_later_batch_knows_labelled_pairs_like_its_own_and_keeps_their_scores(
     for task in newest(engine, project)[1]:
         assert task.alike is not None
         assert {(left, right) for left, right, _ in task.alike} <= pairs(labelled)
-        likeness = [how for *_, how in task.alike]
-        assert len(likeness) == 3
-        assert likeness == sorted(likeness, reverse=True)
+        similarity = [how for *_, how in task.alike]
+        assert len(similarity) == 3
+        assert similarity == sorted(similarity, reverse=True)
     trained = matcher_of(engine, 1)
     assert all(read_score(trained, task.left_id, task.right_id) is not None for task in labelled)
 
@@ -301,7 +301,7 @@ def test_when_every_pair_is_labelled_the_batch_is_empty_and_says_so(engine: Engi
     assert count(engine, Evaluation) == 0  # nothing is kept for measuring
 
 
-def test_crowded_neighbourhoods_count_against_a_pair(engine: Engine, encoder: Path) -> None:
+def test_hubness_is_subtracted_from_the_score_of_a_pair(engine: Engine, encoder: Path) -> None:
     settings: dict[str, Any] = {"encoder": str(encoder), "first": 6, "neighbours": 20, "hubness": 0.3}
     project_id = make_project(engine, texts(20), name="Crowded", **settings)
     run(engine, project_id)
@@ -321,7 +321,7 @@ def test_crowded_neighbourhoods_count_against_a_pair(engine: Engine, encoder: Pa
     assert matcher.details["hubness"] == 0.3
 
 
-def test_spelling_counts_as_far_as_the_labels_say(engine: Engine, encoder: Path) -> None:
+def test_lexical_features_count_as_far_as_the_labels_say(engine: Engine, encoder: Path) -> None:
     settings: dict[str, Any] = {"encoder": str(encoder), "first": 12, "neighbours": 20, "epochs": 1, "lexical": True}
     names = [f"engine {i} of type {i % 4 * 1111}" for i in range(40)]
     project_id = make_project(engine, names, name="Parts", **settings)
@@ -444,7 +444,7 @@ def other_encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def base_of(engine: Engine, project_id: int) -> tuple[int, str, float, list[float]]:
-    """Id, encoder, hubness and the scores of the measured curve of the pre-trained encoder's row."""
+    """Return id, encoder, hubness and the curve's scores of the pre-trained encoder's row."""
     with reading(engine) as session:
         matcher = session.scalars(select(Matcher).where(Matcher.project_id == project_id, Matcher.number == 0)).one()
         evaluation = session.get_one(Evaluation, matcher.id)

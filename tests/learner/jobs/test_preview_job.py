@@ -1,4 +1,4 @@
-"""The job `preview`: what it chooses under which settings, what it reuses, and that nothing of the project changes."""
+"""The job `preview`: what it chooses under which settings, what it reuses, and that the project does not change."""
 
 import itertools
 from pathlib import Path
@@ -33,7 +33,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def project(engine: Engine, encoder: Path) -> int:
-    """30 texts without known pairs, of which the last 10 measure; no job has run."""
+    """Return 30 texts without known pairs, the last 10 for evaluation; no job has run."""
     return make_quick(engine, encoder)
 
 
@@ -44,7 +44,7 @@ def make_quick(engine: Engine, encoder: Path, name: str = "Questions", **setting
 
 @pytest.fixture
 def trained(engine: Engine, project: int) -> int:
-    """The project after a first trained round."""
+    """Return the project after a first trained round."""
     run(engine, project)
     answer_batch(engine, project, half)
     run(engine, project)
@@ -52,7 +52,7 @@ def trained(engine: Engine, project: int) -> int:
 
 
 def preview(engine: Engine, project_id: int, **entered: Any) -> Preview:
-    """What the job's step leaves under the project's settings with these values in their place."""
+    """Run the job's step under the project's settings with these values replaced, and return its result."""
     with writing(engine) as session:
         job_id = add_job(session, project_id, PREVIEW).id
         settings = session.get_one(Project, project_id).settings | entered

@@ -1,4 +1,4 @@
-"""What the learner reads of a project: gold positives, and the pairs that gold itself states."""
+"""What the learner reads of a project: gold positives, and the pairs that gold itself contains."""
 
 from sqlalchemy import Engine, select
 
@@ -8,7 +8,7 @@ from learner.jobs.data.project_data import read_project
 from tests.helpers.factories import make_project
 
 
-def test_stated_pairs_are_read_without_what_follows_by_closure(engine: Engine) -> None:
+def test_given_pairs_are_read_without_what_follows_by_closure(engine: Engine) -> None:
     project = make_project(engine, ["a", "b", "c", "d"], evaluation=3)
     with writing(engine) as session:
         ids = list(session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)))

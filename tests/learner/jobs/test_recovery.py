@@ -18,7 +18,7 @@ from tests.helpers.factories import make_project
 
 @pytest.fixture
 def queues(home: object) -> Iterator[Engine]:
-    """The queue's own tables."""
+    """Yield an engine on the queue's own tables."""
     with closing_client():
         found = routing.queue_engine()
         yield found
@@ -31,7 +31,7 @@ def change(engine: Engine, job_id: str, state: str) -> None:
 
 
 def old_job(engine: Engine, kind: str, state: str) -> str:
-    """The id of a job that was asked for too long ago to be on its way into the queue."""
+    """Return the id of a job requested too long ago to be still on its way into the queue."""
     project = make_project(engine, ["a", "b"])
     with writing(engine) as session:
         job = add_job(session, project, kind)
@@ -62,7 +62,7 @@ Listing = Callable[..., list[SimpleNamespace]]
 
 
 def listing(engine: Engine, job_id: str, state: str, found: list[SimpleNamespace]) -> Listing:
-    """A queue that is asked while the job comes into this state."""
+    """Return a stand-in for the queue's listing that first puts the job into this state."""
 
     def listed(**_: object) -> list[SimpleNamespace]:
         change(engine, job_id, state)

@@ -1,4 +1,4 @@
-"""Encoding goes on after a kill: what the file has is not made again, unless it is another encoder's or no file's."""
+"""Encoding resumes after a kill: finished vectors are not encoded again, unless they are another encoder's or lost."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,7 +28,7 @@ def encoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Encoder:
 
 
 def counting(monkeypatch: pytest.MonkeyPatch, until: int = 10**9) -> list[str]:
-    """The texts that are encoded from now on; before those after `until` the process ends."""
+    """Return the list of texts encoded from now on; end the process before those after `until`."""
     seen: list[str] = []
     own = Encoder.encode_part
 

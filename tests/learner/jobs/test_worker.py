@@ -71,13 +71,13 @@ worker.run("heavy", Queue.GPU)
 
 
 def worker(name: str = "desk", *options: str) -> AbstractContextManager[subprocess.Popen[str]]:
-    """A worker process; killed at the end."""
+    """Return a context with a worker process, killed at the end."""
     return started([*COMMAND, name, *options])
 
 
 @contextmanager
 def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """The process of this command; killed at the end."""
+    """Yield the process of this command; kill it at the end."""
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True)
     try:
@@ -88,13 +88,13 @@ def started(command: list[str]) -> Iterator[subprocess.Popen[str]]:
 
 
 def wait_for_stage(engine: Engine, job_id: str, stage: str) -> None:
-    """Nothing; the job is in this stage."""
+    """Wait until the job is in this stage."""
     wait_for(lambda: job_of(engine, job_id).stage == stage or job_of(engine, job_id).state in ENDED)
     assert (job_of(engine, job_id).stage, job_of(engine, job_id).error) == (stage, None)
 
 
 def make_slow_project(engine: Engine, folder: Path, items: int, **settings: Any) -> int:
-    """A project whose texts are long and whose encoder is deep."""
+    """Make a project with long texts and a deep encoder; return its id."""
     rng = np.random.default_rng(0)
     texts = [f"text {i} " + " ".join(rng.choice([f"word{k}" for k in range(50)], 50)) for i in range(items)]
     encoder = tiny_encoder(folder, texts, layers=12)
@@ -102,7 +102,7 @@ def make_slow_project(engine: Engine, folder: Path, items: int, **settings: Any)
 
 
 def answer_batch(engine: Engine, project_id: int) -> None:
-    """Nothing; every second pair of the newest batch is positive, the others are negative."""
+    """Answer the newest batch: every second pair is positive, the others are negative."""
     with writing(engine) as session:
         batch = newest_round(session, project_id)
         assert batch is not None
@@ -114,7 +114,7 @@ def answer_batch(engine: Engine, project_id: int) -> None:
 
 @pytest.fixture
 def trainable(engine: Engine, tmp_path: Path) -> int:
-    """A project with an answered first batch: its next job trains for seconds, then encodes for seconds."""
+    """Return a project with an answered first batch: its next job trains for seconds, then encodes for seconds."""
     project_id = make_slow_project(engine, tmp_path, 1200, first=16, epochs=30)
     make_round(engine, project_id, 16)
     with writing(engine) as session:
@@ -170,7 +170,7 @@ def test_a_killed_worker_resumes_at_the_last_finished_step(engine: Engine, train
 
 
 def taken_by(job_id: str) -> str | None:
-    """The worker that has the job, or had it."""
+    """Return the worker that has, or had, the job."""
     with closing_client() as client:
         (job,) = client.list_workflows(workflow_ids=[job_id])
     return job.executor_id

@@ -1,4 +1,4 @@
-"""One round: budgets, uniform draws, and which pairs may be chosen."""
+"""One round: budgets, uniform sampling, and which pairs may be chosen."""
 
 from itertools import combinations, product
 

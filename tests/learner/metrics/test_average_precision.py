@@ -25,7 +25,7 @@ WORKED = np.array([(0.9, 1, 1), (0.8, 0, 1), (0.7, 1, 1), (0.7, 0, 10), (0.7, 0,
 
 @st.composite
 def weighted_rows(draw: st.DrawFn) -> Rows:
-    """Scores with many ties, labels with a positive, and whole weights."""
+    """Draw scores with many ties, labels with a positive, and integer weights."""
     n = draw(st.integers(1, 30))
     scores = draw(st.lists(st.integers(-5, 5), min_size=n, max_size=n))
     labels = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))

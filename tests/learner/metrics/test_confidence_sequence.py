@@ -1,4 +1,4 @@
-"""Confidence sequences: they hold at every look, where intervals made for one look do not."""
+"""Confidence sequences: they hold at every look, unlike intervals made for one look."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ RUNS, LABELS = 1_000, 500
 
 
 def counted(share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Positives (RUNS, LABELS) after each label of each run, and the number of labels (LABELS,)."""
+    """Return positives (RUNS, LABELS) after each label of each run, and the number of labels (LABELS,)."""
     labels = np.random.default_rng(seed).random((RUNS, LABELS)) < share
     return labels.cumsum(axis=1), np.arange(1, LABELS + 1)
 

@@ -1,4 +1,4 @@
-"""Measures of texts: worked numbers, what always holds, and that nothing is downloaded."""
+"""Text metrics: worked numbers, invariants, and that nothing is downloaded."""
 
 import subprocess
 import sys
@@ -91,7 +91,7 @@ def test_rouge_l_of_coco() -> None:
 
 @given(words, words)
 def test_longest_common_subsequences(one: str, other: str) -> None:
-    """The library's ROUGE-L does not depend on case, ours does."""
+    """Unlike ours, the library's ROUGE-L ignores case."""
     ours, theirs = coco_rouge_l(one.lower(), other.lower()), rouge(one, other)["rougeL"]
     assert (ours == 0) == (theirs == 0)
     if len(one.split()) == len(other.split()):  # precision is recall, whatever the weight

@@ -1,4 +1,4 @@
-"""A bi-encoder learns which passage belongs to which query; known pairs are no negatives; one or two towers."""
+"""A bi-encoder learns which passage belongs to which query; known pairs are not negatives; one or two towers."""
 
 from pathlib import Path
 
@@ -110,7 +110,7 @@ def test_what_is_known_as_right_is_no_negative(backbone: Path) -> None:
 
 
 def test_wrong_passages_are_pushed_away(backbone: Path) -> None:
-    """The wrong passages are in no pair: only as drawn negatives can they be told from the right ones."""
+    """The wrong passages are in no pair: only as sampled negatives can they be separated from the right ones."""
     pairs = [(x, y) for x, y in PAIRS[:2]]
     wrong = [[x.replace("what is", "lives")] for x, _ in pairs]
     wanted = settings(backbone, steps=60, batch_size=2, negatives=1)
@@ -123,7 +123,7 @@ def test_wrong_passages_are_pushed_away(backbone: Path) -> None:
 
 
 def test_a_text_is_not_its_own_negative(backbone: Path) -> None:
-    """Pairs both ways, as of one list: each query is a passage of the step too."""
+    """With pairs in both directions, as of one list, each query is a passage of the step too."""
     pairs = [*PAIRS[:4], *((y, x) for x, y in PAIRS[:4])]
     wanted = settings(backbone, steps=60, batch_size=8)
     retriever, lesson = new_retriever(wanted), lesson_of(pairs, [])

@@ -19,7 +19,7 @@ FAST = {"learning_rate": 2e-3, "epochs": 15, "batch_size": 16}
 
 
 def toy_texts(rng: np.random.Generator, n: int = 60) -> tuple[list[str], np.ndarray]:
-    """n texts and their topics."""
+    """Return n texts and their topics."""
     topics = rng.integers(0, len(TOPICS), n)
     return [" ".join([TOPICS[topic], *rng.choice(NOISE, 4)]) for topic in topics], topics
 
@@ -33,7 +33,7 @@ def toy_pairs(rng: np.random.Generator, topics: np.ndarray, n: int = 150) -> Lab
 
 @pytest.fixture(scope="module")
 def toy() -> tuple[list[str], Labelled, Labelled]:
-    """Texts, pairs to train on and pairs to test on."""
+    """Return texts, pairs to train on and pairs to test on."""
     rng = np.random.default_rng(0)
     texts, topics = toy_texts(rng)
     return texts, toy_pairs(rng, topics), toy_pairs(rng, topics)

@@ -1,4 +1,4 @@
-"""Passages: their sentences, and the one that is likely to answer."""
+"""Passages: their sentences, and the one most likely to answer."""
 
 import numpy as np
 import pytest

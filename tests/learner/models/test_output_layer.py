@@ -14,7 +14,7 @@ SEPARABLE = np.array([1, 1, 1, 1, 0, 0, 0, 0])
 
 
 def normalized(layer: OutputLayer) -> tuple[float, float]:
-    """w and b on standardised cosines."""
+    """Return w and b on standardised cosines."""
     return layer.w * COSINES.std(), layer.b + layer.w * COSINES.mean()
 
 

@@ -1,4 +1,4 @@
-"""Back-training as a whole, on made-up questions and passages: what it leaves, and how it goes on when killed."""
+"""Back-training as a whole, on generated questions and passages: its results, and resuming after a kill."""
 
 import importlib
 import json
@@ -64,13 +64,13 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures are not drawn, which takes a second a run."""
+    """Disable the drawing of figures, which takes a second a run."""
     monkeypatch.setattr("learner.pipelines.report.save_chart", lambda chart, path: None)
 
 
 @pytest.fixture(scope="module")
 def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A finished run of three variants and two seeds."""
+    """Return a finished run of three variants and two seeds."""
     config = wanted(
         data, {"supervised_pairs": "dev.tsv", "source_test": "source.csv"}, seeds=2, measuring={"by_position": True},
         variants=["self-training", "back-training", "supervised"],
@@ -153,7 +153,7 @@ def test_a_killed_run_goes_on_at_the_last_finished_part(
 def test_iterations_end_when_nothing_gets_better_and_questions_may_be_drawn(
     make: Make, undrawn: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Development figures that get better once, then worse: the second iteration is the last, the first one is kept."""
+    """Development figures improve once, then worsen: the second iteration is the last, the first one is kept."""
     run = make(
         variants=["back-training-self"], iterations=3, iterate="all", lists={"decoding": "sample", "negatives": 2}
     )
@@ -184,7 +184,7 @@ def test_questions_of_the_test_are_not_learned(make: Make, data: Path) -> None:
 
 
 def test_what_is_real_in_each_scheme(whole: Run) -> None:
-    """Paper 001: back-training has real outputs, self-training real inputs; both learn from the same two lists."""
+    """Back-training has real outputs, self-training real inputs; both train on the same two lists."""
     data, folder = data_of(whole), whole.of(ADAPTED) / "seed-0" / "lists-1"
     lists = {name: read_list(folder, name) for name in (RETRIEVED, GENERATED)}
     questions, passages = {one.text for one in data.questions}, {one.text for one in data.passages}
@@ -233,7 +233,7 @@ def test_questions_of_another_domain_are_sorted_out_and_types_are_learned(
 WRONG = {
     "no column": ({"questions": "passages_bad.csv"}, {}, "no column 'text' or 'target_text'"),
     "no pairs to be supervised": ({}, {"variants": ["supervised"]}, "supervised needs inputs.supervised_pairs"),
-    "too few pairs": ({"source_pairs": "few.csv"}, {}, "1 pairs, and at least 4"),
+    "too few pairs": ({"source_pairs": "few.csv"}, {}, "1 pairs, but at least 4"),
     "no folder": ({}, {"retriever": {"backbone": "/none"}}, "there is no folder /none"),
     "no second folder": ({}, {"retriever": {"towers": 2, "passage_backbone": "/no2"}}, "there is no folder /no2"),
     "no second tower": ({}, {"retriever": {"passage_backbone": "bert"}}, "retriever: .*choose 2 towers"),

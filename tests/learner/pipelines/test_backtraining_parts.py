@@ -1,4 +1,4 @@
-"""The parts of back-training, by the numbers of paper 001 and by hand."""
+"""The parts of back-training, by the numbers of Kulshreshtha et al. (2021) and by hand."""
 
 import json
 from collections import Counter
@@ -145,7 +145,7 @@ def test_types_and_domain_can_be_learned(tmp_path: Path) -> None:
     chosen, accuracy = in_domain(texts, tmp_path / "labels.csv", config, no_progress)
     assert chosen.tolist() == [True, False] and accuracy >= 0.5
     (tmp_path / "labels.csv").write_text("text,label\na,maybe")
-    with pytest.raises(InputError, match="the label 'maybe'; write 1 or 0"):
+    with pytest.raises(InputError, match=r"'maybe' .*write 1 or 0"):
         in_domain(texts, tmp_path / "labels.csv", config, no_progress)
 
 
@@ -160,7 +160,7 @@ def test_pairs_of_either_form_are_read(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text("{}")
     (tmp_path / "c.json").write_text('[{"question": "q"}]')
     assert read_asked(tmp_path / "b.json") == []
-    with pytest.raises(InputError, match="no training file of DPR"):
+    with pytest.raises(InputError, match="not a DPR training file"):
         read_asked(tmp_path / "c.json")
     (tmp_path / "d.csv").write_text("x,y\nq,\n")
     with pytest.raises(InputError, match="row 2, column 'y': the text is empty"):
@@ -176,12 +176,12 @@ def test_the_verdict_is_plain() -> None:
         "back-training is better."
     )
     assert verdict([(0.2, 0.3), (0.21, 0.32)], "R@1").endswith("self-training is better.")
-    assert verdict([(0.2, 0.3), (0.31, 0.21)], "R@1").endswith("they cannot be told apart.")
+    assert verdict([(0.2, 0.3), (0.31, 0.21)], "R@1").endswith("not significant.")
     assert verdict([(0.2, 0.3)], "R@1").endswith("a difference of -10.00 (one seed, so no interval).")
 
 
 def test_the_papers_figures_and_its_errors() -> None:
-    """Paper 001's gains are over no adaptation; two of Table 6's are misprinted."""
+    """The paper's gains are over no adaptation; two of Table 6's are misprinted."""
     back, own, none = (paper.TABLE4[name] for name in ("back-training", "self-training", "no adaptation"))
     assert back["bleu_1"] - none["bleu_1"] == pytest.approx(9.30) and back["bleu_1"] - own["bleu_1"] == pytest.approx(
         8.20

@@ -1,4 +1,4 @@
-"""Opinions by a masked word: what the gap says, whatever other texts there are; no head, no figures."""
+"""Sentiment by a masked word: independent of the other texts; without a head, no figures."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ WORDS = [*TEXTS, "It was . terrible great"]
 
 @pytest.fixture
 def name(tmp_path: Path) -> str:
-    """A random RoBERTa with a head for masked words."""
+    """Return the folder of a random RoBERTa with a masked-language-model head."""
     folder = tiny_backbone(tmp_path, "roberta", WORDS)
     tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
     tokenizer.add_special_tokens({"mask_token": "<mask>"})

@@ -1,4 +1,4 @@
-"""Few-shot mining as a whole, on made-up questions and passages: what it leaves, with one list and with two."""
+"""Few-shot mining as a whole, on generated questions and passages: its results, with one list and with two."""
 
 import json
 from collections.abc import Callable
@@ -130,7 +130,7 @@ def rows(run: Run, name: str) -> list[dict[str, Any]]:
 
 
 def all_mined(run: Run) -> list[dict[str, str]]:
-    """The ids of all pairs that passed the filters."""
+    """Return the ids of all pairs that passed the filters."""
     texts, kept = texts_of(run), Candidates.load(run.of("kept") / "pairs.npz")
     ids = zip(texts.x.take(kept.x, "id"), texts.y.take(kept.y, "id"), strict=True)
     return [{"x_id": x, "y_id": y} for x, y in ids]
@@ -251,7 +251,7 @@ def test_what_cannot_be_mined_is_refused_first(make: Make, tmp_path: Path, name:
 
 def test_a_bad_date_ends_the_first_stage(make: Make) -> None:
     run = make({"corpus_x": "dated.csv", "corpus_y": "undated.csv"}, filters={"same_date": "day"})
-    with pytest.raises(InputError, match=r"undated\.csv, row 3, column 'date': 'soon' is no date"):
+    with pytest.raises(InputError, match=r"undated\.csv, row 3, column 'date': 'soon' is not a date"):
         run_pipeline(NAME, run)
     assert not run.has("texts")
 
@@ -261,4 +261,4 @@ def test_the_command_says_what_is_wrong_in_a_line(data: Path, tmp_path: Path) ->
     (data / "one.csv").write_text("x,y\na,b\n")
     command = ["pipeline", NAME, "--config", str(data / "few.toml"), "--out", str(tmp_path / "out")]
     found = CliRunner().invoke(app, command)
-    assert isinstance(found.exception, InputError) and "1 seed pair, and at least 2 are needed" in str(found.exception)
+    assert isinstance(found.exception, InputError) and "1 of at least 2 seed pairs" in str(found.exception)

@@ -1,4 +1,4 @@
-"""Spans that may answer: what is found, what never happens, and how many answers of SQuAD are among them."""
+"""Spans that may answer: what is found, what never is, and how many of SQuAD's answers are among them."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Filters of proposed pairs: each reason, their order, dates, and where a date cannot be read."""
+"""Filters of proposed pairs: each reason, their order, dates, and unreadable dates."""
 
 from datetime import date
 from itertools import product
@@ -98,7 +98,7 @@ def test_dates_that_are_asked_for_must_be_there() -> None:
 
 
 def test_the_first_reason_counts() -> None:
-    """A pair that all filters drop, and the filters taken away one by one from the first on."""
+    """Take a pair that all filters drop, and remove the filters one by one from the first on."""
     seeds, dates = SeedPairs([("a", "a")]), [(date(2024, 1, 1), date(2024, 1, 2))]
     config: dict[str, Any] = {
         "drop_seeds": True, "drop_verbatim": True, "least_sentences": 2, "shortest": 2, "same_date": "day",
@@ -136,9 +136,9 @@ def test_dates_of_cells(value: str) -> None:
 @pytest.mark.parametrize(
     ("value", "what"),
     [
-        ("31.1.2024", "'31.1.2024' is no date"),
-        ("2024-02-30", "'2024-02-30' is no date"),
-        ("2024", "'2024' is no date"),
+        ("31.1.2024", "'31.1.2024' is not a date"),
+        ("2024-02-30", "'2024-02-30' is not a date"),
+        ("2024", "'2024' is not a date"),
         (" ", "the date is empty"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Mining by margin: the worked example, brute force, and what always holds."""
+"""Mining by margin: the worked example, brute force, and invariants."""
 
 from typing import Any, get_args
 
@@ -29,7 +29,7 @@ MODES = tuple(CHOSEN)
 
 
 def nearest(cosines: np.ndarray, k: int) -> Neighbours:
-    """The k best columns of each row; a column of minus infinity is none."""
+    """Return the k best columns of each row; a column of minus infinity does not count."""
     k = min(k, int((cosines > -np.inf).sum(1).min(initial=cosines.shape[1])))
     ids = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
     return Neighbours(ids, np.take_along_axis(cosines, ids, 1).astype(np.float32))
@@ -48,7 +48,7 @@ def config(**changes: Any) -> Margin:
 
 
 def cosines_of(rows: int, columns: int, seed: int, low: float = 0.05) -> np.ndarray:
-    """Cosines of hundredths, so that there are ties and float32 holds the order."""
+    """Return cosines in hundredths, so that there are ties and float32 keeps the order."""
     return np.random.default_rng(seed).integers(round(low * 100), 100, (rows, columns)) / 100
 
 
@@ -168,7 +168,7 @@ def test_of_one_neighbour_each_a_mutual_best_pair_has_the_ratio_one(n: int, m: i
 
 
 def slowly(cosines: np.ndarray, k: int, mode: Margin, symmetric: bool) -> list[tuple[int, int]]:
-    """What `retrieve` is to return, by loops over sets of pairs."""
+    """Return what `retrieve` should return, by loops over sets of pairs."""
     forward, backward = both(cosines, k)
     near_x = {(x, int(y)) for x, row in enumerate(forward.ids) for y in row}
     near_y = {(int(x), y) for y, row in enumerate(backward.ids) for x in row}

@@ -1,4 +1,4 @@
-"""Wrong answers and wrong passages: never the right one, drawn evenly, the same again for the same seed."""
+"""Wrong answers and wrong passages: never the right one, sampled uniformly, repeatable for the same seed."""
 
 from collections import Counter
 

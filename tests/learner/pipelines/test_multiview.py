@@ -1,4 +1,4 @@
-"""Multi-view re-ranking, its pure parts: files, lists on disk, mixing, ranks and tests; the numbers of paper 002."""
+"""Multi-view re-ranking, its pure parts: files, lists on disk, mixing, ranks and tests; the paper's numbers."""
 
 import gzip
 from itertools import islice
@@ -60,7 +60,7 @@ def test_reciprocal_ranks_divide_by_judged_queries() -> None:
     assert found["RR@10"].mean() == pytest.approx(0.375) and found["Success@1"].tolist() == [0, 0, 1, 0]
     nothing = np.full((4, 3), -1)
     assert measured(nothing, [{-1}] * 4, ["RR@10"])["RR@10"].tolist() == [0, 0, 0, 0]
-    with pytest.raises(InputError, match="'Best@1' is no measure"):
+    with pytest.raises(InputError, match="'Best@1' is not a measure"):
         parsed(["Best@1"])
 
 
@@ -81,7 +81,7 @@ def test_equal_scores_stay_in_the_first_stages_order_and_depth_cuts_before_ranki
 
 
 def test_a_measure_is_named_once() -> None:
-    with pytest.raises(InputError, match="'MRR@10' is there already"):
+    with pytest.raises(InputError, match="'MRR@10' is listed twice"):
         parsed(["RR@10", "nDCG@10", "MRR@10"])
 
 
@@ -128,7 +128,7 @@ def test_runs_go_round_in_both_forms(tmp_path: Path) -> None:
 
 
 BROKEN = {
-    "one column": ("texts.tsv", "a\n", read_texts, "row 1: 1 columns between tabs"),
+    "one column": ("texts.tsv", "a\n", read_texts, "row 1: 1 tab-separated columns"),
     "no text": ("texts.csv", "id,text\na, \n", read_texts, "the text is empty"),
     "no such column": ("texts.csv", "id,words\na,b\n", read_texts, "no such column"),
     "bad label": ("qrels.tsv", "1\t0\t2\tyes\n", read_qrels, "the label is 'yes'"),

@@ -1,4 +1,4 @@
-"""The first stage that finds candidates as a project finds its matches; and models compiled where there is a GPU."""
+"""The first stage that finds candidates as a project finds its matches; and models compiled on a GPU."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ def folder(encoder: Path) -> Path:
 
 
 def score(folder: Path, dataset: Any) -> tuple[np.ndarray, np.ndarray]:
-    """All scores of evaluation pairs, and of the bare cosine."""
+    """Return all scores of evaluation pairs, and those of the bare cosine."""
     matcher = load_matcher(str(folder))
     vectors = matcher.encoder.encode(dataset.texts)
     left, right = dataset.evaluation_left, dataset.evaluation_right
@@ -85,7 +85,7 @@ def test_a_project_gives_its_newest_matcher(engine: Engine, home: Path, encoder:
 def test_without_a_matcher_the_stage_is_refused() -> None:
     entry = PIPELINES["multi-view-reranking"]
     inputs = entry.inputs.model_validate({"passages": "p", "queries": "q", "qrels": "r"})
-    with pytest.raises(InputError, match=r"train a round in the project, or name inputs\.matcher"):
+    with pytest.raises(InputError, match=r"train a round in the project, or set inputs\.matcher"):
         check_inputs(Run(Path(), inputs, entry.config.model_validate({"first_stage": {"kind": "matcher"}})))
 
 

@@ -1,4 +1,4 @@
-"""Multi-view re-ranking as a whole, on made-up questions and passages: what it leaves, and how it goes on."""
+"""Multi-view re-ranking as a whole, on generated questions and passages: its results, and resuming."""
 
 import json
 from collections.abc import Callable
@@ -146,7 +146,7 @@ def test_over_all_pairs_every_test_query_counts_and_one_list_is_symmetric(make: 
 
 
 def test_of_one_list_whole_groups_are_held_out_and_no_text_is_its_own_pair(make: Make, data: Path) -> None:
-    """Five groups of three texts, each pair named in both directions, as a project of one list has them."""
+    """Five groups of three texts, each pair in both directions, as in a project of one list."""
     groups = [range(3 * at, 3 * at + 3) for at in range(5)]
     pairs = [(i, j) for group in groups for i in group for j in group if i != j]
     wrong = [(i, (i + 5) % 15) for i in range(15)]
@@ -253,9 +253,9 @@ def test_wrong_passages_are_known_ones_then_near_ones_then_any() -> None:
 
 
 REFUSED = {
-    "half a test": ({"test_queries": "queries.tsv"}, {}, "inputs.test_queries and inputs.test_qrels: name both"),
+    "half a test": ({"test_queries": "queries.tsv"}, {}, "inputs.test_queries and inputs.test_qrels: set both"),
     "rest without test": ({"rest_queries": "queries.tsv", "rest_qrels": "qrels.dev.tsv"}, {}, "needs inputs.test"),
-    "no measure": ({}, {"measures": ["Best"]}, "'Best' is no measure"),
+    "no measure": ({}, {"measures": ["Best"]}, "'Best' is not a measure"),
     "no folder": ({}, {"sizes": ["./none"]}, "there is no folder ./none"),
     "no label": ({"qrels": "queries.tsv"}, {}, "row 1: .* values"),
 }  # fmt: skip

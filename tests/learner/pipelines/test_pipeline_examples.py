@@ -1,4 +1,4 @@
-"""The configurations of pipelines that the documentation names can be read."""
+"""The documentation's pipeline configurations can be read."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Pipelines go on where they stopped, refuse what cannot be used, and each entry of the catalog has one."""
+"""Pipelines resume where they stopped, refuse unusable inputs, and each entry of the catalog has one."""
 
 import json
 from collections.abc import Callable
@@ -39,7 +39,7 @@ class Config(Section):
 
 @pytest.fixture
 def did(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The stages that were worked at, in order; `second` fails while a file named `stop` is in the run's folder."""
+    """Return the stages worked on, in order; `second` fails while a file named `stop` is in the run's folder."""
     worked: list[str] = []
 
     def work(name: str) -> Callable[[Run, Path, Progress], None]:
@@ -96,23 +96,23 @@ def test_a_folder_of_another_run_is_refused(tmp_path: Path, did: list[str], chan
     other = Config(seed=1) if change == "config" else Config()
     if change == "inputs":
         files(tmp_path, "id,text\n1,other\n")
-    with pytest.raises(InputError, match=f"another {change}: name another folder"):
+    with pytest.raises(InputError, match=f"another {change}: choose another folder"):
         begin("try", out, inputs, other)
 
 
 def test_bad_inputs_are_refused_before_anything_is_written(tmp_path: Path, did: list[str]) -> None:
     with pytest.raises(InputError, match="bad"):
         begin("try", tmp_path / "out", files(tmp_path, "bad"), Config())
-    with pytest.raises(InputError, match=r"missing\.csv: there is no such file"):
+    with pytest.raises(InputError, match=r"missing\.csv: file not found"):
         begin("try", tmp_path / "out", Inputs(texts=str(tmp_path / "missing.csv")), Config())
     assert not (tmp_path / "out").exists()
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="cannot be written to"):
+    with pytest.raises(InputError, match="cannot write to"):
         begin("try", tmp_path / "file" / "out", files(tmp_path), Config())
 
 
 SPECS = {
-    "no inputs": ("seed = 1", r"no table \[inputs\]; it names the files: texts"),
+    "no inputs": ("seed = 1", r"the table \[inputs\] is missing; it names the files: texts"),
     "unknown key": ('[inputs]\ntexts = "t.csv"\nothers = "o.csv"', "inputs.others: extra inputs"),
     "missing key": ("[inputs]", "inputs.texts: field required"),
     "wrong value": ('seed = "x"\n[inputs]\ntexts = "t.csv"', "seed: input should be a valid integer.*not 'x'"),

@@ -1,4 +1,4 @@
-"""QuIP as a whole, on made-up passages: every stage, every variant, every use; what a bi-encoder learns."""
+"""QuIP as a whole, on generated passages: every stage, every variant, every use; what a bi-encoder learns."""
 
 import json
 import weakref
@@ -57,8 +57,8 @@ def test_all_variants_and_all_uses(data: Path, tmp_path: Path) -> None:
     assert all(row["prompts"] == 2 and row["texts"] == 8 for row in opinions)
     assert {row["model"] for row in rows(run, "table8")} == {"QuIP", *VARIANTS[5:]}
     counts = {row["what"]: row["n"] for row in rows(run, "counts")}
-    assert counts["passages"] == 6 and counts["questions that generator and teacher learned from"] == 12
-    assert counts["questions"] + counts["texts that hold no answer with a question"] == 12
+    assert counts["passages"] == 6 and counts["questions to train generator and teacher"] == 12
+    assert counts["questions"] + counts["generated texts without answer or question"] == 12
     report = (run.of(RESULTS) / "report.md").read_text()
     assert "days for the paper's 80,000,000" in report and "0.917" in report
     assert (run.of(RESULTS) / "figures" / "layers.png").is_file()
@@ -81,7 +81,7 @@ SETTINGS = Student(**STUDENT | {"epochs": 60, "learning_rate": 5e-3, "weight_dec
 
 @pytest.fixture(scope="module")
 def learned(data: Path) -> SpanBiencoder:
-    """A bi-encoder that knows where the places stand, and what they cost."""
+    """Return a bi-encoder that knows where the places are, and what they cost."""
     biencoder = load_biencoder(str(data / "bert"), device="cpu")
     start, end = [], []
     for _, answer, passage in ASKED:

@@ -1,4 +1,4 @@
-"""What QuIP reads, what it refuses before its first stage, and what goes on after it was stopped."""
+"""What QuIP reads, what it refuses before its first stage, and resuming after a stop."""
 
 import gzip
 import json
@@ -32,14 +32,14 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def stages_of(run: Run, *names: str, progress: Any = no_progress) -> None:
-    """Nothing; these stages of the run are done."""
+    """Run these stages of the run."""
     for stage in pipeline_named(NAME).stages:
         if stage.name in names:
             run_stage(run, stage, progress)
 
 
 def test_what_cannot_be_run_is_said(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'no teacher' needs questions with answers: name inputs\.questions"):
+    with pytest.raises(InputError, match=r"'no teacher' needs questions with answers: set inputs\.questions"):
         run_of(data, tmp_path / "a", {}, variants=["no teacher"])
     with pytest.raises(InputError, match="no such column; the file has 'id', 'text'"):
         run_of(data, tmp_path / "b", {"paraphrases": "passages.tsv"})
@@ -59,16 +59,16 @@ def test_what_cannot_be_run_is_said(data: Path, tmp_path: Path) -> None:
             PAIRS,
             BOTH,
             ("D", "test", "a", "b", 2),
-            r"row 4, column 'label': '2' is no label; write 1 or 0",
+            r"row 4, column 'label': '2' is not a label; write 1 or 0",
         ),
         (
             "paraphrases",
             PAIRS,
             BOTH,
             ("D", "test", "a", "b", 0),
-            "D has no pairs of both labels in its part test: add some",
+            "D needs pairs of both labels in its split test",
         ),
-        ("entities", TAGGED, WORDS, ("D", "test", "a b", "O"), r"2 words and 1 tags \('a b'\): give each word one tag"),
+        ("entities", TAGGED, WORDS, ("D", "test", "a b", "O"), r"2 words but 1 tags \('a b'\): give each word one tag"),
         (
             "entities",
             TAGGED,
@@ -76,8 +76,8 @@ def test_what_cannot_be_run_is_said(data: Path, tmp_path: Path) -> None:
             ("D", "train", "a", "PER"),
             "the tag 'PER' is none of O, B-KIND, I-KIND: rename it",
         ),
-        ("entities", TAGGED, [], ("D", "train", "a", "O"), "D lacks a part"),
-        ("sentiment", "dataset,text,label", [], ("D", "a", "good"), "'good' is no label; write 1 or 0"),
+        ("entities", TAGGED, [], ("D", "train", "a", "O"), "D lacks a split"),
+        ("sentiment", "dataset,text,label", [], ("D", "a", "good"), "'good' is not a label; write 1 or 0"),
     ],
 )
 def test_wrong_rows_are_said_at_the_beginning(
@@ -91,9 +91,11 @@ def test_wrong_rows_are_said_at_the_beginning(
 def test_what_a_backbone_cannot_read_is_said_at_the_beginning(data: Path, tmp_path: Path) -> None:
     student = {"backbone": str(data / "bert"), **STUDENT, "passage_length": 100}
     teacher = {"backbone": str(data / "bert"), "max_length": 200, "question_length": 12}
-    with pytest.raises(InputError, match=r"student.passage_length is 100, and .*bert reads 78 tokens: lower it"):
+    with pytest.raises(InputError, match=r"student.passage_length is 100, but .*bert reads only 78 tokens: lower it"):
         run_of(data, tmp_path / "a", {}, student=student, teacher=teacher)
-    with pytest.raises(InputError, match=r"paraphrases.layer is 2, and .*bert has 1: choose a lower one"):
+    with pytest.raises(
+        InputError, match=r"paraphrases.layer is 2, but the last layer of .*bert is 1: choose a lower one"
+    ):
         run_of(data, tmp_path / "b", {"paraphrases": "pairs.tsv"}, paraphrases={"layer": 2})
     run_of(data, tmp_path / "c", {}, paraphrases={"layer": 2})  # nothing is ranked
     squad(data / "none.json", [])
@@ -102,7 +104,7 @@ def test_what_a_backbone_cannot_read_is_said_at_the_beginning(data: Path, tmp_pa
 
 
 def squad(path: Path, *answers: list[dict[str, Any]]) -> None:
-    """Nothing; the file asks as many questions."""
+    """Write a file with one question per argument."""
     qas = [{"question": "Who? ", "answers": one} for one in answers]
     path.write_text(json.dumps({"data": [{"paragraphs": [{"context": CAT, "qas": qas}]}]}))
 
@@ -115,7 +117,7 @@ def test_questions_without_an_answer_are_kept_to_be_counted(data: Path, tmp_path
 
 
 def mrqa(**detected: Any) -> str:
-    """A file with a header, a blank line and a passage with a question."""
+    """Return a file with a header, a blank line and a passage with a question."""
     asked = [{"question": "Who?", "answers": ["Cat"], "qid": "1", "detected_answers": [detected]}]
     return "\n\n".join(map(json.dumps, ({"header": {"dataset": "X"}}, {"context": CAT, "qas": asked})))
 
@@ -131,7 +133,7 @@ def test_the_files_of_questions(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"bad.jsonl: this is not MRQA's JSON Lines \(KeyError\('qas'\)\)"):
         read_questions(tmp_path / "bad.jsonl")
     (tmp_path / "none.json").write_text('{"data": []}')
-    with pytest.raises(InputError, match="there is no question in it"):
+    with pytest.raises(InputError, match="contains no questions"):
         read_questions(tmp_path / "none.json")
 
 
@@ -177,7 +179,7 @@ def test_shards_tell_their_speed(tmp_path: Path) -> None:
 
 
 def times(folder: Path) -> dict[str, int]:
-    """When each file was written that is there as a whole, by its path in the folder."""
+    """Return the modification time of each complete file, by its path in the folder."""
     files = [path for path in folder.glob("[!.]*") if path.is_file()] + list(folder.glob("[!.]*/*.safetensors"))
     return {str(path.relative_to(folder)): path.stat().st_mtime_ns for path in files}
 

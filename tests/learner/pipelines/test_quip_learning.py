@@ -1,4 +1,4 @@
-"""What QuIP's models learn from and are tagged by, against numbers that are worked out here apart."""
+"""The training data and tags of QuIP's models, against numbers computed independently."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_a_teachers_labels_are_the_students_tokens_and_short_passages_teach(
     data: Path, biencoder: SpanBiencoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def logits(reader: Any, windows: Any, rows: np.ndarray) -> tuple[Tensor, Tensor]:
-        """The second token of each passage starts the answer with 0.7, the first one ends it; else there is none."""
+        """Return logits: a passage's second token starts the answer with 0.7, the first one ends it; else none."""
         found = torch.full((2, len(rows), int(windows.tokens.lengths[rows].max())), -1e9)
         for at, row in enumerate(rows):
             found[:, at, windows.nowhere[row]] = float(np.log(0.3))

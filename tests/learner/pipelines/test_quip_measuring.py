@@ -1,4 +1,4 @@
-"""What QuIP's uses and tables say, on scores and answers that were made by hand."""
+"""QuIP's uses and tables, on scores and answers made by hand."""
 
 import json
 from itertools import product
@@ -32,7 +32,7 @@ CROSS, BARE = Model("teacher", "cross-encoder", ""), Model("encoder before", "ba
 
 
 def silent(words: str, done: float) -> None:
-    """Nothing."""
+    """Ignore progress."""
 
 
 @pytest.fixture(scope="module")

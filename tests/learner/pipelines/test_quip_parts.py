@@ -1,4 +1,4 @@
-"""The parts of QuIP by the numbers that were worked out for them, and what must hold of any input."""
+"""The parts of QuIP, by worked numbers, and invariants for any input."""
 
 import math
 from itertools import pairwise
@@ -166,7 +166,7 @@ def test_standard_errors_divide_by_one_less() -> None:
 
 @pytest.mark.parametrize("layers", [1, 8])
 def test_a_scaled_logit_learns_as_a_faster_layer(layers: int) -> None:
-    """Under Adam a layer whose logits are s times as large learns as one at s times the rate."""
+    """Under Adam a layer whose logits are scaled by s learns like one with s times the rate."""
     scores = torch.rand(16, layers, generator=torch.Generator().manual_seed(0))
     labels = torch.tensor([1.0, 0.0] * 8)
     found = []

@@ -38,14 +38,14 @@ def qqp(path: Path, seed: int = 0) -> Released:
 
 
 def written(released: Released, folder: Path, evaluated: str = "test") -> Corpus:
-    """The corpus of the files, split."""
+    """Return the split corpus of the written files."""
     write_released(released, evaluated, folder)
     right = folder / "right.csv" if released.right else None
     return read_split(folder / "split.csv", load_corpus(folder / "left.csv", right, folder / "gold.csv"))
 
 
 def everything(released: Released) -> Released:
-    """The same with all items in one part, so that none is left out."""
+    """Return the same with all items in one part, so that none is left out."""
     return Released(**{**vars(released), "parts": dict.fromkeys(released.parts, "train")})
 
 
@@ -72,7 +72,7 @@ def test_closure_and_components_of_the_worked_example(tmp_path: Path) -> None:
     st.lists(st.integers(0, 9), min_size=30, max_size=30),
     st.integers(0, 999),
 )
-def test_no_stated_pair_and_no_text_is_separated(pairs: list[tuple[int, int]], words: list[int], seed: int) -> None:
+def test_no_given_pair_and_no_text_is_separated(pairs: list[tuple[int, int]], words: list[int], seed: int) -> None:
     texts = [f"text {word if word < 3 else i + 10}" for i, word in enumerate(words)]
     parts = draw_parts(texts, pairs, np.random.default_rng(seed))
     assert set(parts) <= set(PARTS)

@@ -1,4 +1,4 @@
-"""Arrays in files: their room on the disk is taken when they are made."""
+"""Arrays in files: their disk space is allocated when they are made."""
 
 import errno
 import os

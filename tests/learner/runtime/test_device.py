@@ -1,4 +1,4 @@
-"""How training multiplies: bfloat16 only where the hardware does, and gradients that say the same."""
+"""The precision of training: bfloat16 only if the hardware has it, and equivalent gradients."""
 
 import pytest
 import torch

@@ -1,4 +1,4 @@
-"""One contract for every engine: the same answers from every stage, whatever dies meanwhile."""
+"""One contract for every engine: the same results from every stage, whichever process dies meanwhile."""
 
 import logging
 import pickle
@@ -43,13 +43,13 @@ Stage = Callable[[Engine, Path], Any]
 
 @pytest.fixture(scope="module")
 def spilled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the cluster puts what does not fit its store."""
+    """Return the folder where the cluster spills what does not fit its store."""
     return tmp_path_factory.mktemp("spilled")
 
 
 @pytest.fixture(scope="module")
 def cluster(spilled: Path) -> Iterator[Any]:
-    """A Ray cluster of two nodes on this machine, and our engine on it."""
+    """Yield our engine on a Ray cluster of two nodes on this machine."""
     pytest.importorskip("ray", reason="Ray is not installed: pip install -r requirements-cluster.txt")
     import ray
     from ray.cluster_utils import Cluster
@@ -144,7 +144,7 @@ def write(decoding: str) -> Stage:
 
 
 def written(engine: Engine, folder: Path) -> dict[str, list[str]]:
-    """What a stage of a pipeline leaves in its folder, a file for each shard."""
+    """Return what a stage of a pipeline leaves in its folder, a file for each shard."""
     model = load_generator(str(tiny_backbone(folder, "bart", WORDS)), 1)
     settings = GeneratorSettings(decoding="sample", source_length=32, target_length=6)
 

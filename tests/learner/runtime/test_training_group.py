@@ -1,4 +1,4 @@
-"""Training by several processes: what one process learns, all learn; and none of them outlives the training."""
+"""Training by several processes: all learn the same, and none outlives the training."""
 
 import multiprocessing
 import time
@@ -40,7 +40,7 @@ TOLERANCE = 1e-5  # of a weight, where some steps change it by 10⁻³
 
 @pytest.fixture(autouse=True)
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Processes are forked from one that has loaded the libraries: loading them takes most of a start."""
+    """Fork processes from one that has loaded the libraries, which takes most of a start."""
     monkeypatch.setattr(launcher, "METHOD", "forkserver")
     multiprocessing.set_forkserver_preload(PRELOAD)
 
@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trainings in float32, whose steps can be compared; the tolerance in bfloat16 is a hundred times larger."""
+    """Train in float32, so that steps can be compared; the tolerance in bfloat16 is a hundred times larger."""
 
     def together(work: Callable[..., list[nn.Module]], given: tuple[object, ...], *rest: object) -> None:
         train_together(exact, (work, *given), *rest)  # type: ignore[arg-type]
@@ -67,7 +67,7 @@ def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def matcher(folder: Path, texts: int = len(TEXTS), **settings: object) -> list[nn.Module]:
-    """What a training of CosineBERT has trained, on pairs of so many texts."""
+    """Return the modules trained by CosineBERT on pairs of so many texts."""
     left, right = np.random.default_rng(0).integers(0, texts, (2, 60))
     pairs = Labelled(left, right, (left % 3 == right % 3).astype(np.int64))
     encoder = load_encoder(str(folder), device="cpu")
@@ -76,7 +76,7 @@ def matcher(folder: Path, texts: int = len(TEXTS), **settings: object) -> list[n
 
 
 def retriever(folder: Path, **settings: object) -> list[nn.Module]:
-    """What a training of a bi-encoder has trained, with a classifier beside it."""
+    """Return the modules of a trained bi-encoder with a classifier."""
     wanted = {"backbone": str(folder), "steps": 6, "batch_size": 4, "learning_rate": 2e-4} | settings
     checked = RetrieverSettings.model_validate(wanted)
     model = new_retriever(checked, "cpu")
@@ -116,7 +116,7 @@ def test_processes_that_load_the_libraries_themselves(folder: Path, monkeypatch:
 
 
 def alive(folder: Path) -> list[int]:
-    """The processes that signed in the folder, and are alive."""
+    """Return the live processes that signed in the folder."""
     return [pid for pid in (int(file.name) for file in folder.iterdir()) if is_alive(pid)]
 
 

@@ -1,4 +1,4 @@
-"""The scorer that compares tokens: alike alone and among others, by any layer, measured as other scorers are."""
+"""The scorer that compares tokens: independent of other pairs, by any layer, measured like other scorers."""
 
 from pathlib import Path
 

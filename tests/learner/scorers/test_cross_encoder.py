@@ -1,4 +1,4 @@
-"""ConcatBERT: all four architectures learn, save and load; batches; what is refused."""
+"""ConcatBERT: all four architectures train, save and load; batches; what is refused."""
 
 import itertools
 import json
@@ -26,7 +26,7 @@ FAST = ConcatSettings(epochs=15, learning_rate=3e-3, batch_size=16, max_length=3
 
 
 def pairs_of(rows: range) -> Labelled:
-    """All pairs of these rows; a pair matches when both texts are red: neither text alone tells."""
+    """Return all pairs of these rows; a pair matches if both texts are red, which neither text alone tells."""
     left, right = np.triu_indices(len(rows), 1)
     left, right = left + rows.start, right + rows.start
     return Labelled(left, right, ((left % 2 == 0) & (right % 2 == 0)).astype(np.int64))

@@ -1,4 +1,4 @@
-"""Cross-encoders: told from encoders, scored as the library scores them, and measured over all pairs of files."""
+"""Cross-encoders: distinguished from encoders, scored like the library, and measured over all pairs of files."""
 
 import json
 from collections.abc import Callable
@@ -22,7 +22,7 @@ TEXTS = [f"topic{i % 8} word{i} word{i * 7 % 11}" for i in range(24)]
 
 
 def tiny_cross_encoder(folder: Path, outputs: int) -> Path:
-    """The folder of a random BERT that classifies a pair of these texts, with that many outputs."""
+    """Write a random BERT that classifies a pair of these texts, with that many outputs; return its folder."""
     tiny_encoder(folder, TEXTS)  # for its tokenizer
     tokenizer = AutoTokenizer.from_pretrained(folder / "bert")
     torch.manual_seed(0)
@@ -38,7 +38,7 @@ def tiny_cross_encoder(folder: Path, outputs: int) -> Path:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the texts, gold pairs of one topic and given negatives."""
+    """Return a folder with the texts, gold pairs of one topic and given negatives."""
     made = tmp_path_factory.mktemp("cross")
     (made / "left.csv").write_text("id,text\n" + "".join(f"q{i},{text}\n" for i, text in enumerate(TEXTS)))
     gold = [(i, j, 1) for i in range(24) for j in range(i + 1, 24) if i % 8 == j % 8] + [(0, 1, 0), (2, 3, 0)]
@@ -57,7 +57,7 @@ def every_pair() -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_hand(model: Path) -> np.ndarray:
-    """The score of every pair from the model's logits, one pair at a time."""
+    """Return the score of every pair from the model's logits, one pair at a time."""
     network, tokenizer = AutoModelForSequenceClassification.from_pretrained(model), AutoTokenizer.from_pretrained(model)
     with torch.inference_mode():
         logits = [
@@ -132,7 +132,7 @@ def test_many_pairs_are_sampled_unless_all_are_asked_for(
 
 
 def _counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many pairs each call of the scorer has read."""
+    """Return the list of how many pairs each call of the scorer has read."""
     read: list[int] = []
     plain: Callable[..., np.ndarray] = TextScorer.score
 

@@ -1,4 +1,4 @@
-"""The scorer of cosine and BERTScore: weighed by labelled pairs, alike alone and among others, measured."""
+"""The scorer of cosine and BERTScore: weighted by labelled pairs, independent of other pairs, measured."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_a_score_is_the_weighed_sum_of_both_features(name: str) -> None:
 
 @pytest.fixture
 def files(tmp_path: Path) -> list[object]:
-    """The options that name files: texts 0 to 7 train, the others measure, and one takes no part."""
+    """Return the options that name files: texts 0 to 7 train, the others measure, and one is unused."""
     rows = {
         "items.csv": ["id,text", *(f"t{i},{text}" for i, text in enumerate(TEXTS))],
         "gold.csv": ["id1,id2,label", *(f"t{a},t{b},{label}" for a, b, label in PAIRS)],

@@ -1,4 +1,4 @@
-"""Why a pair has its score: the parts add up, and name the words they rest on."""
+"""Explanations of scores: the parts add up, and name the words they rest on."""
 
 import numpy as np
 import pytest

@@ -32,7 +32,7 @@ def one_list(n: int = 8) -> Dataset:
 
 
 def expected(vectors: np.ndarray, own: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The mean of the three highest cosines of each of `own` with `others`, by sorting."""
+    """Return the mean of the three highest cosines of each of `own` with `others`, by sorting."""
     values = []
     for row in own:
         values.append(np.sort([vectors[row] @ vectors[other] for other in others if other != row])[-NEIGHBOURS:].mean())

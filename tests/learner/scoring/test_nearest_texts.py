@@ -1,4 +1,4 @@
-"""The nearest texts of a text: one that the data set has gets its own vector, score and neighbours."""
+"""The nearest texts of a text: one in the data set gets its own vector, score and neighbours."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ WORDS = st.lists(st.sampled_from(["acme", "xj-900", "printer", "chair", "7", "gr
 
 
 def encode(texts: Sequence[str]) -> np.ndarray:
-    """A unit vector for each text, the same for the same text."""
+    """Return a unit vector for each text, the same for the same text."""
     vectors = np.array([np.random.default_rng(list(text.encode())).normal(size=8) for text in texts])
     return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
 

@@ -1,4 +1,4 @@
-"""Labelled pairs that are most like a pair."""
+"""The labelled pairs most similar to a pair."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Nearest neighbours and best pairs, against brute force, with blocks so small that every border is crossed."""
+"""Nearest neighbours and best pairs, against brute force, with blocks small enough to cross every border."""
 
 from itertools import combinations, product
 
@@ -153,7 +153,7 @@ def test_cutting_on_the_way_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def closest(scores: np.ndarray, pairs: list[tuple[int, int]], threshold: float) -> list[tuple[int, int]]:
-    """All pairs by their distance from the threshold, ties in their order, by brute force."""
+    """Return all pairs by their distance from the threshold, ties in order, by brute force."""
     return sorted(pairs, key=lambda pair: abs(float(scores[pair]) - threshold))
 
 

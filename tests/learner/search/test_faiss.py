@@ -1,4 +1,4 @@
-"""FAISS gives its neighbours in the form of the exact search."""
+"""FAISS returns its neighbours in the format of the exact search."""
 
 import numpy as np
 import pytest

@@ -77,7 +77,7 @@ def test_the_nearest_pairs_are_chosen(distance: Distance, search: str) -> None:
 
 
 def told_apart(vectors: np.ndarray, pairs: np.ndarray, distance: Distance) -> bool:
-    """Whether scores that are not equal differ by more than rounding errors may."""
+    """Return whether unequal scores differ by more than rounding errors."""
     gaps = np.diff(np.sort(brute_force(vectors, *pairs.T, distance)))
     error = 1e-6 * magnitude(vectors, vectors, Space(distance))
     return bool(((gaps < 0.4 * error) | (gaps > 4 * error)).all())

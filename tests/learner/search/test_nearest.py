@@ -1,4 +1,4 @@
-"""Near pairs: the search that fits, and an honest word on what an approximate one misses."""
+"""Near pairs: the suitable search, and an honest report of what an approximate one misses."""
 
 from pathlib import Path
 from typing import get_args
@@ -19,7 +19,7 @@ APPROXIMATE: tuple[Search, ...] = ("faiss-hnsw", "faiss-ivf")
 
 
 def groups(n: int, seed: int, size: int = 20) -> np.ndarray:
-    """Unit vectors (n, 16) in groups."""
+    """Return unit vectors (n, 16) in groups."""
     rng = np.random.default_rng(seed)
     middles = rng.standard_normal((n // size, 16))
     vectors = middles[rng.integers(0, len(middles), n)] + 0.4 * rng.standard_normal((n, 16))
@@ -32,7 +32,7 @@ def keys(pairs, rows: int) -> set[int]:  # type: ignore[no-untyped-def]
 
 @pytest.fixture
 def few_probes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lists of which so few are looked into that neighbours are missed."""
+    """Probe so few lists that neighbours are missed."""
     monkeypatch.setattr(ivf_search, "PROBES", 2)
 
 

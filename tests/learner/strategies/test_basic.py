@@ -1,4 +1,4 @@
-"""Strategies: the worked selection, and one contract that every entry of the catalog keeps."""
+"""Strategies: the worked selection, and one contract for every entry of the catalog."""
 
 from inspect import signature
 
@@ -23,7 +23,7 @@ LOGITS = np.array([-6, -1.5, -0.2, 0.1, 0.4, 2, 5])
 
 
 def pool_of(scores: np.ndarray, layer: OutputLayer) -> Pool:
-    """A pool whose i-th candidate is the pair (i, i + 100)."""
+    """Return a pool whose i-th candidate is the pair (i, i + 100)."""
     rows = np.arange(len(scores))
     candidates = Pairs(rows, rows + 100, scores.astype(np.float32))
     near = Near(candidates, "exact", len(scores))
@@ -76,7 +76,7 @@ def test_every_entry_of_the_catalog_has_its_functions(name: str) -> None:
 
 
 def corpus(symmetric: bool, n: int = 30) -> tuple[Dataset, np.ndarray]:
-    """A dataset whose last third of left items is for evaluation, and its vectors; every ninth pair is a positive.
+    """Return a dataset whose last third of left items is for evaluation, and its vectors.
 
     Every ninth of the other pairs is a given negative.
     """
@@ -94,7 +94,7 @@ def corpus(symmetric: bool, n: int = 30) -> tuple[Dataset, np.ndarray]:
 def background_of(
     dataset: Dataset, vectors: np.ndarray, known: np.ndarray, n: int, answers: tuple[int, int] = (1, 0)
 ) -> Background:
-    """All that a strategy may ask for: two labels, other pre-trained vectors, gold with a third of positives."""
+    """Return all that a strategy may need: two labels, other pre-trained vectors, gold with a third of positives."""
     labelled = Labelled(np.resize(dataset.train_left, 2), np.resize(dataset.train_right[::-1], 2), np.array(answers))
     return Background(labelled, np.roll(vectors, 1, axis=0), gold_of(dataset, known, (n // 3, n - n // 3)))
 

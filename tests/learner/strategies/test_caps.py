@@ -102,7 +102,7 @@ def test_controls_are_uniform_and_spread_over_the_batch() -> None:
 
 
 def clusters(n: int = 60) -> tuple[Dataset, np.ndarray]:
-    """Texts around three far points, ever tighter: the most similar pairs are all of the last cluster."""
+    """Return texts around three distant points, ever tighter: the most similar pairs are all of the last cluster."""
     rng = np.random.default_rng(0)
     centres = np.eye(3, 8, dtype=np.float32)[np.arange(n) % 3]
     noise = rng.normal(size=(n, 8)).astype(np.float32) * np.array([0.3, 0.2, 0.05])[np.arange(n) % 3, None]

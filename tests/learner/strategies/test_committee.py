@@ -1,4 +1,4 @@
-"""The committee: it learns, it disagrees where labels say nothing, and it is quick."""
+"""The committee: it learns, it disagrees where labels are silent, and it is quick."""
 
 import time
 
@@ -37,7 +37,7 @@ def test_the_heads_learn_and_differ() -> None:
 
 
 def test_it_asks_about_what_the_labels_do_not_show() -> None:
-    """Labelled pairs lie in the first coordinates; of the candidates, half lie there, half in others."""
+    """Labelled pairs lie in the first coordinates; half of the candidates lie there, half in others."""
     rng = np.random.default_rng(1)
     known, new = np.zeros((60, 16)), np.zeros((60, 16))
     known[:, :8], new[:, 8:] = rng.normal(size=(60, 8)), rng.normal(size=(60, 8))

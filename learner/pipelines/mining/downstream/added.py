@@ -1,4 +1,4 @@
-"""The pairs that a model learns from beside the seed."""
+"""Pairs that a model trains on besides the seed."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ SEED_ONLY, BIENCODER, FULL, GENERATED, GOLD = "seed only", "bi-encoder", "full",
 
 @dataclass(frozen=True)
 class Added:
-    """Pairs (n, 2) as rows of both lists; written: (side x or y, n texts) that stand for those of that side."""
+    """Pairs (n, 2) as rows of both lists; written: (side x or y, n texts) that replace the texts of that side."""
 
     method: str
     texts: Texts
@@ -23,7 +23,7 @@ class Added:
         return len(self.rows)
 
     def first(self, n: int) -> "Added":
-        """The first n of them."""
+        """Return the first n pairs."""
         written = self.written and (self.written[0], self.written[1][:n])
         return Added(self.method, self.texts, self.rows[:n], written)
 

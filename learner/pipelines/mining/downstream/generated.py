@@ -1,6 +1,7 @@
-"""Self-training: texts that a generator, which learned from the seed alone, writes for what was mined.
+"""Self-training: a generator trained on the seed alone writes one text of each mined pair.
 
-Source: paper 000, section 6 (Gen): summaries of the documents, questions to the passages, that the full method chose.
+Source: Joshi et al. (2022), section 6 (Gen): summaries of the documents, and questions on the passages, that the full
+method chose.
 """
 
 import numpy as np
@@ -11,11 +12,11 @@ from learner.catalog.mining import MiningConfig
 from learner.pipelines.mining.downstream.added import GENERATED, Added
 from learner.pipelines.mining.inputs import SUMMARIES, Texts
 
-TRAIN = 0.3  # of the work
+TRAIN = 0.3  # share of the work
 
 
 def write_texts(config: MiningConfig, texts: Texts, rows: np.ndarray, seed: int, progress: Progress) -> Added:
-    """The pairs (n, 2) with one text of each written anew; pairs for which nothing is written are left out."""
+    """Return the pairs (n, 2) with one text of each generated; pairs with an empty generation are left out."""
     side = "y" if config.task == SUMMARIES else "x"
     given = (texts.x if side == "y" else texts.y).take(rows[:, 0 if side == "y" else 1])
     pairs = texts.seeds.pairs if side == "y" else [(y, x) for x, y in texts.seeds.pairs]

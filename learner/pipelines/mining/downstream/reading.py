@@ -1,4 +1,4 @@
-"""Reading as the use of mined answers: a span reader that learned from them answers the test questions."""
+"""Reading as the use of mined answers: a span reader trained on them answers the test questions."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ from learner.pipelines.mining.reading import ANSWER, PASSAGE, START
 
 
 class Reading:
-    """Answers the test questions; one that stands in several rows with the same passage has several right answers."""
+    """Answers the test questions; a question in several rows with the same passage has several right answers."""
 
     def __init__(self, config: MiningConfig, texts: Texts) -> None:
         self.texts, self.settings = texts, config.reader
@@ -24,7 +24,7 @@ class Reading:
             self.right.setdefault((one.question, one.passage), []).append(one.answer)
 
     def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
-        """Exact match and F1 of words, after the seed questions and these."""
+        """Return exact match and token F1 after training on the seed questions and these."""
         settings = self.settings.model_copy(update={"seed": seed})
         reader = load_reader(settings.backbone, seed)
         examples = [*_with_start(self.texts.asked), *_mined(added)]
@@ -39,7 +39,7 @@ class Reading:
 
 
 def _mined(added: Added) -> list[Example]:
-    """The pairs as questions with the spans that answer them."""
+    """Return the pairs as questions with the spans that answer them."""
     spans = (added.texts.y.take(added.rows[:, 1], name) for name in (PASSAGE, ANSWER, START))
     return [
         Example(question, passage, text, int(start))
@@ -48,7 +48,7 @@ def _mined(added: Added) -> list[Example]:
 
 
 def _with_start(asked: Iterable[Asked]) -> list[Example]:
-    """The questions whose answer stands in the passage, where it does first."""
+    """Return the questions whose answer occurs in the passage, with its first occurrence."""
     return [
         Example(one.question, one.passage, one.answer, one.passage.index(one.answer))
         for one in asked

@@ -1,4 +1,4 @@
-"""Retrieval as the use of mined pairs: a bi-encoder that learned from them finds the test pairs' second texts."""
+"""Retrieval as the use of mined pairs: a bi-encoder trained on them finds the test pairs' second texts."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ AT = (1, 10)  # ranks at which recall is measured
 
 
 class Retrieval:
-    """Finds each test pair's second text among all second texts of the list and of the test pairs, each once."""
+    """Finds each test pair's second text among all distinct second texts of the list and of the test pairs."""
 
     def __init__(self, config: MiningConfig, texts: Texts) -> None:
         self.texts = texts
@@ -29,7 +29,7 @@ class Retrieval:
         self.gold = np.array([row[identity(y)] for _, y in texts.test], dtype=np.int64)
 
     def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
-        """Recall at 1 and 10 and the mean reciprocal rank, after the seed pairs and these."""
+        """Return recall at 1 and 10 and the mean reciprocal rank after training on the seed pairs and these."""
         retriever = self._trained(added, seed, lambda stage, done: progress(stage, done / 2))
         passages = retriever.passage.encode(self.passages, lambda stage, done: progress(stage, 0.5 + done / 2))
         ranks = ranks_of_gold(retriever.query.encode([x for x, _ in self.texts.test]), passages, self.gold)

@@ -1,7 +1,7 @@
-"""The stage that asks what mined pairs are good for: a model that learned from them too, at equal counts.
+"""The stage that measures the use of mined pairs: a model is also trained on them, at equal counts.
 
-Source: paper 000, section 5 and 6. `seed only` learns from the seed pairs; `bi-encoder` adds the best pairs by margin,
-`full` those by the cross-encoder, `generated` as many with one text written anew, `gold` as many known pairs.
+Source: Joshi et al. (2022), sections 5 and 6. `seed only` trains on the seed pairs; `bi-encoder` adds the best pairs by
+margin, `full` those by the cross-encoder, `generated` as many with one generated text, `gold` as many known pairs.
 """
 
 import json
@@ -30,14 +30,14 @@ class Task(Protocol):
     """Trains a model and measures it on the test pairs."""
 
     def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
-        """Measures by name, of a model that learned from the seed pairs and these."""
+        """Return measures by name, of a model trained on the seed pairs and these."""
         ...
 
 
 def measure_downstream(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds one row for each method, amount and seed, if any are asked for.
+    """Write one row for each method, amount and seed to the folder, if any are asked for.
 
-    Each row is a file of its own until all are there: a run that was stopped goes on with the next one.
+    Each row has a file of its own until all are complete, so that a stopped run resumes with the next one.
     """
     texts, seeds = texts_of(run), run.config.downstream.seeds
     if texts.test and run.config.downstream.amounts:
@@ -58,9 +58,9 @@ def _task(run: Run, texts: Texts) -> Task:
 
 
 def _measure(run: Run, texts: Texts, task: Task, seed: int, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder holds the figures of every method and amount with this seed.
+    """Write the figures of every method and amount with this seed to the folder.
 
-    An amount that a method does not have is left out.
+    Amounts beyond a method's pairs are left out.
     """
     sources = _sources(run, texts, seed)
     wanted = sorted({amount for amount in run.config.downstream.amounts if amount > 0})
@@ -84,7 +84,7 @@ def _measure(run: Run, texts: Texts, task: Task, seed: int, folder: Path, progre
 
 
 def _generated(run: Run, texts: Texts, rows: np.ndarray, seed: int, path: Path, progress: Progress) -> Added:
-    """The pairs with one text of each written anew; written once, and kept in the file."""
+    """Return the pairs with one generated text each, which are generated once and kept in the file."""
 
     def write(partial: Path) -> None:
         added = write_texts(run.config, texts, rows, seed, progress)
@@ -95,7 +95,7 @@ def _generated(run: Run, texts: Texts, rows: np.ndarray, seed: int, path: Path, 
 
 
 def _sources(run: Run, texts: Texts, seed: int) -> dict[str, Added]:
-    """What each method may add, the best first."""
+    """Return the pairs that each method may add, best first."""
     kept = Candidates.load(run.of("kept") / PAIRS)
     with np.load(run.of("mined") / "order.npz") as stored:
         order, scored = stored["order"], len(stored["score"]) > 0
@@ -105,7 +105,7 @@ def _sources(run: Run, texts: Texts, seed: int) -> dict[str, Added]:
 
 
 def _gold(texts: Texts, seed: int) -> np.ndarray:
-    """The known pairs (n, 2) that are no seed pairs, in a random order."""
+    """Return the known pairs (n, 2) that are not seed pairs, in random order."""
     if texts.gold is None:
         return np.empty((0, 2), dtype=np.int64)
     rows = texts.gold[np.random.default_rng([seed, 2]).permutation(len(texts.gold))]

@@ -1,6 +1,6 @@
-"""Summaries as the use of mined pairs: a generator that learned from them writes those of the test documents.
+"""Summaries as the use of mined pairs: a generator trained on them summarises the test documents.
 
-Source: paper 000, section 4: mined documents carry a token of their own, as they differ in style from the seed's.
+Source: Joshi et al. (2022), section 4: mined documents carry a special token, as their style differs from the seed's.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from learner.metrics.text import ROUGES, rouge
 from learner.pipelines.mining.downstream.added import GOLD, Added
 from learner.pipelines.mining.inputs import Texts
 
-MINED = "<mined>"  # before a document that was mined
+MINED = "<mined>"  # before a mined document
 
 
 class Summaries:
@@ -22,7 +22,7 @@ class Summaries:
         self.settings, self.texts = config.generator, texts
 
     def figures(self, added: Added, seed: int, progress: Progress) -> dict[str, float]:
-        """F1 of ROUGE-1, ROUGE-2 and ROUGE-L, after the seed pairs and these."""
+        """Return the F1 of ROUGE-1, ROUGE-2 and ROUGE-L after training on the seed pairs and these."""
         settings = self.settings.model_copy(update={"seed": seed})
         generator = with_token(load_generator(settings.backbone, settings.decoder_layers, seed), MINED, seed)
         marked = added.x if added.method == GOLD else [f"{MINED} {document}" for document in added.x]

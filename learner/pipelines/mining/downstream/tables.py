@@ -1,4 +1,4 @@
-"""What mined pairs are good for, as table and curves (paper 000, Tables 1 and 2, Figures 3 and 4)."""
+"""The use of mined pairs as table and curves (Joshi et al. 2022, Tables 1 and 2, Figures 3 and 4)."""
 
 import json
 from typing import Any
@@ -11,7 +11,7 @@ from learner.pipelines.report import Report, curve
 from learner.reports.means import mean_of
 from learner.reports.tables import grid, mean_cells, number, written
 
-TITLE = "A model that learned from the pairs"
+TITLE = "A model trained on the pairs"
 TITLES = {
     "recall_at_1": "Recall at 1", "recall_at_10": "Recall at 10", "mrr": "MRR",
     **{name: METRICS[name] for name in ("exact_match", "token_f1")},
@@ -21,7 +21,7 @@ WORDS = "Means over seeds, ± half of Student's 95% interval (none for one seed)
 
 
 def report_downstream(report: Report, run: Run) -> None:
-    """Nothing; the report has table and curves, where anything was measured."""
+    """Report table and curves, if anything was measured."""
     found = [json.loads(line) for line in (run.of("downstream") / FIGURES).read_text().splitlines()]
     if not found:
         return
@@ -50,7 +50,7 @@ def report_downstream(report: Report, run: Run) -> None:
 
 
 def _curves(report: Report, rows: list[dict[str, Any]], measure: str) -> None:
-    """Nothing; the measure by the number of pairs added. Every method's curve begins with the seed alone."""
+    """Report the measure by the number of pairs added. Every method's curve starts at the seed alone."""
     words = "; ".join(f"{row['method']} + {row['added']:,}: {row[measure]:.3f}" for row in rows)
     names = {measure: "value", f"{measure}_low": "low", f"{measure}_high": "high"}
     points = [{key: row[key] for key in ("method", "added")} | {new: row[old] for old, new in names.items()}

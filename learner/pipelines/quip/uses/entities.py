@@ -1,4 +1,7 @@
-"""Entities after few sentences, with a last layer that is drawn, or begins with questions (paper 003, Table 4)."""
+"""Few-shot entity tagging, with a last layer that is random or initialised from questions.
+
+Source: Jia, Lewis and Zettlemoyer (2022), Table 4.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,11 +16,11 @@ from learner.pipelines.quip.student import Model
 from learner.pipelines.quip.tagging import OUTSIDE, Sentences, few_sentences, few_shot_f1, question_rows, tags_of
 from learner.pipelines.quip.uses.rows import Rows, by_dataset, some
 
-STANDARD, QUESTIONS = "standard", "question"  # what the last layer begins with
+STANDARD, QUESTIONS = "standard", "question"  # how the last layer is initialised
 
 
 def measure_entities(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
-    """The F1 of each data set, split and beginning; every time with the encoder loaded anew."""
+    """Yield the F1 of each data set, split and initialisation, loading the encoder again each time."""
     settings = run.config.entities
     parts = sentences_of(rows, settings, run.config.seed)
     begins = (STANDARD, QUESTIONS) if model.kind == "bi-encoder" else (STANDARD,)
@@ -38,7 +41,7 @@ def measure_entities(run: Run, model: Model, rows: Rows, progress: Progress) -> 
 
 
 def sentences_of(rows: Rows, settings: Entities, seed: int) -> dict[str, tuple[Sentences, Sentences]]:
-    """The sentences of each data set that train and that measure. Raises InputError where a part or a tag is wrong."""
+    """Return each data set's training and test sentences. Raises InputError for a missing part or a wrong tag."""
     found = {}
     for name, mine in by_dataset(rows).items():
         train, test = ([row for row in mine if row["split"] == split] for split in ("train", "test"))
@@ -47,14 +50,14 @@ def sentences_of(rows: Rows, settings: Entities, seed: int) -> dict[str, tuple[S
 
 
 def _sentences(rows: Rows, name: str) -> Sentences:
-    """The rows' sentences. Raises InputError where there are none, or the tags of one are not IOB2's for its words."""
+    """Return the rows' sentences. Raises InputError if there are none, or tags are not IOB2 or not one per word."""
     if not rows:
-        raise InputError(f"inputs.entities: {name} lacks a part: it needs rows whose split is train, and test")
+        raise InputError(f"inputs.entities: {name} lacks a split: it needs rows of the splits train and test")
     words, tags = [row["tokens"].split() for row in rows], [row["tags"].split() for row in rows]
     for one, other in zip(words, tags, strict=True):
         if len(one) != len(other):
             raise InputError(
-                f"inputs.entities: {name}: {len(one)} words and {len(other)} tags ({' '.join(one)[:60]!r}): give each "
+                f"inputs.entities: {name}: {len(one)} words but {len(other)} tags ({' '.join(one)[:60]!r}): give each "
                 "word one tag"
             )
         strange = next((tag for tag in other if tag != OUTSIDE and tag[:2] not in ("B-", "I-")), None)

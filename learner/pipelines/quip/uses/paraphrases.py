@@ -1,4 +1,7 @@
-"""Paraphrases: ranked without any label, classified after few (paper 003, sections 4.4 and 4.5, Tables 2 and 3)."""
+"""Paraphrases, ranked without labels and classified from few.
+
+Source: Jia, Lewis and Zettlemoyer (2022), sections 4.4 and 4.5, Tables 2 and 3.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -19,7 +22,7 @@ FROZEN, TUNED = "frozen", "fine-tuned"
 
 
 def measure_paraphrases(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
-    """Of each data set a row for ranking, and one for each way to classify and split."""
+    """Yield a row for each data set's ranking, and one for each way to classify and split."""
     settings, encoder = run.config.paraphrases, load_token_encoder(model.source)
     split = pairs_of(rows, settings, run.config.seed)
     layer = settings.layer or _layer(encoder, split, settings, run.config.seed)
@@ -34,7 +37,7 @@ def measure_paraphrases(run: Run, model: Model, rows: Rows, progress: Progress) 
 
 
 def pairs_of(rows: Rows, settings: Paraphrases, seed: int) -> dict[str, tuple[Pairs, Pairs]]:
-    """The pairs of each data set that train and that measure. Raises InputError where one part lacks a label."""
+    """Return each data set's training and test pairs. Raises InputError if a split lacks a label."""
     return {name: _split(name, mine, settings, seed) for name, mine in by_dataset(rows).items()}
 
 
@@ -43,7 +46,7 @@ def _split(name: str, rows: Rows, settings: Paraphrases, seed: int) -> tuple[Pai
     test = some([row for row in rows if row["split"] == "test"], settings.most, seed)
     for part, mine in (("train", train), ("test", test)):
         if {row["label"] for row in mine} != {0, 1}:
-            raise InputError(f"inputs.paraphrases: {name} has no pairs of both labels in its part {part}: add some")
+            raise InputError(f"inputs.paraphrases: {name} needs pairs of both labels in its split {part}: add some")
     return _pairs(train), _pairs(test)
 
 
@@ -53,7 +56,7 @@ def _pairs(rows: Rows) -> Pairs:
 
 
 def _layer(encoder: TokenEncoder, split: dict[str, tuple[Pairs, Pairs]], settings: Paraphrases, seed: int) -> int:
-    """The layer that agrees best with labels of training pairs, of all data sets in equal parts."""
+    """Return the layer that agrees best with the labels of training pairs, all data sets weighing the same."""
     each = max(1, settings.judged // (2 * len(split)))
     judged = [train.take(few_of_each(train.labels, each, seed)) for train, _ in split.values()]
     scores = np.concatenate([layer_scores(encoder, pairs)[0] for pairs in judged])
@@ -61,7 +64,7 @@ def _layer(encoder: TokenEncoder, split: dict[str, tuple[Pairs, Pairs]], setting
 
 
 def _ranking(scores: np.ndarray, pooled: np.ndarray, labels: np.ndarray, layer: int) -> dict[str, Any]:
-    """AUROC of the chosen layer with its bootstrap interval, of every layer, and of the mean vectors' cosine."""
+    """Return the AUROC of the chosen layer with its bootstrap interval, of every layer, and of the mean vectors."""
     chosen, rng = scores[:, layer - 1], np.random.default_rng(0)
     drawn = [rng.integers(len(labels), size=len(labels)) for _ in range(DRAWS)]
     again = [auroc(labels[rows], chosen[rows]) for rows in drawn if len(np.unique(labels[rows])) == 2]
@@ -77,7 +80,7 @@ def _classified(
     model: Model, encoder: TokenEncoder, settings: Paraphrases, name: str, train: Pairs, test: Pairs,
     scores: np.ndarray, progress: Progress,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """The F1 of every split: of scores as they are, and of an encoder that learned too, loaded anew each time."""
+    """Yield the F1 of every split: of fixed scores, and of an encoder fine-tuned from the start each time."""
     for at, seed in enumerate(settings.seeds):
         few = train.take(few_of_each(train.labels, settings.shots, seed))
         mine, _ = layer_scores(encoder, few)

@@ -1,4 +1,7 @@
-"""Reading: the place in a passage that answers a question (paper 003, section 4.3, Table 1)."""
+"""Reading: the place in a passage that answers a question.
+
+Source: Jia, Lewis and Zettlemoyer (2022), section 4.3, Table 1.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,9 +23,9 @@ DRAWS, TAILS = 500, (0.025, 0.975)  # of the bootstrap
 
 
 def measure_reading(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
-    """Exact match and F1 with their intervals over questions; nothing of an encoder that does not answer.
+    """Yield exact match and F1 with intervals over questions; nothing for an encoder that cannot answer.
 
-    Questions without an answer are left out: no model here may say that there is none.
+    Questions without an answer are left out: no model here can say that there is none.
     """
     known = Texts(run).tested
     tested = [one for one in known if one.answered]
@@ -51,7 +54,7 @@ def _together(run: Run, model: Model, tested: list[Asked], progress: Progress) -
 
 
 def _apart(run: Run, model: Model, tested: list[Asked], progress: Progress) -> list[str]:
-    """Each passage is encoded once, whatever is asked of it."""
+    """Return the answers to the questions; each passage is encoded once."""
     biencoder, asked = load_biencoder(model.source), dict[str, list[int]]()
     for at, one in enumerate(tested):
         asked.setdefault(one.passage, []).append(at)

@@ -18,20 +18,20 @@ LABELS = ("0", "1")
 
 
 def read_table(path: Path, use: str) -> Rows:
-    """The rows of the use's file; labels are 0 or 1. Raises InputError, which names the row, for another label."""
+    """Return the rows of the use's file; labels are 0 or 1. Raises InputError, naming the row, for other labels."""
     found = []
     for row in read_rows(path, TABLES[use]):
         values: dict[str, Any] = dict(zip(TABLES[use], row.values, strict=True))
         if "label" in values:
             if values["label"] not in LABELS:
-                raise bad(f"{values['label']!r} is no label; write 1 or 0", path, row.number, "label")
+                raise bad(f"{values['label']!r} is not a label; write 1 or 0", path, row.number, "label")
             values["label"] = int(values["label"])
         found.append(values)
     return found
 
 
 def by_dataset(rows: Rows) -> dict[str, Rows]:
-    """The rows of each data set, in the order in which these appear."""
+    """Return the rows of each data set, in order of appearance."""
     found: dict[str, Rows] = {}
     for row in rows:
         found.setdefault(row["dataset"], []).append(row)
@@ -39,7 +39,7 @@ def by_dataset(rows: Rows) -> dict[str, Rows]:
 
 
 def some(rows: Rows, most: int | None, seed: int) -> Rows:
-    """So many of the rows, drawn from the seed, in their order."""
+    """Return a random sample of the rows, at most `most`, in their order."""
     if most is None or most >= len(rows):
         return rows
     return [rows[i] for i in np.sort(np.random.default_rng([seed, 3]).permutation(len(rows))[:most])]

@@ -1,4 +1,4 @@
-"""Good and bad opinions without any label, and why (paper 003, section 4.7, Tables 5 and 6)."""
+"""Sentiment without labels, and rationales (Jia, Lewis and Zettlemoyer 2022, section 4.7, Tables 5 and 6)."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -17,13 +17,13 @@ from learner.pipelines.quip.student import Model
 from learner.pipelines.quip.uses.rows import Rows, by_dataset, some
 
 ANSWERS = "answers"  # to both questions of a prompt
-MASKED = "masked word"  # how a model is used that has a head for masked words
-SHOWN = 5  # opinions of each label whose rationales are kept
+MASKED = "masked word"  # the way of a model with a masked-language-model head
+SHOWN = 5  # rationales to keep for each label
 Scores = Callable[[Sequence[str], Sequence[str]], np.ndarray]  # of questions and texts: (texts, questions)
 
 
 def measure_sentiment(run: Run, model: Model, rows: Rows, progress: Progress) -> Iterator[dict[str, Any]]:
-    """The accuracy of each data set and prompt, calibrated and not; rationales of the best prompt of a bi-encoder."""
+    """Yield accuracy by data set and prompt, calibrated or not, and a bi-encoder's best prompt's rationales."""
     settings, parts = run.config.sentiment, by_dataset(rows)
     yield from _masked(run, model, parts)
     todo = [(name, way, score) for name in parts for way, score in _ways(run, model).items()]
@@ -46,7 +46,7 @@ def measure_sentiment(run: Run, model: Model, rows: Rows, progress: Progress) ->
 
 
 def _masked(run: Run, model: Model, parts: dict[str, Rows]) -> Iterator[dict[str, Any]]:
-    """The same by the word in a gap, of an encoder that has a head for it and was not trained further."""
+    """Yield the same for the masked word of an encoder with such a head and no further training."""
     reader = load_masked_reader(model.source) if model.kind == "bare" else None
     for name in parts if reader else ():
         assert reader is not None
@@ -66,7 +66,7 @@ def _accuracy(opinions: Opinions, labels: np.ndarray) -> dict[str, Any]:
 
 
 def _ways(run: Run, model: Model) -> dict[str, Scores]:
-    """How the model scores questions with texts, by name; a bare encoder in two ways, since it has no heads."""
+    """Return the model's ways to score questions with texts, by name; a bare encoder has two, as it lacks heads."""
     config = run.config
     if model.kind == "bi-encoder":
         biencoder = load_biencoder(model.source)
@@ -85,7 +85,7 @@ def _ways(run: Run, model: Model) -> dict[str, Scores]:
 def _reasons(
     run: Run, model: Model, prompt: str, texts: Sequence[str], labels: np.ndarray, opinions: Opinions
 ) -> list[dict[str, Any]]:
-    """The words that answer the question of the predicted label, of the first texts of each label that are right."""
+    """Return rationales for the predicted label of the first correctly classified texts of each label."""
     predicted = opinions.predicted()
     chosen = [i for label in (0, 1) for i in np.flatnonzero((labels == label) & (predicted == label))[:SHOWN].tolist()]
     asked = [questions_of(prompt)[predicted[i]] for i in chosen]

@@ -1,4 +1,7 @@
-"""The stage that tries what was trained: reading, paraphrases, entities, sentiment (paper 003, section 4)."""
+"""The stage that measures the trained models: reading, paraphrases, entities, sentiment.
+
+Source: Jia, Lewis and Zettlemoyer (2022), section 4.
+"""
 
 import json
 from collections.abc import Callable, Iterator
@@ -23,7 +26,7 @@ USES: dict[str, Callable[[Run, Model, Rows, Progress], Iterator[dict[str, Any]]]
 
 
 def measure_uses(run: Run, folder: Path, progress: Progress) -> None:
-    """Nothing; the folder has a file of figures for each use and model. One that is there is not measured again."""
+    """Write a file of figures for each use and model, unless it exists already."""
     models = models_of(run)
     wanted = [(use, model) for use in USES if getattr(run.inputs, use) is not None for model in models]
     for at, (use, model) in enumerate(wanted):
@@ -41,6 +44,6 @@ def measure_uses(run: Run, folder: Path, progress: Progress) -> None:
 
 
 def figures_of(run: Run, use: str) -> Rows:
-    """The figures of every model, in the models' order."""
+    """Return the figures of every model, in the models' order."""
     paths = [run.of("uses") / f"{use}-{slug(model.name)}.jsonl" for model in models_of(run)]
     return [json.loads(line) for path in paths if path.exists() for line in path.read_text().splitlines()]

@@ -1,4 +1,4 @@
-"""Allocation: equal first, then half of it where it brings most; and how many labels would halve an interval."""
+"""Allocation: equal first, then half where it helps most; and the labels needed to halve an interval."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ sizes_and_rates = st.lists(st.tuples(st.integers(50, 5_000), st.floats(0.001, 0.
 
 
 def average_precision(positives: np.ndarray, sizes: np.ndarray) -> float:
-    """AP of strata whose positives lie evenly: of each stratum the precision in its middle."""
+    """Return the AP of strata with evenly spread positives: the precision in each stratum's middle."""
     middle = np.cumsum(sizes) - sizes / 2
     precision = (np.cumsum(positives) - positives / 2) / middle
     return float((positives * precision).sum() / positives.sum())
@@ -88,7 +88,7 @@ def test_then_every_second_pair_goes_where_it_brings_most() -> None:
 
 
 def test_two_strata_of_which_one_matters_more_are_labelled_by_their_weights() -> None:
-    """Then Σ weight²/labels is least; the half that goes to the fewest keeps the third one level with the second."""
+    """Σ weight²/labels is then least; the half for the least labelled keeps the third stratum level with the second."""
     weight = np.array([4.0, 2.0, 1.0])
     labels = np.full(3, FIRST) + allocate(np.full(3, FIRST), np.full(3, 10_000), weight, 4_000)
     assert labels[0] / labels[1] == pytest.approx(2, rel=0.02)
@@ -96,14 +96,14 @@ def test_two_strata_of_which_one_matters_more_are_labelled_by_their_weights() ->
     assert (weight**2 / labels).sum() < (weight**2 / labels.mean()).sum()
 
 
-def test_an_empty_deck_leaves_its_share_to_the_others() -> None:
+def test_an_empty_sampling_order_leaves_its_share_to_the_others() -> None:
     drawn = allocate(np.zeros(3), np.array([3, 0, 50]), np.ones(3), 20)
     assert drawn.tolist() == [3, 0, 17]
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_so_many_more_labels_about_halve_the_interval(seed: int) -> None:
-    """On average over a few samples: the count rests on what is known before."""
+    """On average over a few samples: the estimate depends on the labels so far."""
     rng = np.random.default_rng(seed)
     pool = normal_pool(4.0, 0.5, rng, pairs=10**6)
     labels = np.full(len(pool.sizes), 25)

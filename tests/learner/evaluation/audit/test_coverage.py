@@ -1,4 +1,4 @@
-"""Simulated audits: of 95 % intervals about 95 in 100 hold the truth; two models are compared on the same labels."""
+"""Simulated audits: 95 % intervals cover the truth about 95 times in 100; two models compared on the same labels."""
 
 from collections import defaultdict
 
@@ -18,7 +18,7 @@ Intervals = dict[str, list[tuple[float, float, float]]]  # low, high and truth o
 
 
 def audit(pool: Pool, labels: int, threshold: int, rng: np.random.Generator) -> dict[str, tuple[float, float, float]]:
-    """One audit with equally many labels of each stratum: low, high and truth of each figure."""
+    """Return low, high and truth of each figure in one audit with equally many labels per stratum."""
     h = len(pool.sizes)
     sample, ranks = pool.draw(np.full(h, labels // h), rng)
     found = found_by(draw_posterior(sample, rng, DRAWS, ranks[:, None]), sample.positive, ranks)
@@ -36,7 +36,7 @@ def gather(runs: list[dict[str, tuple[float, float, float]]]) -> Intervals:
 
 
 def check(intervals: Intervals) -> None:
-    """From 93 to 99 of 100 intervals hold the truth, as far as so few runs can tell; none has width 0."""
+    """Check that 93 to 99 of 100 intervals cover the truth, up to simulation error, and none has width 0."""
     for name in FIGURES:
         low, high, truth = np.array(intervals[name]).T
         held = int(((low <= truth) & (truth <= high)).sum())
@@ -60,7 +60,7 @@ def test_intervals_hold_the_truth_in_many_runs(kind: str, labels: int) -> None:
 
 
 def test_intervals_hold_the_truth_of_a_small_population() -> None:
-    """12,000 pairs, 100 positives, 15 labels of each of the six strata."""
+    """Simulate 12,000 pairs, 100 positives, 15 labels in each of six strata."""
     rng = np.random.default_rng(3)
     runs = []
     for _ in range(150):
@@ -73,7 +73,7 @@ def test_intervals_hold_the_truth_of_a_small_population() -> None:
 @pytest.mark.parametrize("rates", [(0, 0, 0, 0), (1, 1, 0, 0), (1, 1, 1, 1)])
 @pytest.mark.parametrize("labels", [5, 15, 60])
 def test_no_interval_has_width_0_while_pairs_are_unlabelled(rates: tuple[int, ...], labels: int) -> None:
-    """Whether no labelled pair is a positive or all of a stratum are: the unlabelled ones are not known."""
+    """Whether none or all labelled pairs of a stratum are positive, the unlabelled ones are unknown."""
     sizes = doubling(1_024)
     ends = np.cumsum(sizes)
     parts = [np.arange(end - size, end) + 1 for end, size, rate in zip(ends, sizes, rates, strict=True) if rate]
@@ -87,16 +87,16 @@ def test_no_interval_has_width_0_while_pairs_are_unlabelled(rates: tuple[int, ..
 
 
 def ranked(scores: np.ndarray) -> np.ndarray:
-    """The rank of each score among all, from 1, the highest first."""
+    """Return the rank of each score among all, from 1, highest first."""
     ranks = np.empty(len(scores))
     ranks[np.argsort(-scores)] = np.arange(1, len(scores) + 1)
     return ranks
 
 
 def two_models(rng: np.random.Generator) -> tuple[Pool, np.ndarray, float, float]:
-    """A pool by rank under one model, its pairs' ranks under a better one, and the average precision of both.
+    """Return a pool by rank under one model, its pairs' ranks under a better one, and the average precision of both.
 
-    200,000 pairs with 300 positives; both models see the same pairs with noise of which they share a part.
+    200,000 pairs with 300 positives; both models see the same pairs with partly shared noise.
     """
     positive = np.arange(200_000) < 300
     shared = rng.normal(0, 1, len(positive))
@@ -113,7 +113,7 @@ def two_models(rng: np.random.Generator) -> tuple[Pool, np.ndarray, float, float
 
 @pytest.fixture(scope="module")
 def compared() -> dict[str, np.ndarray]:
-    """Low, high and truth (runs, 3) of the later model and of the difference, and of that from two samples."""
+    """Return low, high and truth (runs, 3) for the later model, for the difference, and for it from two samples."""
     rng = np.random.default_rng(5)
     rows: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     for _ in range(80):
@@ -135,7 +135,7 @@ def compared() -> dict[str, np.ndarray]:
 
 @pytest.mark.parametrize("name", ["later", "paired"])
 def test_intervals_hold_the_truth_under_a_later_model(compared: dict[str, np.ndarray], name: str) -> None:
-    """The strata are the first model's; the later one's figures, and by how much they differ, are as honest."""
+    """The strata are the first model's; the later model's figures and differences are covered as well."""
     low, high, truth = compared[name].T
     held = int(((low <= truth) & (truth <= high)).sum())
     wanted = 0.93 if name == "later" else 0.86  # with 20 labels of a stratum a difference is less sure (docs/log.md)

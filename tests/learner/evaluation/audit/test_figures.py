@@ -1,4 +1,4 @@
-"""The figures of one model: with every pair labelled they are the exact ones, and only the order of scores matters."""
+"""The figures of one model: exact if every pair is labelled, and dependent only on the order of scores."""
 
 import numpy as np
 import pytest
@@ -23,13 +23,13 @@ def rng() -> np.random.Generator:
 
 
 def known(positive: np.ndarray, ranks: np.ndarray, draws: int = 2) -> Found:
-    """What is found when every pair is labelled."""
+    """Return what is found when every pair is labelled."""
     mass = np.tile(positive.astype(np.float64), (draws, 1))
     return found_by(Posterior(np.full((draws, 1), positive.mean()), mass), positive, ranks)
 
 
 def many(seed: int, n: int = 3_000, shift: float = 2.0) -> np.ndarray:
-    """Positives (n,) of pairs by rank, denser at the top, and more than 15 pairs above a fifth of them."""
+    """Return positives (n,) of pairs by rank, denser at the top, with more than 15 pairs above a fifth of them."""
     scores = np.random.default_rng(seed).normal(0, 1, n)
     positive = np.arange(n) < n // 10
     return positive[np.argsort(-(scores + shift * positive))]
@@ -97,7 +97,7 @@ def test_with_every_pair_labelled_the_estimates_are_those_of_the_exact_evaluatio
 
 
 def labelled(sides: Sides) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Positives (n,) bool among all pairs, more of them where the score is high; rows, columns and scores."""
+    """Return positives (n,) bool among all pairs, more at high scores; rows, columns and scores."""
     rows, columns, scores = all_pairs(sides)
     positive = np.random.default_rng(1).random(len(rows)) < 1 / (1 + np.exp(-8 * (scores - 0.7)))
     return positive, rows, columns, scores
@@ -105,7 +105,7 @@ def labelled(sides: Sides) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarr
 
 @pytest.mark.parametrize("squeeze", [0.3, 0.8])
 def test_a_monotone_transformation_of_the_scores_changes_nothing(squeeze: float) -> None:
-    """Another coordinate makes of each cosine c the cosine a·c + 1 − a: the same order."""
+    """Another coordinate maps each cosine c to a·c + 1 − a: the same order."""
     sides = make_sides(True, 60, seed=5)
     positive, *_, scores = labelled(sides)
     part = np.random.default_rng(2).permutation(len(scores))[:300]

@@ -30,7 +30,7 @@ def texts(folder: Path, name: str, n: int) -> Path:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Corpus:
-    """Six texts of one list; the last trains."""
+    """Return six texts of one list; the last trains."""
     found = load_corpus(texts(tmp_path, "q", 6))
     splits = [Split.EVALUATION] * 5 + [Split.TRAIN]
     return replace(found, items=[replace(item, split=split) for item, split in zip(found.items, splits, strict=True)])
@@ -107,7 +107,7 @@ def test_ids_of_two_lists_belong_to_their_lists(tmp_path: Path) -> None:
 
 
 def audited(labels: int) -> tuple[Dataset, VectorScorer, AuditLabels, np.ndarray]:
-    """300 texts in groups of three, and that many labels in each of ten strata of their best pairs; all positives."""
+    """Return 300 texts in groups of three, so many labels in each of ten strata of their best pairs, all positives."""
     rng = np.random.default_rng(3)
     vectors = np.repeat(rng.standard_normal((100, 16)), 3, axis=0) + 0.9 * rng.standard_normal((300, 16))
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What audit labels say about a model beside its figures: what is missing, strata, bounds, differences."""
+"""What audit labels say about a model besides its figures: what is missing, strata, bounds, differences."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def rng(seed: int = 0) -> np.random.Generator:
 
 
 def labelled(seed: int = 0, noise: float = 0.0) -> tuple[View, np.ndarray, np.ndarray]:
-    """1,770 pairs, best first: how a model sees them, which are positives, and their order; noise: another one."""
+    """Return 1,770 pairs, best first: a model's view, the positives, and their order; noise: another model's."""
     sides = make_sides(True, 60, seed=seed)
     *_, scores = all_pairs(sides)
     order = np.argsort(-scores)
@@ -41,7 +41,7 @@ def labelled(seed: int = 0, noise: float = 0.0) -> tuple[View, np.ndarray, np.nd
 
 
 def sampled(positive: np.ndarray, labels: list[int], seed: int = 0) -> tuple[Sample, np.ndarray]:
-    """So many pairs of each of the highest 128, 128, 256 and 512; and the positions of the labelled pairs."""
+    """Sample so many pairs of each of the highest 128, 128, 256 and 512; return the positions of the labelled pairs."""
     sizes = np.array([128, 128, 256, 512])
     pool = Pool(sizes, 1 + np.nonzero(positive[:1_024])[0])
     sample, ranks = pool.draw(np.array(labels), rng(seed))
@@ -73,7 +73,7 @@ def test_the_histogram_reaches_down_to_the_lowest_labelled_pair() -> None:
 
 @pytest.mark.parametrize("above", [300, 8])
 def test_a_population_that_is_labelled_wholly_is_known(above: int) -> None:
-    """Down to the threshold, and down to a fifth of the positives, there may be few pairs: they are all known."""
+    """There may be few pairs above the threshold or a fifth of the positives: all are known."""
     view, positive, _ = labelled()
     view = View(view.ranking, view.scores, float(view.scores[above - 1 : above + 1].mean()))
     sizes = np.array([128, 128, 256, 1_258])
@@ -161,7 +161,7 @@ def test_a_target_is_reached_where_the_bound_is_above_it() -> None:
 
 
 def test_the_bound_on_precision_holds_however_often_one_looks() -> None:
-    """Label after label, with a target that the truth just misses: hardly any run ever announces it."""
+    """Label after label, with a target just above the truth: hardly any run ever announces it."""
     view, positive, _ = labelled()
     above = view.scores >= 0.75
     truth = positive[above].mean()

@@ -1,4 +1,4 @@
-"""Rankings: how many pairs score at least as much, against counting one by one."""
+"""Rankings: the number of pairs that score at least as much, against counting one by one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The labelled pairs of an audit: weights, and the positives that each pair stands for in each draw."""
+"""The labelled pairs of an audit: weights, and the positives that each pair represents in each draw."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from learner.evaluation.audit.sample import Sample, draw_posterior
 
 @st.composite
 def samples(draw: st.DrawFn) -> Sample:
-    """Strata of any size with at least one labelled pair each, weighted anyhow."""
+    """Draw strata of any size with at least one labelled pair each, with any weights."""
     labels = draw(st.lists(st.integers(1, 12), min_size=1, max_size=5))
     sizes = np.array(labels) + draw(st.lists(st.integers(0, 2_000), min_size=len(labels), max_size=len(labels)))
     n = sum(labels)
@@ -20,7 +20,7 @@ def samples(draw: st.DrawFn) -> Sample:
 
 
 def make_sample(labels: list[int], positives: list[int], sizes: list[int]) -> Sample:
-    """Of each stratum so many labelled pairs, the first of them positives, all drawn with one probability."""
+    """Return so many labelled pairs per stratum, the first of them positives, all with one inclusion probability."""
     stratum = np.repeat(np.arange(len(labels)), labels)
     positive = np.concatenate([np.arange(n) < k for n, k in zip(labels, positives, strict=True)])
     return Sample(stratum, positive, (np.array(sizes) / labels)[stratum], np.array(sizes))

@@ -19,7 +19,7 @@ DEEP, TAIL = 40, 30
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bands of 16, 16, 32 … pairs down to 256, and sampling orders that hold a part of the deeper ones."""
+    """Set bands of 16, 16, 32 … pairs down to 256, and sampling orders with a part of the deeper ones."""
     monkeypatch.setattr(bands, "TOP", 16)
     monkeypatch.setattr(bands, "SMALLEST_POOL", 256)
     monkeypatch.setattr(orders, "DEEP", DEEP)
@@ -38,7 +38,7 @@ def pairs_of(order: SamplingOrder, stratum: int) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_deck_is_its_bands_pairs_in_the_order_of_their_numbers(symmetric: bool, seed: int) -> None:
+def test_a_sampling_order_is_its_bands_pairs_in_the_order_of_their_numbers(symmetric: bool, seed: int) -> None:
     sides = make_sides(symmetric, seed=seed)
     strata, order = drawn(sides, seed)
     rows, columns, scores = all_pairs(sides)
@@ -53,7 +53,7 @@ def test_a_deck_is_its_bands_pairs_in_the_order_of_their_numbers(symmetric: bool
 
 
 @pytest.mark.parametrize("symmetric", [True, False])
-def test_the_far_deck_lies_below_the_pool(symmetric: bool) -> None:
+def test_the_tail_lies_below_the_pool(symmetric: bool) -> None:
     sides = make_sides(symmetric)
     strata, order = drawn(sides, 1)
     tail = order.stratum == len(strata.sizes)
@@ -73,7 +73,7 @@ def test_no_pair_is_drawn_twice_or_with_itself(symmetric: bool) -> None:
         assert (order.left < order.right).all()
 
 
-def test_without_pairs_below_the_pool_there_is_no_far_deck() -> None:
+def test_without_pairs_below_the_pool_there_is_no_tail() -> None:
     sides = make_sides(True, 20)
     strata, order = drawn(sides, 0)
     assert strata.tail == 0
@@ -116,8 +116,8 @@ def test_every_pair_of_a_stratum_is_as_likely(monkeypatch: pytest.MonkeyPatch) -
         assert np.abs(turned_up / rounds - share).max() <= 5 * deviation + 1e-12
 
 
-def test_decks_of_two_models_hold_the_same_pairs_where_they_can() -> None:
-    """A pair of one stratum under both models, with a number low enough for both sampling orders, is in both."""
+def test_sampling_orders_of_two_models_hold_the_same_pairs_where_they_can() -> None:
+    """A pair of one stratum under both models, with a low enough number for both sampling orders, is in both."""
     sides = make_sides(True, 60)
     nudged = sides.left + 0.05 * unit_vectors(60, 9)
     nudged /= np.linalg.norm(nudged, axis=1, keepdims=True)

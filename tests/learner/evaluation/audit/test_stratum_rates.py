@@ -1,4 +1,4 @@
-"""Shares of positives by stratum: the grid's posterior is that of the model in the docstring, drawn one by one."""
+"""Shares of positives by stratum: the grid's posterior is that of the model in the docstring, simulated directly."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def drawn(
 
 
 def from_prior(sizes: np.ndarray, draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Log-odds (draws, h) from the model, without a grid."""
+    """Return log-odds (draws, h) from the model, without a grid."""
     bottom = np.log(LEAST / sizes.max())
     first = rng.normal(0, START, 3 * draws)
     path = [first[(first > bottom) & (first < HIGHEST)][:draws]]
