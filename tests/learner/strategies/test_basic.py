@@ -78,7 +78,7 @@ def test_every_entry_of_the_catalog_has_its_functions(name: str) -> None:
 def corpus(symmetric: bool, n: int = 30) -> tuple[Dataset, np.ndarray]:
     """Return a dataset whose last third of left items is for evaluation, and its vectors.
 
-    Every ninth of the other pairs is a given negative.
+    Every ninth pair is a positive, and every ninth of the other pairs is a given negative.
     """
     left, right = n, 0 if symmetric else n // 2
     sides = ["left"] * left + ["right"] * right
