@@ -85,7 +85,7 @@ def dedupe_of(dataset: Dataset, seed: int, python: Path, file: Path) -> list[Row
     if not file.is_file():
         task, scores = file.with_suffix(".task.json"), file.with_suffix(".npz")
         task.write_text(json.dumps(task_of(dataset, seed)))
-        peer = ROOT / "benchmarks" / "dedupe_peer.py"
+        peer = ROOT / "benchmarks" / "quality" / "dedupe_peer.py"
         repeatable = {**os.environ, "PYTHONHASHSEED": str(seed)}  # dedupe samples from sets of strings
         subprocess.run([python, peer, task.resolve(), scores.resolve()], check=True, env=repeatable)
         file.write_text(json.dumps(measured(dataset, scores)))

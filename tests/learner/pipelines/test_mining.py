@@ -45,6 +45,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table(folder / "both.csv", "id,text", [(f"t{i}", text) for i, text in enumerate(sum(PAIRS[:10], ()))])
     table(folder / "dated.csv", "id,text,date", [(f"t{i}", x, "2024-01-05") for i, (x, _) in enumerate(PAIRS)])
     table(folder / "undated.csv", "id,text,date", [("t0", "a", "2024-01-05"), ("t1", "b", "soon")])
+    table(folder / "asked.csv", "x,answer,passage", ASKED[:3])
     return folder
 
 
@@ -150,11 +151,11 @@ def test_one_list_without_anything_known(make: Make) -> None:
 
 PLACES = ("Rome", "Paris", "Berlin", "Vienna", "Madrid", "Oslo", "Prague", "Dublin")
 PASSAGES = [f"The fair of {place} begins in May 19{i}2 and costs 1{i} dollars" for i, place in enumerate(PLACES)]
+ASKED = [(f"where does the fair of May 19{i}2 begin", place, PASSAGES[i]) for i, place in enumerate(PLACES)]
 
 
 def test_reading_comprehension(data: Path, make: Make) -> None:
-    asked = [(f"where does the fair of May 19{i}2 begin", place, PASSAGES[i]) for i, place in enumerate(PLACES)]
-    table(data / "asked.csv", "x,answer,passage", asked[:3])
+    asked = ASKED
     table(data / "questions.csv", "id,text", [(f"q{i}", question) for i, (question, *_) in enumerate(asked)])
     table(data / "passages.csv", "id,text", [(f"p{i}", passage) for i, passage in enumerate(PASSAGES)])
     table(data / "answers.csv", "id1,id2,answer", [(f"q{i}", f"p{i}", place.lower()) for i, place in enumerate(PLACES)])
