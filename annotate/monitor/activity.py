@@ -1,4 +1,4 @@
-"""What people did, as data frames: labels by day and annotator, and how long a label takes."""
+"""Annotators' work as data frames: labels by day and annotator, and the time per label."""
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
@@ -18,35 +18,35 @@ EVERYBODY = "Everybody"
 
 
 def read_tally(engine: Engine, project_id: int) -> list[Tally]:
-    """The project's labels, counted."""
+    """Return the project's labels, counted."""
     with reading(engine) as session:
         return label_tally(session, project_id)
 
 
 def read_times(engine: Engine, project_id: int) -> list[Timed]:
-    """The time on screen of the newest 5,000 answers."""
+    """Return the time on screen of the newest 5,000 answers."""
     with reading(engine) as session:
         return [Timed(*one) for one in newest_times(session, project_id, NEWEST)]
 
 
 def last_answer(engine: Engine, project_id: int) -> int:
-    """The id of the project's last answer: what is counted of answers changes with it, and only with it."""
+    """Return the id of the project's last answer. Counts of answers change only when it does."""
     with reading(engine) as session:
         return newest_answer(session, project_id)
 
 
 def counted_every(last: int) -> int:
-    """After how many answers all are counted anew: a thousandth of them, as counting very many takes long."""
+    """Return after how many answers to count all of them again: a thousandth, since counting very many takes long."""
     return max(1, last // 1_000)
 
 
 def days_table(tally: Sequence[Tally]) -> pd.DataFrame:
-    """One row for each day (of UTC) and annotator with a label: positives, negatives, unsure and all of them."""
+    """Return one row for each day (UTC) and annotator with labels: positives, negatives, unsure and the total."""
     return _counted(tally, lambda one: {"day": day_of(one.day), "annotator": one.annotator})
 
 
 def annotators_table(tally: Sequence[Tally]) -> pd.DataFrame:
-    """One row for each annotator, who labelled most first: days with labels, and labels of each kind."""
+    """Return one row for each annotator, most labels first: days with labels, and labels of each kind."""
     table = _counted(tally, lambda one: {"annotator": one.annotator})
     days = {who: len({one.day for one in tally if one.annotator == who}) for who in table["annotator"]}
     table.insert(1, "days", [days[who] for who in table["annotator"]])
@@ -54,12 +54,12 @@ def annotators_table(tally: Sequence[Tally]) -> pd.DataFrame:
 
 
 def day_of(days: int) -> date:
-    """The day so many days after the first of 1970."""
+    """Return the day that many days after 1 January 1970."""
     return date(1970, 1, 1) + timedelta(days=days)
 
 
 def _counted(tally: Sequence[Tally], key_of: Callable[[Tally], dict[str, Any]]) -> pd.DataFrame:
-    """One row for each key with its labels of each kind, in the order of the tally."""
+    """Return one row for each key with its labels of each kind, in the order of the tally."""
     keys: dict[tuple[Any, ...], dict[str, Any]] = {}
     counts: dict[tuple[Any, ...], dict[str, int]] = defaultdict(lambda: dict.fromkeys([*COLUMNS.values(), "labels"], 0))
     for one in tally:
@@ -72,10 +72,10 @@ def _counted(tally: Sequence[Tally], key_of: Callable[[Tally], dict[str, Any]]) 
 
 
 def pace_table(times: Sequence[Timed]) -> pd.DataFrame:
-    """Seconds for a label: everybody's first, then each annotator's, who labelled most first; empty where too few are
-    timed.
+    """Return seconds per label: one row for everybody, then one for each annotator, most answers first.
 
-    median with its 95 % interval low, high; half of the answers lie between first_quarter and third_quarter.
+    median with its 95% interval low, high; half of the answers lie between first_quarter and third_quarter. Empty
+    where too few answers are timed.
     """
     people: dict[str, list[float]] = defaultdict(list)
     for one in times:

@@ -1,4 +1,4 @@
-"""The plots of people's work, and a sentence for each that says what it shows."""
+"""The plots of annotators' work, and for each a sentence that describes it."""
 
 from datetime import timedelta
 
@@ -10,14 +10,12 @@ from annotate.stats.label_times import CAP
 from annotate.text.measures import counted
 from annotate.text.palette import ANSWERS, NEUTRAL
 
-ROW, AROUND = 30, 110  # pixels of an annotator, and of axis and legend
-DAYS, PEOPLE = 90, 20  # that are drawn at most: the newest, and those who labelled most
+ROW, AROUND = 30, 110  # pixels for an annotator, and for axis and legend
+DAYS, PEOPLE = 90, 20  # drawn at most: the newest days, the most active annotators
 
 
 def days_chart(table: pd.DataFrame) -> Plot:
-    """A bar for each day from the first to the last, its labels stacked by kind. table: of `days_table`; annotators are
-    taken together.
-    """
+    """Return a bar chart of all annotators' labels by day, stacked by kind. table: of `days_table`."""
     summed = table.groupby("day", as_index=False)[list(ANSWERS)].sum()
     axis = alt.Axis(labelExpr="timeFormat(toDate(datum.value), '%b %e')", labelAngle=0, labelOverlap=True, ticks=False)
     bars = alt.Chart(_by_kind(summed.assign(day=summed["day"].map(str)), "day")).mark_bar(size=_width(table)).encode(
@@ -29,22 +27,22 @@ def days_chart(table: pd.DataFrame) -> Plot:
 
 
 def _days(table: pd.DataFrame) -> list[str]:
-    """Every day from the first to the last."""
+    """Return every day from the first to the last."""
     return [f"{day:%Y-%m-%d}" for day in pd.date_range(min(table["day"]), max(table["day"]))]
 
 
 def _width(table: pd.DataFrame) -> int:
-    """Pixels of a bar, such that the days fit a phone."""
+    """Return the width of a bar in pixels, so that all days fit on a phone."""
     return max(2, min(28, 220 // len(_days(table))))
 
 
 def newest_days(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the 90 days that end with the last label."""
+    """Return the rows of the 90 days that end with the last label."""
     return table[table["day"] > max(table["day"]) - timedelta(days=DAYS)]
 
 
 def describe_days(table: pd.DataFrame, who: str) -> str:
-    """All labels, the most of a day, and those of the last day, in a sentence."""
+    """Return a sentence: all labels, the day with the most, and the last day."""
     days = table.groupby("day")["labels"].sum()
     return (
         f"Labels by day, {who}: {counted(int(days.sum()), 'label')} on {counted(len(days), 'day')}, "
@@ -53,7 +51,7 @@ def describe_days(table: pd.DataFrame, who: str) -> str:
 
 
 def annotators_chart(table: pd.DataFrame) -> Plot:
-    """A bar for each annotator, the labels stacked by kind. table: of `annotators_table`."""
+    """Return a bar chart by annotator, stacked by kind of label. table: of `annotators_table`."""
     shown = table.head(PEOPLE)
     bars = alt.Chart(_by_kind(shown, "annotator")).mark_bar(size=18).encode(
         y=alt.Y("annotator:N", title=None, sort=list(shown["annotator"]), axis=alt.Axis(labelLimit=150)),
@@ -64,24 +62,24 @@ def annotators_chart(table: pd.DataFrame) -> Plot:
 
 
 def describe_annotators(table: pd.DataFrame) -> str:
-    """The labels of each annotator that is drawn, in a sentence."""
+    """Return a sentence with the labels of each annotator in the chart."""
     people = [f"{one.annotator} {one.labels:,} ({one.positives:,} positive)" for one in table.head(PEOPLE).itertuples()]
     return f"Labels by annotator: {', '.join(people)}."
 
 
 def pace_chart(table: pd.DataFrame) -> Plot:
-    """Seconds for a label of each annotator: the median with its interval, and the middle half of the answers."""
+    """Return a chart of seconds per label by annotator: the median with its interval, and the middle half."""
     shown = table.head(PEOPLE + 1)
     base = alt.Chart(shown).encode(
         y=alt.Y("annotator:N", title=None, sort=list(shown["annotator"]), axis=alt.Axis(labelLimit=150)),
         tooltip=[alt.Tooltip("annotator:N", title="Annotator"),
                  *tooltips({"answers": ("Answers", ",d"), "median": ("Median (s)", ".1f"), "low": ("Low", ".1f"),
-                            "high": ("High", ".1f"), "first_quarter": ("A quarter below", ".1f"),
-                            "third_quarter": ("A quarter above", ".1f"), "capped": ("Longer than the cap", ",d")})],
+                            "high": ("High", ".1f"), "first_quarter": ("First quartile", ".1f"),
+                            "third_quarter": ("Third quartile", ".1f"), "capped": ("Longer than the cap", ",d")})],
     )  # fmt: skip
     scale = alt.Scale(domain=[0, float(shown["third_quarter"].max()) * 1.08], nice=False)
     halves = base.mark_bar(color=NEUTRAL, opacity=0.28, height=16).encode(
-        x=alt.X("first_quarter:Q", title="Seconds for a label", scale=scale, axis=alt.Axis(tickCount=6)),
+        x=alt.X("first_quarter:Q", title="Seconds per label", scale=scale, axis=alt.Axis(tickCount=6)),
         x2="third_quarter:Q",
     )
     intervals = base.mark_rule(color=NEUTRAL, strokeWidth=3).encode(x=alt.X("low:Q", scale=scale), x2="high:Q")
@@ -90,17 +88,17 @@ def pace_chart(table: pd.DataFrame) -> Plot:
 
 
 def describe_pace(table: pd.DataFrame) -> str:
-    """Each annotator's median with its interval and the middle half, in a sentence."""
+    """Return a sentence with each annotator's median, its interval and the middle half."""
     people = [
         f"{one.annotator} {one.median:.1f} (95% interval {one.low:.1f} to {one.high:.1f}; half of {one.answers:,} "
         f"answers between {one.first_quarter:.1f} and {one.third_quarter:.1f})"
         for one in table.head(PEOPLE + 1).itertuples()
     ]
-    return f"Median seconds for a label, a time above {CAP:g} counted as {CAP:g}: {'; '.join(people)}."
+    return f"Median seconds per label, with times above {CAP:g} counted as {CAP:g}: {'; '.join(people)}."
 
 
 def _by_kind(table: pd.DataFrame, key: str) -> pd.DataFrame:
-    """One row for each key and kind that has labels; `order` is the kind's place in the stack."""
+    """Return one row for each key and kind with labels; `order` is the kind's place in the stack."""
     long = table[[key, *ANSWERS]].melt(id_vars=[key], value_vars=list(ANSWERS), var_name="kind", value_name="labels")
     return long.assign(order=long["kind"].map(list(ANSWERS).index))[long["labels"] > 0]
 

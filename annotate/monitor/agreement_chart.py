@@ -14,13 +14,13 @@ COLUMNS = ("coefficient", "value", "low", "high", "answers")
 
 
 def agreement_table(found: Mapping[str, Estimate | None]) -> pd.DataFrame:
-    """One row for each coefficient that is defined: its value, its 95 % interval, and the answers it rests on."""
+    """Return one row for each defined coefficient: value, 95% interval, and number of answers."""
     rows = [(name, one.value, one.low, one.high, one.labels) for name, one in found.items() if one is not None]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def agreement_chart(table: pd.DataFrame) -> Plot:
-    """A point with its interval for each row of `agreement_table`, in its order."""
+    """Return a chart with a point and an interval for each row of `agreement_table`, in its order."""
     low = min(0.0, float(table["low"].min()))
     scale = alt.Scale(domain=[low, 1])
     rows = alt.Y("coefficient:N", title=None, sort=None, axis=alt.Axis(labelLimit=260))
@@ -39,6 +39,6 @@ def agreement_chart(table: pd.DataFrame) -> Plot:
 
 
 def describe_agreement(table: pd.DataFrame) -> str:
-    """Each coefficient with its interval, in a sentence."""
+    """Return a sentence with each coefficient and its interval."""
     parts = [f"{one.coefficient} {one.value:.3f} ({one.low:.3f} to {one.high:.3f})" for one in table.itertuples()]
     return f"Agreement of annotators with 95% intervals: {'; '.join(parts)}."

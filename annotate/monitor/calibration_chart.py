@@ -1,4 +1,4 @@
-"""The calibration plot: the share of positives against the probability that the matcher gives."""
+"""The calibration plot: the share of positives against the matcher's probability."""
 
 import altair as alt
 import pandas as pd
@@ -10,11 +10,12 @@ UNIT = alt.Scale(domain=[0, 1], nice=False)
 
 
 def reliability_chart(table: pd.DataFrame) -> Plot:
-    """A point with its interval for each tenth of p, joined; on the dashed diagonal p is the share. table: of
-    `reliability_table`.
+    """Return a line with points and intervals by tenth of p; on the dashed diagonal the share equals p.
+
+    table: of `reliability_table`.
     """
     base = alt.Chart(table).encode(
-        x=alt.X("p:Q", title="Probability given (mean)", scale=UNIT, axis=alt.Axis(format=".1f", tickCount=6)),
+        x=alt.X("p:Q", title="Mean probability", scale=UNIT, axis=alt.Axis(format=".1f", tickCount=6)),
         tooltip=tooltips({"p": ("Mean probability", ".3f"), "share": ("Share of positives", ".3f"),
                           "low": ("Low", ".3f"), "high": ("High", ".3f"), 
                           "pairs": ("Pairs", ",d")}),
@@ -35,7 +36,7 @@ def reliability_chart(table: pd.DataFrame) -> Plot:
 
 
 def describe_reliability(table: pd.DataFrame, name: str) -> str:
-    """The share of positives in each tenth of p, in a sentence."""
+    """Return a sentence with the share of positives in each tenth of p."""
     parts = [
         f"{one.share:.3f} at {one.p:.2f} (95% interval {one.low:.3f} to {one.high:.3f})" for one in table.itertuples()
     ]
@@ -43,13 +44,13 @@ def describe_reliability(table: pd.DataFrame, name: str) -> str:
 
 
 def in_words(table: pd.DataFrame) -> str:
-    """How many tenths of p have an interval that holds their mean p, and which is farthest off."""
+    """Return how many tenths of p have an interval that excludes their mean p, and which is farthest off."""
     off = table[(table["p"] < table["low"]) | (table["p"] > table["high"])]
     if off.empty:
-        return "In every tenth the probability lies within the interval of the share: nothing speaks against it."
+        return "In every tenth the mean probability lies within the interval of the share: no sign of miscalibration."
     worst = off.iloc[int((off["share"] - off["p"]).abs().to_numpy().argmax())]
     side = "too low" if worst.share > worst.p else "too high"
     return (
-        f"In {len(off)} of {len(table)} tenths the probability lies outside the interval. It is farthest off at "
-        f"{worst.p:.2f}, where {worst.share:.0%} are positives: {side}."
+        f"In {len(off)} of {len(table)} tenths the mean probability lies outside the interval of the share. The worst "
+        f"is {worst.p:.2f}, which is {side}: {worst.share:.0%} of these pairs are positives."
     )

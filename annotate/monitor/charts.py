@@ -1,4 +1,4 @@
-"""The plots of monitoring, and a sentence for each that says what it shows."""
+"""The plots of the rounds, and for each a sentence that describes it."""
 
 import altair as alt
 import pandas as pd
@@ -7,8 +7,8 @@ from annotate.monitor.rounds import round_name
 from annotate.text.palette import KINDS, MATCHER, NEUTRAL, POSITIVE, between
 
 HEIGHT = 280
-BANDS = 2  # curves that are drawn with their bands
-FLOOR = 0.5  # where the bars of a logarithmic axis stand
+BANDS = 2  # curves drawn with their bands, at most
+FLOOR = 0.5  # the foot of bars on a logarithmic axis
 BATCH_TITLES = {"positives": "Positives found", "share_positive": "Share of positives"}
 LINES = alt.Legend(orient="bottom", symbolType="stroke", symbolSize=400, symbolStrokeWidth=2.5, symbolOpacity=1)
 SQUARES = alt.Legend(orient="bottom", symbolType="square")
@@ -17,7 +17,7 @@ Plot = alt.LayerChart | alt.FacetChart
 
 
 def estimate_chart(table: pd.DataFrame) -> Plot:
-    """One measure against labels spent: points, a line, and the interval where it has a width."""
+    """Return one measure against labels spent: points, a line, and the interval where it has a width."""
     spent = alt.Scale(domain=[0, max(10, int(table["labels"].max()))])
     axis = alt.Axis(format=",d", tickMinStep=1, tickCount=6)
     base = alt.Chart(table).encode(x=alt.X("labels:Q", title="Labels spent", scale=spent, axis=axis))
@@ -39,7 +39,7 @@ def estimate_chart(table: pd.DataFrame) -> Plot:
 
 
 def describe_estimates(table: pd.DataFrame) -> str:
-    """The course of one measure, in a sentence."""
+    """Return a sentence on the course of one measure."""
     first, last = table.iloc[0], table.iloc[-1]
     start = f"{first.measure} over all pairs, by labels spent: {first.value:.3f} at {first.labels:,} labels"
     end = f", {last.value:.3f} at {last.labels:,} labels" if len(table) > 1 else ""
@@ -47,14 +47,14 @@ def describe_estimates(table: pd.DataFrame) -> str:
 
 
 def _between(low: float, high: float) -> str:
-    """The interval in words, where there is one."""
+    """Return the interval in words; empty where it has no width."""
     return f" (95% interval {low:.3f} to {high:.3f})" if high > low else ""
 
 
 def curve_chart(table: pd.DataFrame) -> Plot:
-    """A precision-recall curve for each round in the table; the area under a line is the average precision.
+    """Return a precision-recall curve for each round in the table. The area under a line is the average precision.
 
-    Of one or two rounds the 95 % band is drawn too; more bands would hide one another.
+    With one or two rounds, the 95% band is drawn too; more bands would hide one another.
     """
     named = table.assign(name=table["round"].map(round_name), order=range(len(table)))
     names = list(dict.fromkeys(named["name"]))
@@ -80,7 +80,7 @@ def curve_chart(table: pd.DataFrame) -> Plot:
 
 
 def describe_curves(table: pd.DataFrame) -> str:
-    """Where each curve is at half of the positives, in a sentence."""
+    """Return a sentence with each curve's precision at half of the positives."""
     parts = []
     for number in sorted(table["round"].unique()):
         reached = table[(table["round"] == number) & (table["recall"] >= 0.5)]
@@ -91,7 +91,7 @@ def describe_curves(table: pd.DataFrame) -> str:
 
 
 def batch_chart(table: pd.DataFrame, column: str) -> Plot:
-    """One bar for each batch with its value written above it; a column of shares is shown in per cent."""
+    """Return a bar for each batch with its value above it. Shares are shown in per cent."""
     form, step = (".0%", 0.01) if column == "share_positive" else (",d", 1)
     base = alt.Chart(table.dropna(subset=[column])).encode(
         x=alt.X("round:O", title="Batch", scale=alt.Scale(domain=list(table["round"])), axis=alt.Axis(labelAngle=0)),
@@ -106,15 +106,15 @@ def batch_chart(table: pd.DataFrame, column: str) -> Plot:
 
 
 def describe_batches(table: pd.DataFrame) -> str:
-    """The positives found in each batch, in a sentence."""
+    """Return a sentence with the positives found in each batch."""
     parts = [f"batch {row.round}: {row.positives} of {row.answered} answers" for row in table.itertuples()]
     return "Positives found. " + ", ".join(parts) + "."
 
 
 def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
-    """The scores of all evaluation pairs, counts on a logarithmic axis.
+    """Return a histogram of the scores of all evaluation pairs, with counts on a logarithmic axis.
 
-    All pairs or the negatives are bars; the positives, where they are known, are a step line.
+    All pairs, or the negatives, are bars. The positives, where known, are a step line.
     """
     kinds = [kind for kind in KINDS if kind in table]
     top = 2.0 * float(max(1, *table[kinds].max()))
@@ -140,7 +140,7 @@ def histogram_chart(table: pd.DataFrame, threshold: float | None) -> Plot:
 
 
 def _counts(top: float) -> alt.Y:
-    """The logarithmic axis of numbers of pairs, up to the top."""
+    """Return the logarithmic axis of pair counts, up to the top."""
     return alt.Y(
         "height:Q",
         title="Pairs (logarithmic)",
@@ -154,14 +154,14 @@ def _kind_colours(kinds: list[str]) -> alt.Scale:
 
 
 def describe_histogram(table: pd.DataFrame, threshold: float | None) -> str:
-    """How many of the drawn pairs are of each kind, and where the threshold is, in a sentence."""
+    """Return a sentence: how many pairs of each kind are drawn, and where the threshold is."""
     counted = " and ".join(f"{table[kind].sum():,.0f} {kind}" for kind in reversed(KINDS) if kind in table)
     where = f"; the probability is one half at {threshold:.3f}" if threshold is not None else ""
     return f"Score histogram: {counted} by score{where}."
 
 
 def _heights(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """One row for each interval of the score; where it is empty its bar has no height."""
+    """Return one row for each bin of the score. An empty bin has no height."""
     height = table[column].clip(lower=FLOOR)
     return pd.DataFrame({"score": table["score_from"], "score_to": table["score_to"]}).assign(
         height=height, floor=FLOOR, pairs=column
@@ -169,13 +169,13 @@ def _heights(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _outline(heights: pd.DataFrame) -> pd.DataFrame:
-    """The same with the right edge of the last interval, so that a step line ends there."""
+    """Return the same table with the right edge of the last bin, so that a step line ends there."""
     last = heights.tail(1)
     return pd.concat([heights, last.assign(score=last["score_to"])], ignore_index=True)
 
 
 def _threshold_layers(table: pd.DataFrame, threshold: float | None) -> list[alt.Chart]:
-    """A line at the threshold with its name, where it lies between the scores that are drawn."""
+    """Return a labelled line at the threshold, if it lies within the scores drawn."""
     if threshold is None or not table["score_from"].min() <= threshold <= table["score_to"].max():
         return []
     base = alt.Chart(pd.DataFrame({"at": [threshold], "name": [f"p = ½ at {threshold:.3f}"]})).encode(x="at:Q")
@@ -185,12 +185,12 @@ def _threshold_layers(table: pd.DataFrame, threshold: float | None) -> list[alt.
 
 
 def tooltips(fields: dict[str, tuple[str, str]]) -> list[alt.Tooltip]:
-    """Tooltips of numbers: column, title and format."""
+    """Return tooltips of numbers. fields: title and format by column."""
     return [alt.Tooltip(f"{field}:Q", title=title, format=form) for field, (title, form) in fields.items()]
 
 
 def _unit(largest: float) -> alt.Scale:
-    """An axis from 0 to a little above the largest value, and never above 1."""
+    """Return an axis from 0 to slightly above the largest value, at most 1."""
     return alt.Scale(domain=[0, min(1.0, max(0.05, largest * 1.15))], nice=False)
 
 
@@ -200,5 +200,5 @@ def _round_colours(names: list[str]) -> alt.Scale:
 
 
 def _round_dashes(names: list[str]) -> alt.Scale:
-    """A dashed line for the pre-trained encoder, whole ones for the rounds."""
+    """Return a dashed line for the pre-trained encoder, solid ones for the rounds."""
     return alt.Scale(domain=names, range=[[5, 4] if name == round_name(0) else [1, 0] for name in names])

@@ -7,11 +7,11 @@ from annotate.monitor.charts import Plot, tooltips
 from annotate.monitor.false_negatives import FORMS
 from annotate.text.palette import MATCHER, NEUTRAL
 
-ROW, AROUND = 52, 60  # pixels of a form, and of the axis
+ROW, AROUND = 52, 60  # pixels for a form, and for the axis
 
 
 def correction_chart(table: pd.DataFrame) -> Plot:
-    """A point with its interval for each form, the form that is believed in colour. table: of `precisions_table`."""
+    """Return a point with its interval for each form, the recommended one in colour. table: of `precisions_table`."""
     shown = table.assign(
         written=table["value"].map("{:.3f}".format), believed=table["precision"] == FORMS["consistent"]
     )
@@ -33,6 +33,6 @@ def correction_chart(table: pd.DataFrame) -> Plot:
 
 
 def describe_correction(table: pd.DataFrame) -> str:
-    """The precision in each form with its interval, in a sentence."""
+    """Return a sentence with the precision in each form and its interval."""
     parts = [f"{row.precision} {row.value:.3f} ({row.low:.3f} to {row.high:.3f})" for row in table.itertuples()]
     return f"Precision with its 95% interval: {'; '.join(parts)}."

@@ -1,6 +1,6 @@
-"""Manual correction as the app sees it: what was drawn, how far it is labelled, and what the precision becomes.
+"""Manual correction as the app shows it: the sample, its labels so far, and the corrected precision.
 
-Source: paper 004 (Mussmann, Jia and Liang 2020), section 3.3 and appendix A.3.
+Source: Mussmann, Jia and Liang (2020), section 3.3 and appendix A.3.
 """
 
 from collections.abc import Mapping
@@ -18,15 +18,15 @@ from db.projects.evaluations import matchers_with_evaluations
 from db.schema.engine import reading
 from db.schema.tables import Design
 
-RECALL, DRAW = 0.2, 50  # of the paper: pairs of each kind, at the recall at which it gives precision
+RECALL, DRAW = 0.2, 50  # the paper's: the recall at which it reports precision, and pairs sampled of each kind
 FORMS = {"uncorrected": "As measured", "consistent": "Corrected", "paper": "Corrected, paper's form"}
-STRATA = ("near", "other")  # the strata of the design in words
-CERTAIN = 0.05  # a p below it is called a difference
+STRATA = ("near", "other")  # names of the design's strata
+CERTAIN = 0.05  # significance level
 
 
 @dataclass(frozen=True)
 class Correction:
-    """One matcher's putative false positives at one recall: how many were drawn and labelled, and what came of it."""
+    """One matcher's putative false positives at one recall: how many were sampled and labelled, and the result."""
 
     round: int
     recall: float
@@ -43,7 +43,7 @@ class Correction:
 
 
 def read_corrections(engine: Engine, project_id: int) -> list[Correction]:
-    """The project's corrections, the newest first; of several of one round and recall the newest."""
+    """Return the project's corrections, newest first; for each round and recall only the newest."""
     with reading(engine) as session:
         found = [_correction(session, design) for design in correction_designs(session, project_id)]
     newest = {(one.round, one.recall): one for one in found}
@@ -65,14 +65,14 @@ def _correction(session: Session, design: Design) -> Correction:
 
 
 def correctable_rounds(engine: Engine, project_id: int) -> list[int]:
-    """The rounds that known pairs measure, the newest first: those whose precision can be corrected."""
+    """Return the rounds that known pairs measure, newest first: their precision can be corrected."""
     with reading(engine) as session:
         found = matchers_with_evaluations(session, project_id)
     return [matcher.number for matcher, evaluation in reversed(found) if evaluation and evaluation.positives]
 
 
 def precisions_table(result: Mapping[str, Any]) -> pd.DataFrame:
-    """One row for each form of the precision: value, ends of its 95 % interval, labels it rests on."""
+    """Return one row for each form of the precision: value, 95% interval, number of labels."""
     return pd.DataFrame(
         [{"precision": title, **{name: result[form][name] for name in _COLUMNS}} for form, title in FORMS.items()]
     )
@@ -82,29 +82,29 @@ _COLUMNS = ("value", "low", "high", "labels")
 
 
 def strata_table(found: Correction, result: Mapping[str, Any]) -> pd.DataFrame:
-    """One row for each stratum: putative false positives, those labelled, and those of them that are real."""
+    """Return one row for each stratum: putative false positives, those labelled, and the real ones among them."""
     columns = zip(STRATA, found.false, result["sampled"], result["false"], strict=True)
     return pd.DataFrame(columns, columns=["pairs", "putative_false_positives", "labelled", "real"])
 
 
 def in_words(found: Correction, result: Mapping[str, Any]) -> str:
-    """What was checked and what the precision becomes, in two sentences."""
+    """Return two sentences: what was checked, and the corrected precision."""
     real, labelled, value = sum(result["false"]), result["labels"], result["consistent"]
     return (
-        f"{found.name}, scores from {found.threshold:.3f} up: {real:,} of {labelled:,} labelled pairs are real false "
-        f"positives, out of {sum(found.false):,} putative ones beside {found.true:,} true positives. The precision is "
-        f"{value['value']:.3f} (95% interval {value['low']:.3f} to {value['high']:.3f}) in place of "
-        f"{result['uncorrected']['value']:.3f}."
+        f"{found.name}, scores of {found.threshold:.3f} and above: there are {found.true:,} true positives and "
+        f"{sum(found.false):,} putative false positives. Of {labelled:,} labelled ones, {real:,} are real. The "
+        f"corrected precision is {value['value']:.3f} (95% interval {value['low']:.3f} to {value['high']:.3f}) instead "
+        f"of {result['uncorrected']['value']:.3f}."
     )
 
 
 def comparison_in_words(found: Correction, result: Mapping[str, Any]) -> str:
-    """How the round compares with the one checked before at the same recall; empty where there is none."""
+    """Return how the round compares with the one checked before at the same recall; empty where there is none."""
     comparison = result.get("comparison")
     if comparison is None:
         return ""
     (rate, other), p = comparison["rates"], comparison["p"]
-    told = "is more than chance explains" if p < CERTAIN else "may be chance"
+    told = "is larger than chance explains" if p < CERTAIN else "may be chance"
     return (
         f"Real false positives among the labelled near pairs: {rate:.0%} for {_model(found.round)}, {other:.0%} for "
         f"{_model(comparison['with_round'])}. The difference {told} (Mann–Whitney test, p\u00a0=\u00a0{p:.2g})."

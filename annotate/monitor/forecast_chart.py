@@ -13,7 +13,7 @@ MEASURED, FORECAST = "measured", "forecast"
 
 
 def outlook_chart(measured: pd.DataFrame, band: pd.DataFrame, target: float) -> Plot:
-    """Measured rounds as a line with points and intervals, the forecast dashed in its 95 % band, the target across.
+    """Return the measured rounds as a line with intervals, the forecast dashed in its 95% band, and the target.
 
     measured: of `measured_table`; band: of `band_table`.
     """
@@ -46,7 +46,7 @@ def outlook_chart(measured: pd.DataFrame, band: pd.DataFrame, target: float) -> 
 
 
 def _target(target: float, scale: alt.Scale) -> list[alt.Chart]:
-    """A dashed line at the target with its name."""
+    """Return a labelled dashed line at the target."""
     base = alt.Chart(pd.DataFrame({"target": [target], "name": [f"target {target:g}"]})).encode(
         y=alt.Y("target:Q", scale=scale)
     )
@@ -56,13 +56,13 @@ def _target(target: float, scale: alt.Scale) -> list[alt.Chart]:
 
 
 def measured_table(points: Sequence[Point]) -> pd.DataFrame:
-    """Labels and average precision of each trained round, with its interval."""
+    """Return labels and average precision of each trained round, with its interval."""
     rows = [(point.labels, point.value, point.low, point.high) for point in points]
     return pd.DataFrame(rows, columns=["labels", "average_precision", "low", "high"])
 
 
 def describe_outlook(measured: pd.DataFrame, band: pd.DataFrame, said: str) -> str:
-    """The last round and the end of the band, and what the target takes, in sentences."""
+    """Return sentences on the last round, the end of the band, and what the target takes."""
     last, end = measured.iloc[-1], band.iloc[-1]
     return (
         f"Forecast of average precision: {last.average_precision:.3f} measured at {last.labels:,.0f} labels, "

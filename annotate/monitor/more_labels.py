@@ -10,16 +10,16 @@ from annotate.text.measures import counted, estimate
 from db.estimate import Estimate
 from db.schema.tables import Evaluation
 
-ROUNDS = 3  # over which the gain is reckoned
+ROUNDS = 3  # over which the gain is computed
 
 
 def advice(report: Report) -> list[str]:
-    """Sentences on what was gained lately, what would narrow the interval, and whether the target is reached."""
+    """Return sentences on the recent gain, what would narrow the interval, and whether the target is reached."""
     return [*_gain(report), *_width(report), *_share(batches_table(report)), *_target(report)]
 
 
 def _gain(report: Report) -> Iterator[str]:
-    """Average precision gained for every hundred labels over the last rounds."""
+    """Yield the average precision gained per hundred labels over the last rounds."""
     rounds = report.measured[-ROUNDS - 1 :]
     if len(rounds) < 2:
         return
@@ -49,11 +49,11 @@ def _rounds(number: int) -> str:
 
 def _uncertain(gained: float, new: Estimate) -> str:
     half = (new.high - new.low) / 2
-    return f" That is within the interval (± {half:.3f}): it may be chance." if abs(gained) <= half and half else ""
+    return f" That is within the interval (±{half:.3f}), so it may be chance." if abs(gained) <= half and half else ""
 
 
 def _width(report: Report) -> Iterator[str]:
-    """How wide the interval is, and what would halve it."""
+    """Yield how wide the interval is, and what would halve it."""
     if not report.measured:
         return
     _, evaluation = report.measured[-1]
@@ -61,22 +61,22 @@ def _width(report: Report) -> Iterator[str]:
     if found is None or found.high <= found.low:
         return
     halve = evaluation.audit.get("halve")
-    more = f" About {counted(halve, 'more audit label')} would halve that." if halve else ""
+    more = f" About {counted(halve, 'more audit label')} would halve it." if halve else ""
     yield f"The 95% interval of average precision is {found.high - found.low:.3f} wide.{more}"
 
 
 def _share(batches: pd.DataFrame) -> Iterator[str]:
-    """The share of positives in the last answered batch, against the one before."""
+    """Yield the share of positives in the last answered batch, compared with the one before."""
     answered = batches.dropna(subset=["share_positive"])
     if answered.empty:
         return
     last = answered.iloc[-1]
-    before = f", after {answered.iloc[-2].share_positive:.0%} in the one before" if len(answered) > 1 else ""
-    yield f"{last.share_positive:.0%} of the decided pairs in batch {last['round']} were positives{before}."
+    before = f"; in the batch before, {answered.iloc[-2].share_positive:.0%}" if len(answered) > 1 else ""
+    yield f"In batch {last['round']}, {last.share_positive:.0%} of the decided pairs were positives{before}."
 
 
 def _target(report: Report) -> Iterator[str]:
-    """Whether the precision that the project aims at is reached: announced only where looking often cannot mislead."""
+    """Yield whether the target precision is reached, only where repeated looks cannot mislead."""
     if not report.measured:
         return
     _, evaluation = report.measured[-1]
@@ -100,4 +100,4 @@ def _shown(evaluation: Evaluation) -> Iterator[str]:
     if reached["reached"]:
         yield f"Reached: precision at the threshold is at least {reached['target']:g}; {end}"
     else:
-        yield f"Precision of {reached['target']:g} at the threshold is not shown yet: {end}"
+        yield f"A precision of {reached['target']:g} at the threshold is not certain yet: {end}"

@@ -1,4 +1,4 @@
-"""What the pages show of a project's rounds, as data frames."""
+"""A project's rounds as data frames for the pages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,14 +17,17 @@ from db.schema.engine import reading
 from db.schema.tables import Evaluation, Matcher, Project, Round
 
 BIASED = (
-    "The labels of the batches cannot take their place: the model chose those pairs because they are hard or similar, "
-    "so they are a biased sample, and a figure computed from them would say nothing about all pairs."
+    "Labels of batches cannot be used instead. The model chose those pairs because they are hard or similar, so they "
+    "are a biased sample, and figures computed from them would say nothing about all pairs."
 )
+
+
+TAIL = "tail stratum"
 
 
 @dataclass(frozen=True)
 class Report:
-    """The rows behind the monitoring of one project, as of one moment."""
+    """The rows behind the monitoring of one project, read at one moment."""
 
     matchers: list[tuple[Matcher, Evaluation | None]]
     rounds: list[Round]
@@ -32,7 +35,7 @@ class Report:
     audits: dict[int, int]  # audit tasks by round
     gold: int  # known positives
     gold_measurable: int  # those that are pairs of evaluation items
-    evaluation_items: bool  # whether any are kept for measuring
+    evaluation_items: bool  # whether items are kept for evaluation
     audit_batch: int  # pairs of the open audit batch that nobody has labelled
     settings: Settings
 
@@ -43,7 +46,7 @@ class Report:
 
     @property
     def answers(self) -> dict[int, dict[AnswerKind, int]]:
-        """For each round's id: how many pairs were given each label in it, the reserve included.
+        """The number of pairs with each label, by round id, the reserve included.
 
         Audit tasks are left out: they measure, and belong to no batch that trains.
         """
@@ -56,12 +59,12 @@ class Report:
 
     @property
     def audited(self) -> Evaluation | None:
-        """The newest evaluation that rests on audit labels, be there enough of them for figures or not."""
+        """The newest evaluation based on audit labels, whether or not they suffice for figures."""
         return next((e for _, e in reversed(self.matchers) if e is not None and e.audit), None)
 
 
 def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None = None) -> Report:
-    """Everything that monitoring shows of a project, in one transaction; the tally is read where it is not given."""
+    """Return everything that monitoring shows of a project, read in one transaction, the tally only if not given."""
     with reading(engine) as session:
         gold, measurable = gold_counts(session, project_id)
         audit_batch = open_audit_batch(session, project_id)
@@ -79,7 +82,7 @@ def read_report(engine: Engine, project_id: int, tally: Sequence[Tally] | None =
 
 
 def estimates_table(report: Report) -> pd.DataFrame:
-    """One row for each round and measure: labels spent, value, interval, method, and what it was measured on."""
+    """Return one row for each round and measure: labels spent, value, interval, method, and sample size."""
     rows = [
         {
             "round": matcher.number,
@@ -103,7 +106,7 @@ def estimates_table(report: Report) -> pd.DataFrame:
 
 
 def batches_table(report: Report) -> pd.DataFrame:
-    """One row for each batch: how it was chosen, its size, what people answered, the share of positives."""
+    """Return one row for each batch: strategy, size, answers, and the share of positives."""
     answers = report.answers
     return pd.DataFrame(
         [_batch_row(one, report.audits.get(one.id, 0), answers.get(one.id, {})) for one in report.rounds],
@@ -127,9 +130,9 @@ def _batch_row(batch: Round, audits: int, answers: dict[AnswerKind, int]) -> dic
 
 
 def curves_table(report: Report, rounds: Sequence[int]) -> pd.DataFrame:
-    """The precision-recall curves of some rounds, one row for each threshold, from the strictest down.
+    """Return the precision-recall curves of the given rounds, one row for each threshold, strictest first.
 
-    `low` and `high` are the 95 % band of the precision, empty where it is exact.
+    `low` and `high` are the precision's 95% band, empty where it is exact.
     """
     frames = [_curve(matcher, evaluation) for matcher, evaluation in report.measured if matcher.number in rounds]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=["round", *_CURVE])
@@ -145,7 +148,7 @@ def _curve(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
 
 
 def histogram_table(evaluation: Evaluation) -> pd.DataFrame:
-    """The number of evaluation pairs in each interval of the score: negatives and positives, without gold `pairs`."""
+    """Return the evaluation pairs in each bin of the score: negatives and positives, or `pairs` without gold."""
     edges = evaluation.histogram.get("edges", [])
     counts = {name: evaluation.histogram[name] for name in _COUNTED if name in evaluation.histogram}
     return pd.DataFrame({"score_from": edges[:-1], "score_to": edges[1:], **counts})
@@ -155,14 +158,14 @@ _COUNTED = ("pairs", "negatives", "positives")
 
 
 def strata_table(evaluation: Evaluation) -> pd.DataFrame:
-    """One row for each stratum of the audit, the highest first: its size, its labels, what each of them stands for.
+    """Return one row for each stratum of the audit, highest first: size, labels, and weight of each label.
 
-    `share` is the estimated share of positives with its 95 % interval. Of the far stratum, which lies below the audited
-    pool, only an upper bound is known.
+    `share` is the estimated share of positives with its 95% interval. For the tail stratum, below the sampled ranks,
+    only an upper bound is known.
     """
     rows = [
         {
-            "stratum": stratum["name"],
+            "stratum": TAIL if stratum["far"] else stratum["name"],
             "score_from": stratum["low"],
             "score_to": stratum["high"],
             "size": stratum["size"],
@@ -189,25 +192,25 @@ _STRATUM = ["stratum", "score_from", "score_to", "size", "sampled", "positives",
 
 
 def threshold(matcher: Matcher) -> float | None:
-    """The score at which the matcher's probability is one half, or nothing where it has none."""
+    """Return the score at which the matcher's probability is one half; None where it has none."""
     if not matcher.w or matcher.b is None:
         return None
     return -matcher.b / matcher.w
 
 
 def why_unmeasured(report: Report) -> str:
-    """What is missing before known pairs can measure the project; empty when nothing is."""
+    """Return what is missing before known pairs can measure the project; empty where nothing is."""
     if not report.evaluation_items:
-        return "No items are kept for measuring: the share of evaluation items was 0 when the project was made."
+        return "The project has no evaluation items: their share was 0 when it was created."
     if not report.gold:
-        return "No known pairs came with the texts, so nothing says which pairs of evaluation items are positives."
+        return "The project has no known pairs, so nothing says which pairs of evaluation items are positives."
     if not report.gold_measurable:
         return f"None of the {report.gold:,} known positives is a pair of two evaluation items."
     return ""
 
 
 def card(matcher: Matcher) -> list[tuple[str, str]]:
-    """What there is to know about a matcher: name and value of each property."""
+    """Return what is known of a matcher, as names and values."""
     details = renamed(matcher.details)
     rows = [
         ("Round", str(matcher.number)),
@@ -217,9 +220,9 @@ def card(matcher: Matcher) -> list[tuple[str, str]]:
         ("w", _number(matcher.w)),
         ("b", _number(matcher.b)),
         ("Threshold (score where p = ½)", _number(threshold(matcher))),
-        ("Spelling (weights beside the cosine's 1)", _weights(details.get("lexical", {}))),
-        ("Crowded neighbourhoods (weight)", _number(details.get("hubness", 0.0))),
-        ("Cutoff (last answer seen)", f"{matcher.cutoff:,}"),
+        ("Lexical similarity (weights; cosine 1)", _weights(details.get("lexical", {}))),
+        ("Hubness correction (weight)", _number(details.get("hubness", 0.0))),
+        ("Last answer used (id)", f"{matcher.cutoff:,}"),
         ("Seed", str(details.get("seed", "–"))),
         ("Loss", _number(details.get("loss"))),
         ("Made", f"{matcher.created_at:%Y-%m-%d %H:%M} UTC"),
@@ -236,5 +239,5 @@ def _number(value: float | None) -> str:
 
 
 def round_name(number: int) -> str:
-    """A matcher's name for people."""
+    """Return a matcher's name for people."""
     return f"Round {number}" if number else "Before training"

@@ -6,22 +6,24 @@ import altair as alt
 import pandas as pd
 
 from annotate.monitor.charts import Plot, tooltips
+from annotate.monitor.rounds import TAIL
 from annotate.text.palette import NEUTRAL, POSITIVE
 
-ROW, AROUND = 24, 110  # pixels of a stratum, and of axis and legend
-KINDS = {"audited pool": POSITIVE, "below the pool": NEUTRAL}
-DEEPEST = 1e-9  # share at which the axis ends: less is not told apart
+ROW, AROUND = 24, 110  # pixels for a stratum, and for axis and legend
+SAMPLED = "sampled ranks"
+KINDS = {SAMPLED: POSITIVE, TAIL: NEUTRAL}
+DEEPEST = 1e-9  # share at which the axis ends; smaller ones are drawn there
 
 
 def strata_chart(table: pd.DataFrame) -> Plot:
-    """The share of positives in each stratum on a logarithmic axis, the highest stratum on top.
+    """Return the share of positives in each stratum on a logarithmic axis, highest stratum on top.
 
     table: as `strata_table` gives it; a stratum without a bound has no mark.
     """
     known = table.dropna(subset=["share_high"])
     low = _axis_low(known)
     drawn = known.assign(
-        kind=known["far"].map({False: "audited pool", True: "below the pool"}),
+        kind=known["far"].map({False: SAMPLED, True: TAIL}),
         share=known["share"].clip(lower=low),
         share_low=known["share_low"].fillna(low).clip(lower=low),
         labelled=known["positives"].map("{:,}".format) + " of " + known["sampled"].map("{:,}".format),
@@ -48,7 +50,7 @@ def strata_chart(table: pd.DataFrame) -> Plot:
 
 
 def describe_strata(table: pd.DataFrame) -> str:
-    """The share of positives in the highest and in the lowest stratum of the pool, in a sentence."""
+    """Return a sentence with the share of positives in the highest and the lowest of the sampled strata."""
     pool = table[~table["far"].astype(bool)]
     first, last = pool.iloc[0], pool.iloc[-1]
     return (
@@ -58,7 +60,7 @@ def describe_strata(table: pd.DataFrame) -> str:
 
 
 def _axis_low(known: pd.DataFrame) -> float:
-    """The power of ten below every share that is drawn."""
+    """Return the power of ten below every share in the plot."""
     smallest = known["share"].dropna().min() if len(known) else 0.01
     return max(DEEPEST, 10.0 ** floor(log10(max(DEEPEST, smallest)) - 0.5))
 

@@ -1,4 +1,4 @@
-"""One's own account: the password, where one is logged in, and the tokens of one's programs."""
+"""The person's own account: password, browsers that are signed in, and API tokens."""
 
 import streamlit as st
 
@@ -15,63 +15,65 @@ from db.schema.tables import now
 
 
 def main() -> None:
-    """Nothing; draws the page."""
+    """Draw the page."""
     guest = who_asks().guest
     if guest is None:
         return
     st.title("Account", anchor=False)
-    st.write(f"You are logged in as **{literal(guest.name)}**: the name under which your answers are kept.")
+    st.write(f"You are signed in as **{literal(guest.name)}**. Your answers are stored under this name.")
     browsers(guest)
     if has_password(system_engine(), guest.person_id):
         password(guest)
     else:
-        st.caption("You have no password here: you log in with whom your organisation uses for that.")
+        st.caption("You sign in through your organisation's identity provider, so there is no password here.")
     api_tokens(guest)
 
 
 def browsers(guest: Guest) -> None:
-    """Nothing; draws where the person is logged in, and the buttons that end it."""
+    """Draw where the person is signed in, and the buttons that sign out."""
     found = where_logged_in(system_engine(), guest.person_id, now())
     with st.container(border=True):
-        st.subheader("Logged in", anchor=False)
+        st.subheader("Signed in", anchor=False)
         for login in found:
             here = "**This browser**" if login.id == guest.login_id else "Another browser"
-            st.markdown(f"{here}: since {ago(login.created_at)}, last opened {ago(login.seen_at)}.")
+            st.markdown(f"{here}: signed in {ago(login.created_at)}, last used {ago(login.seen_at)}.")
         with st.container(horizontal=True):
-            st.button("Log out", key="log_out", icon=":material/logout:", on_click=_log_out, args=(guest, False))
+            st.button("Sign out", key="log_out", icon=":material/logout:", on_click=_log_out, args=(guest, False))
             if len(found) > 1:
-                title = f"Log out everywhere ({counted(len(found), 'browser')})"
+                title = f"Sign out everywhere ({counted(len(found), 'browser')})"
                 st.button(title, key="log_out_everywhere", icon=":material/logout:", on_click=_log_out,
-                          args=(guest, True), help="Withdraws your tokens as well.")  # fmt: skip
+                          args=(guest, True), help="Also revokes your tokens.")  # fmt: skip
 
 
 def _log_out(guest: Guest, everywhere: bool) -> None:
     logins.log_out(system_engine(), guest, now(), everywhere)
     forget_who_asks()
-    if st.user.get("is_logged_in"):  # else whoever vouches for them would let them in again at once
+    if st.user.get("is_logged_in"):  # otherwise the identity provider would sign them in again at once
         st.logout()
 
 
 def password(guest: Guest) -> None:
-    """Nothing; draws the form that changes the password, and what came of it."""
+    """Draw the form that changes the password, and its outcome."""
     with st.form("password", clear_on_submit=True):
         st.subheader("Password", anchor=False)
-        old = st.text_input("The password that you have", type="password", key="old_password")
-        new = st.text_input("A new one", type="password", key="new_password", help=f"{SHORTEST} characters or more.")
-        again = st.text_input("The new one again", type="password", key="new_password_again")
-        st.caption("Every other browser is logged out, and every token below is withdrawn.")
-        changed = st.form_submit_button("Change the password", icon=":material/key:", type="primary")
+        old = st.text_input("Current password", type="password", key="old_password")
+        new = st.text_input(
+            "New password", type="password", key="new_password", help=f"At least {SHORTEST} characters."
+        )
+        again = st.text_input("New password again", type="password", key="new_password_again")
+        st.caption("This signs out all your other browsers and revokes all tokens below.")
+        changed = st.form_submit_button("Change password", icon=":material/key:", type="primary")
     if not changed:
         return
     try:
         if new != again:
-            raise InputError("the two new passwords are not the same")
+            raise InputError("the two new passwords differ")
         address = str(st.context.ip_address or "this machine")
         logins.change_own_password(system_engine(), guest, old, new, address, now())
     except InputError as error:
         st.error(literal(f"{str(error)[0].upper()}{str(error)[1:]}."), icon=":material/error:")
     else:
-        st.success("The password is changed.", icon=":material/check:")
+        st.success("Your password has been changed.", icon=":material/check:")
 
 
 main()

@@ -1,4 +1,4 @@
-"""One's own answers, the newest first: look through them, correct them, take them back."""
+"""The person's own answers, newest first: browse, correct, undo."""
 
 import streamlit as st
 from sqlalchemy import Engine
@@ -17,32 +17,31 @@ PAGE = 20  # answers on one page
 
 
 def main() -> None:
-    """Nothing; the page is shown."""
+    """Draw the page."""
     database = engine()
     project = current_project(database)
     st.title("Answers", anchor=False)
     if project is None:
-        st.info("There is no project yet. Make one from a file of texts on the page “New project”.")
+        st.info("There is no project yet. Create one on the page “New project”.")
         return
     who = annotator()
-    who_says = f"What **{literal(who)}** has answered in {literal(project.name)}."
-    st.write(f"{who_says} The next training sees what is corrected.")
+    st.write(f"Answers by **{literal(who)}** in {literal(project.name)}. Corrections take effect at the next training.")
     answers(database, project.id, who)
 
 
 @st.fragment
 def answers(database: Engine, project_id: int, who: str) -> None:
-    """Nothing; a page of answers is shown, below what narrows them down."""
+    """Draw a page of answers, below the fields that filter them."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         kind = st.segmented_control("Answer", LABELS, format_func=TITLES.__getitem__, key="answers_kind")
-        words = st.text_input("With these words", key="answers_words", icon=":material/search:")
+        words = st.text_input("Search text", key="answers_words", icon=":material/search:")
     number = st.session_state.get("answers_page", 1)
     found = history(database, project_id, who, PAGE, (number - 1) * PAGE, kind, words.strip())
-    if number > 1 and not found.shown:  # there are fewer pages of what is asked for now
+    if number > 1 and not found.shown:  # the new filter has fewer pages
         st.session_state["answers_page"] = 1
         found = history(database, project_id, who, PAGE, 0, kind, words.strip())
     if not found.total:
-        st.info("No answer is like this." if kind or words else "Nothing is answered yet under this name.")
+        st.info("No answer matches the search." if kind or words else "There are no answers under this name yet.")
         return
     st.caption(f"{found.total:,} answer{'s' if found.total > 1 else ''}")
     for past in found.shown:
@@ -53,7 +52,7 @@ def answers(database: Engine, project_id: int, who: str) -> None:
 
 
 def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
-    """Nothing; one answer with what changes it."""
+    """Draw one answer with the controls that change it."""
     answer = past.answer
     with st.container(border=True, key=f"past_{answer.id}"):
         for column, text in zip(st.columns(2), (past.left, past.right), strict=True):
@@ -65,8 +64,8 @@ def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
                 on_change=_change, args=(database, project_id, who, answer.id),
             )  # fmt: skip
             st.button(
-                "Take back", key=f"retract_{answer.id}", type="tertiary", icon=":material/undo:",
-                help="The pair is unanswered again.",
+                "Undo answer", key=f"retract_{answer.id}", type="tertiary", icon=":material/undo:",
+                help="The pair becomes unanswered again.",
                 on_click=_store, args=(database, project_id, who, answer.id, AnswerKind.RETRACT),
             )  # fmt: skip
             st.text_input(
@@ -77,16 +76,16 @@ def _show(database: Engine, project_id: int, who: str, past: Past) -> None:
             with st.popover("Why this pair", key=f"why_{answer.id}", type="tertiary", on_change="rerun") as opened:
                 if opened.open:
                     _why(database, project_id, answer.task_id)
-                    st.markdown("**What you said of this pair**")
+                    st.markdown("**Your answers to this pair**")
                     pair_acts(pair_history(database, project_id, answer.left_id, answer.right_id, who), own=True)
             seconds = "" if answer.seconds is None else f" · {answer.seconds:.1f} s"
             st.caption(f"{answer.at:%Y-%m-%d %H:%M} UTC{seconds}")
 
 
 def _why(database: Engine, project_id: int, task_id: int | None) -> None:
-    """Nothing; draws why the pair of the task was put up."""
+    """Draw why the pair of the task was chosen."""
     if task_id is None:
-        st.write("This label was imported: nobody put the pair up here.")
+        st.write("This label was imported, so no strategy chose the pair.")
     else:
         why(reasons(database, project_id, task_id))
 
@@ -102,7 +101,7 @@ def _annotate(database: Engine, project_id: int, who: str, answer_id: int, answe
 def _store(
     database: Engine, project_id: int, who: str, answer_id: int, answer: AnswerKind, note: str | None = None
 ) -> None:
-    """Nothing; the correction is stored, or the reason why not is shown."""
+    """Store the correction, or show why it cannot be stored."""
     try:
         correct(database, project_id, who, answer_id, answer, note)
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Strategies compared on data whose answers are known: start an experiment, watch it, read its results."""
+"""Experiments that compare strategies on data with known answers: start one, follow it, read its results."""
 
 import streamlit as st
 
@@ -12,17 +12,17 @@ from db.projects.jobs import OPEN
 
 
 def main() -> None:
-    """Nothing; draws the page."""
+    """Draw the page."""
     st.title("Experiments", anchor=False)
     found = list_experiments(engine())
     project = current_project(engine())
     if project is None:
-        st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
+        st.info("There is no project yet. Create one on the page “New project”.", icon=":material/add:")
     else:
         with st.expander("New experiment", icon=":material/science:", expanded=not found):
             experiment_form(project)
     if not found:
-        st.caption("No experiment yet.")
+        st.caption("There are no experiments yet.")
         return
     at_work = [row.id for row in found if row.state in OPEN]
     st.fragment(_watch, run_every=EVERY if at_work else None)(at_work)
@@ -34,15 +34,15 @@ def main() -> None:
 
 
 def chosen(ended: list[ExperimentRow]) -> ExperimentRow:
-    """The experiment whose results are shown: the newest unless a person picks another."""
+    """Draw the choice of an experiment, the newest by default, and return the one to show."""
     names = {row.id: f"{row.name}, {row.at:%d %b %H:%M}" for row in ended}
-    newest = ended[0].id  # in the key, so that a new one is shown when it has ended
+    newest = ended[0].id  # in the key, so that a new experiment is selected when it ends
     id_ = st.selectbox("Results of", list(names), format_func=names.__getitem__, key=f"experiment_shown_{newest}")
     return next(row for row in ended if row.id == id_)
 
 
 def _watch(at_work: list[str]) -> None:
-    """Nothing; draws every experiment that is at work, and the whole page anew when one has ended."""
+    """Draw every experiment that is running, and redraw the page when one has ended."""
     rows = [row for row in list_experiments(engine()) if row.state in OPEN]
     if {row.id for row in rows} != set(at_work):
         st.rerun()

@@ -1,4 +1,4 @@
-"""What a model makes of all pairs: search, matches, groups, mistakes, the difference between two rounds."""
+"""What a model says about all pairs: search, matches, groups, mistakes, and the difference between two rounds."""
 
 from collections.abc import Callable
 
@@ -15,9 +15,9 @@ from annotate.ui.explore.round import choose_round, preparation
 from annotate.ui.explore.search import search_view
 from annotate.ui.state import current_project, engine
 
-NONE_YET = "There is no model yet. The first one is measured when the first batch is made: see the page “Jobs”."
+NONE_YET = "There is no model yet. The encoder is measured when the first batch is prepared: see the page “Jobs”."
 SEARCH = "Search"
-VIEWS: dict[str, Callable[[int, Round], None]] = {  # all but the search show what is prepared
+VIEWS: dict[str, Callable[[int, Round], None]] = {  # all but the search need a prepared round
     SEARCH: search_view,
     "Matches": matches_view,
     "Groups": groups_view,
@@ -27,11 +27,11 @@ VIEWS: dict[str, Callable[[int, Round], None]] = {  # all but the search show wh
 
 
 def main() -> None:
-    """Nothing; draws the page."""
+    """Draw the page."""
     st.title("Explore", anchor=False)
     project = current_project(engine())
     if project is None:
-        st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
+        st.info("There is no project yet. Create one on the page “New project”.", icon=":material/add:")
         return
     st.caption(literal(project.name))
     rounds = exploring.rounds_of(engine(), project.id)

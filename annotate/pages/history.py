@@ -1,4 +1,4 @@
-"""Who changed what and when: in the project, and in the whole installation."""
+"""Who changed what and when, in the project and in the whole installation."""
 
 import streamlit as st
 
@@ -14,27 +14,27 @@ PAGE = 20  # events on one page
 
 
 def main() -> None:
-    """Nothing; the page is shown."""
+    """Draw the page."""
     st.title("History", anchor=False)
     project = current_project(engine())
     if project is not None:
         st.caption(literal(project.name))
-    whole = may(Right.INSTALL) and (project is None or st.toggle("Of the whole installation", key="history_whole"))
+    whole = may(Right.INSTALL) and (project is None or st.toggle("Show all projects", key="history_whole"))
     if project is None and not whole:
-        st.info("There is no project yet. Make one on the page “New project”.")
+        st.info("There is no project yet. Create one on the page “New project”.")
         return
-    what = "accounts, and projects removed for good" if whole else "settings, roles, imports, archive and bin"
-    st.write(f"Who changed what: {what}. Answers are not here: each pair has a history of its own.")
+    what = "accounts and permanently removed projects" if whole else "settings, roles, imports, archive and bin"
+    st.write(f"Changes of {what}. Answers are not listed here: each pair has its own history.")
     _events(None if whole else project)
 
 
 def _events(project: Project | None) -> None:
-    """Nothing; draws a page of events."""
+    """Draw a page of events."""
     project_id = None if project is None else project.id
     key = f"history_page_{project_id}"
     found = events(engine(), project_id, PAGE, (st.session_state.get(key, 1) - 1) * PAGE)
     if not found.total:
-        st.info("Nothing was changed yet.")
+        st.info("There are no changes yet.")
         return
     st.caption(counted(found.total, "event"))
     for event in found.shown:
@@ -50,7 +50,7 @@ def _event(event: Event) -> None:
         for line in changes(event, LABELS):
             st.text(line)
         if (texts := guidelines_of(event)) is not None:
-            with st.expander("The guidelines before and after"):
+            with st.expander("Guidelines before and after"):
                 for column, text in zip(st.columns(2), texts, strict=True):
                     column.text(text or "(none)")
         st.caption(f"{event.at:%Y-%m-%d %H:%M} UTC · {literal(event.who) or NOBODY}")

@@ -1,4 +1,4 @@
-"""What is being computed, what was, and who computes."""
+"""Jobs that run, wait or have ended, and the workers that run them."""
 
 import pandas as pd
 import streamlit as st
@@ -21,11 +21,11 @@ STATES = {
 
 
 def main() -> None:
-    """Nothing; draws the page."""
+    """Draw the page."""
     st.title("Jobs", anchor=False)
     project = current_project(engine())
     if project is None:
-        st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
+        st.info("There is no project yet. Create one on the page “New project”.", icon=":material/add:")
     else:
         st.caption(literal(project.name))
         under_way = any(job.state in OPEN for job in jobs.list_jobs(engine(), project.id))
@@ -34,15 +34,15 @@ def main() -> None:
 
 
 def job_list(project_id: int, was_under_way: bool) -> None:
-    """Nothing; draws the jobs, the newest first, and the button that starts one."""
+    """Draw the jobs, newest first, and the button that starts one."""
     found = jobs.list_jobs(engine(), project_id)
     under_way = any(job.state in OPEN for job in found)
     if was_under_way and not under_way:
-        st.rerun()  # the last job has ended: stop looking every two seconds
+        st.rerun()  # the last job has ended: stop polling
     if not under_way:
         train_now(project_id, "Try again" if has_failed_to_train(next(iter(found), None)) else "Train now")
     if not found:
-        st.info("No job yet.", icon=":material/inbox:")
+        st.info("There are no jobs yet.", icon=":material/inbox:")
     for job in found[:SHOWN]:
         with st.container(border=True):
             job_row(job)
@@ -51,12 +51,12 @@ def job_list(project_id: int, was_under_way: bool) -> None:
 
 
 def job_row(job: Job) -> None:
-    """Nothing; draws one job."""
+    """Draw one job."""
     colour, icon = STATES[job.state]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(job.state, icon=icon, color=colour)  # type: ignore[arg-type]
         st.markdown(f"**{KINDS.get(job.kind, job.kind)}**")
-        st.caption(f"{job.id}, asked for {ago(job.created_at)}")
+        st.caption(f"{job.id}, requested {ago(job.created_at)}")
     if job.state in OPEN:
         progress(job)
     elif job.state == "failed":
@@ -65,18 +65,18 @@ def job_row(job: Job) -> None:
 
 @st.fragment(run_every=EVERY)
 def worker_list() -> None:
-    """Nothing; draws the workers that are alive, or the command that starts one."""
+    """Draw the running workers, or the command that starts one."""
     st.subheader("Workers", anchor=False)
     alive = jobs.workers(engine())
     if not alive:
-        st.warning("No worker is alive: jobs wait until there is one. Start it with this command:")
+        st.warning("No worker is running, so jobs wait. Start one with this command:")
         st.code(WORKER_COMMAND, language="bash")
         return
-    st.dataframe(pd.DataFrame(map(worker_row, alive)), hide_index=True, alt="Workers that are alive")
+    st.dataframe(pd.DataFrame(map(worker_row, alive)), hide_index=True, alt="Running workers")
 
 
 def worker_row(worker: Worker) -> dict[str, object]:
-    """What there is to know about a worker."""
+    """Return what is known of a worker, by column."""
     return {
         "Host": worker.host,
         "Process": str(worker.pid),

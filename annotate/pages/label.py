@@ -1,4 +1,4 @@
-"""Label pairs: the card, the guidelines, and what happens meanwhile."""
+"""Labelling: the card, the guidelines, and the progress of what runs meanwhile."""
 
 from uuid import uuid4
 
@@ -43,7 +43,7 @@ BATCH, AUDIT_BATCH = "batch", "audit"  # the queues to choose from
 
 
 def main() -> None:
-    """Nothing; the page is shown."""
+    """Draw the page."""
     database = engine()
     project = current_project(database)
     if project is None:
@@ -54,14 +54,14 @@ def main() -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", wrap=False):
         st.header(literal(project.name), anchor=False)
         with st.popover("Guidelines", icon=":material/menu_book:", key="guidelines"):
-            st.markdown(settings.guidelines or "This project has no guidelines. They can be written in its settings.")
+            st.markdown(settings.guidelines or "This project has no guidelines yet. Add them on the page “Settings”.")
     desk(database, project.id, annotator(), settings.question, project.kind == Kind.BIPARTITE)
 
 
 @st.fragment
 def desk(database: Engine, project_id: int, who: str, question: str, bipartite: bool) -> None:
-    """Nothing; answers that the browser sent are stored, and the next pairs are on the page."""
-    with explained():  # the browser keeps an answer that is not acknowledged, and sends it again
+    """Store the answers that the browser sent, and draw the next pairs."""
+    with explained():  # the browser keeps an unacknowledged answer and sends it again
         _desk(database, project_id, who, question, bipartite)
 
 
@@ -77,7 +77,7 @@ def _desk(database: Engine, project_id: int, who: str, question: str, bipartite:
         st.info(literal(standing.note))
     if audit_batch is not None and standing.reason is Reason.COMPLETE and may(Right.SEE, project_id):
         page = "pipelines" if audit_batch.kind == DesignKind.MINED else "monitor"
-        label = f"See the figures on the {page.capitalize()} page"
+        label = f"See the figures on the page “{page.capitalize()}”"
         st.page_link(f"../pages/{page}.py", label=label, icon=":material/monitoring:")
     if not pairs or standing.progress.complete or is_open(standing.job):
         meanwhile(database, project_id, who, _outline(standing, audit_batch), audit_batch)
@@ -87,13 +87,13 @@ def _desk(database: Engine, project_id: int, who: str, question: str, bipartite:
 
 @st.fragment
 def why_last(database: Engine, project_id: int, who: str) -> None:
-    """Nothing; why the pair that was answered last had been put up is on the page, once somebody asks."""
-    with st.expander("Why was the last pair put up?", key="why_last", on_change="rerun") as opened:
+    """Draw, once somebody asks, why the last answered pair had been chosen."""
+    with st.expander("Why was the last pair chosen?", key="why_last", on_change="rerun") as opened:
         if not opened.open:
             return
         task = last_answered(database, project_id, who)
         if task is None:
-            st.write("Nothing is answered yet. Before an answer the reasons would sway it.")
+            st.write("You have not answered a pair yet. Reasons appear after the answer, so that they do not bias it.")
         else:
             found = reasons(database, project_id, task)
             for column, text in zip(st.columns(2), (found.left, found.right), strict=True):
@@ -102,7 +102,7 @@ def why_last(database: Engine, project_id: int, who: str) -> None:
 
 
 def choose_queue(database: Engine, project_id: int) -> AuditBatch | None:
-    """The audit batch, if that is to be labelled and not the batch; the choice is offered while there is one."""
+    """Draw the choice between batch and audit batch, while there is one; return the audit batch if it is chosen."""
     audit_batch, key = audit_batch_of(database, project_id), f"queue_{project_id}"
     if audit_batch is None or not (audit_batch.left or st.session_state.get(key) == AUDIT_BATCH):
         return None
@@ -118,8 +118,8 @@ def choose_queue(database: Engine, project_id: int) -> AuditBatch | None:
 
 
 def choose_view(project_id: int) -> bool:
-    """Whether all candidates of one left text are to be shown together."""
-    views = {False: "One pair at a time", True: "One question, its candidates"}
+    """Draw the choice of a view; return whether to show all candidates of one left text together."""
+    views = {False: "One pair at a time", True: "Group by left text"}
     return bool(
         st.segmented_control(
             "How pairs are shown", list(views), default=False, required=True, format_func=views.__getitem__,
@@ -129,9 +129,9 @@ def choose_view(project_id: int) -> bool:
 
 
 def offer_to_drop(database: Engine, project_id: int, left: int) -> None:
-    """Nothing; a button that ends the audit batch before its time is on the page, behind another one."""
+    """Draw the button that ends the audit batch early, behind a confirmation."""
     with st.popover("End early", type="tertiary", key=f"end_sitting_{project_id}"):
-        st.write("What is answered counts. The pairs that nobody has answered are dropped, for every annotator.")
+        st.write("Answers so far count. Unanswered pairs are dropped for all annotators.")
         drop = f"Drop {left} pair{'s' if left > 1 else ''}"
         st.button(
             drop, key="drop_sitting", icon=":material/delete:", on_click=drop_audit_batch, args=(database, project_id)
@@ -142,7 +142,7 @@ def offer_to_drop(database: Engine, project_id: int, left: int) -> None:
 def meanwhile(
     database: Engine, project_id: int, who: str, shown: tuple[object, ...], audit_batch: AuditBatch | None
 ) -> None:
-    """Nothing; the work under way is shown, and the page drawn anew when its outline is another than what is shown."""
+    """Draw the running job, and redraw the page when its outline differs from the one shown."""
     ask_if_due(database, project_id)
     standing = look(database, project_id, who, audit_batch=audit_batch is not None)
     if _outline(standing, audit_batch) != shown:
@@ -156,31 +156,31 @@ def meanwhile(
         failure(job)
     due = audit_batch is None and (standing.progress.complete or standing.reason in (Reason.NO_BATCH, Reason.EMPTY))
     if due and may(Right.CHANGE, project_id):
-        st.button("Make the next batch", key="make_next_batch", on_click=ask_for_batch, args=(database, project_id))
+        st.button("Prepare the next batch", key="make_next_batch", on_click=ask_for_batch, args=(database, project_id))
 
 
 def is_open(job: Job | None) -> bool:
-    """Whether the job is waiting or running."""
+    """Return whether the job is waiting or running."""
     return job is not None and job.state in OPEN
 
 
 def _under_way(job: Job, standing: Standing, audit_batch: AuditBatch | None) -> str:
-    """What the job does, for who is labelling."""
+    """Return what the job does, for an annotator."""
     if job.kind != NEXT_ROUND:
-        return "The figures are being updated"
+        return "Updating the figures"
     waited_for = audit_batch is None and (standing.progress.complete or standing.reason is not None)
-    return "The next batch is being made" if waited_for else "In the background the model is measured"
+    return "Preparing the next batch" if waited_for else "Evaluating the model in the background"
 
 
 def _outline(standing: Standing, audit_batch: AuditBatch | None) -> tuple[object, ...]:
-    """What of the standing changes the page; with the minutes until a pair is free, which others may put off."""
+    """Return the parts of the standing that change the page."""
     open_audit_batch = standing.audit_batch.round_id if standing.audit_batch and standing.audit_batch.left else None
     why = why_empty(standing, audit_batch)
     return standing.reason, why, standing.progress.round_id, is_open(standing.job), open_audit_batch
 
 
 def ask_for_batch(database: Engine, project_id: int) -> None:
-    """Nothing; the job that makes the next batch is waiting."""
+    """Request the job that makes the next batch."""
     try:
         request_round(database, project_id)
     except InputError as error:
@@ -196,8 +196,8 @@ def without_keyboard(
     standing: Standing,
     audit_batch: AuditBatch | None,
 ) -> None:
-    """Nothing; the same pair with the buttons of Streamlit itself."""
-    with st.expander("No keyboard? / without JavaScript", key="without_keyboard"):
+    """Draw the same pair with plain Streamlit buttons."""
+    with st.expander("Basic buttons", key="without_keyboard"):
         if pair is None:
             st.text(why_empty(standing, audit_batch))
             return
@@ -207,7 +207,7 @@ def without_keyboard(
         for column, (answer, label) in zip(st.columns(len(BUTTONS)), BUTTONS, strict=True):
             column.button(
                 label,
-                key=f"answer_{pair.task_id}_{answer}",  # of this pair: a second click never labels the next one unseen
+                key=f"answer_{pair.task_id}_{answer}",  # per pair, so that a double click never labels the next one
                 on_click=answer_pair,
                 args=(database, project_id, who, pair.task_id, answer),
                 width="stretch",
@@ -215,7 +215,7 @@ def without_keyboard(
 
 
 def answer_pair(database: Engine, project_id: int, who: str, task_id: int, answer: AnswerKind) -> None:
-    """Nothing; the answer is stored."""
+    """Store the answer."""
     record(database, project_id, who, [{"key": f"button-{uuid4()}", "task_id": task_id, "answer": answer}])
 
 

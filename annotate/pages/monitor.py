@@ -1,4 +1,4 @@
-"""How good the matcher is over all pairs, round by round, and what it cost."""
+"""How good the matcher is over all pairs, round by round, and how many labels it took."""
 
 from collections.abc import Sequence
 
@@ -40,12 +40,12 @@ from learner.catalog import STRATEGIES
 
 
 def main() -> None:
-    """Nothing; draws the page."""
+    """Draw the page."""
     print_style()
     st.title("Monitor", anchor=False)
     project = current_project(engine())
     if project is None:
-        st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
+        st.info("There is no project yet. Create one on the page “New project”.", icon=":material/add:")
         return
     st.caption(literal(project.name))
     job_line(project.id)
@@ -53,7 +53,10 @@ def main() -> None:
     report = read_report(engine(), project.id, tally_of(project.id))
     times = times_of(project.id)
     if not report.matchers and not report.rounds:
-        st.info("No round yet. The first job encodes the texts and makes the first batch.", icon=":material/hourglass:")
+        st.info(
+            "There is no round yet. The first job encodes the texts and prepares the first batch.",
+            icon=":material/hourglass:",
+        )
         return
     measures(report, project.id, times)
     work(project.id, report.tally, times)
@@ -62,7 +65,7 @@ def main() -> None:
 
 
 def measures(report: Report, project_id: int, times: Sequence[Timed]) -> None:
-    """Nothing; draws every plot that rests on a measurement, or says why there is none and how to get one."""
+    """Draw every plot that rests on a measurement, or say why there is none and how to get one."""
     if report.measured:
         headline(report)
         explanation(report)
@@ -76,15 +79,15 @@ def measures(report: Report, project_id: int, times: Sequence[Timed]) -> None:
         audit_section(report, project_id)
         corrections(project_id)
     elif not report.evaluation_items:
-        st.info(f"Nothing can be measured. {why_unmeasured(report)} {BIASED}", icon=":material/straighten:")
+        st.info(f"This project cannot be measured. {why_unmeasured(report)} {BIASED}", icon=":material/straighten:")
     elif not report.gold_measurable:
         invitation(report, project_id)
     else:
-        st.info("Nothing is measured yet: the first job does it.", icon=":material/straighten:")
+        st.info("There are no figures yet. The first job computes them.", icon=":material/straighten:")
 
 
 def learning(report: Report) -> None:
-    """Nothing; draws both measures against labels spent."""
+    """Draw both measures against labels spent."""
     st.subheader("Learning curve", anchor=False)
     table = estimates_table(report)
     for column, title in zip(st.columns(len(MEASURES)), MEASURES.values(), strict=True):
@@ -98,7 +101,7 @@ def learning(report: Report) -> None:
 
 
 def curves(report: Report) -> None:
-    """Nothing; draws the precision-recall curves of the chosen rounds."""
+    """Draw the precision-recall curves of the chosen rounds."""
     st.subheader("Precision and recall", anchor=False)
     numbers = [matcher.number for matcher, _ in report.measured]
     chosen = st.pills(
@@ -115,26 +118,26 @@ def curves(report: Report) -> None:
         return
     plot(charts.curve_chart, table, described=charts.describe_curves(table))
     if len(chosen) > charts.BANDS and table["low"].notna().any():
-        st.caption(f"The 95% bands are drawn for at most {charts.BANDS} rounds at a time.")
+        st.caption(f"95% bands are shown for at most {charts.BANDS} rounds at a time.")
     table_behind(table, "precision-recall")
 
 
 def scores(report: Report) -> None:
-    """Nothing; draws the score histogram of one round."""
+    """Draw the score histogram of one round."""
     st.subheader("Scores of all pairs", anchor=False)
     by_number = {matcher.number: (matcher, evaluation) for matcher, evaluation in report.measured}
-    newest = max(by_number)  # in the keys, so that a new round is shown when it arrives
+    newest = max(by_number)  # in the key, so that a new round is selected when it arrives
     number = st.selectbox("Round", list(reversed(by_number)), format_func=round_name, key=f"histogram_round_{newest}")
     matcher, evaluation = by_number[number]
     table, at = histogram_table(evaluation), threshold(matcher)
     plot(charts.histogram_chart, table, at, described=charts.describe_histogram(table, at))
     if below := evaluation.histogram.get("below"):
-        st.caption(f"{below:,} more pairs score below {table['score_from'].min():.3f} and are not drawn.")
+        st.caption(f"{below:,} more pairs score below {table['score_from'].min():.3f} and are not shown.")
     table_behind(table, f"scores-round-{number}")
 
 
 def batches(report: Report) -> None:
-    """Nothing; draws the positives found in each batch and their share."""
+    """Draw the positives found in each batch, and their share."""
     st.subheader("Batches", anchor=False)
     table = batches_table(report)
     if not table["answered"].sum():
@@ -150,19 +153,19 @@ def batches(report: Report) -> None:
 
 
 def strategy_title(name: str) -> str:
-    """A strategy's name for people."""
+    """Return a strategy's name for people."""
     return STRATEGIES[name].title if name in STRATEGIES else name.replace("-", " ").capitalize()
 
 
 def notes(report: Report) -> None:
-    """Nothing; draws what a person should know about a batch."""
+    """Draw the notes on the batches."""
     for batch in report.rounds:
         if batch.note:
             st.caption(f"Batch {batch.number}: {batch.note}")
 
 
 def models(report: Report, project: Project) -> None:
-    """Nothing; draws the card of one matcher, and the downloads."""
+    """Draw the card of one matcher, and the downloads."""
     by_number = {matcher.number: matcher for matcher, _ in report.matchers}
     if by_number:
         st.subheader("Model", anchor=False)

@@ -1,4 +1,4 @@
-"""A new project from files: chosen, looked at, checked, and only then stored."""
+"""A new project from files: choose them, preview them, check them, and only then store them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,13 +23,13 @@ from db.domain import Settings
 from db.errors import InputError
 from db.progress import Progress
 
-ONE, TWO = "One list: which of these texts match each other?", "Two lists: which left texts match which right ones?"
-NO_LABEL = "(none: every pair is positive)"
+ONE, TWO = "One list: which of these texts match each other?", "Two lists: which left texts match which right texts?"
+NO_LABEL = "(none: all pairs are positive)"
 ROWS = 5  # of a preview
 
 
 def main() -> None:
-    """Nothing; draws the page."""
+    """Draw the page."""
     st.title("New project", anchor=False)
     name = st.text_input("Name", key="new_name", max_chars=80)
     two = st.radio("Kind", (ONE, TWO), key="new_kind") == TWO
@@ -41,14 +41,14 @@ def main() -> None:
     entered = settings_form({}, key="new_settings")
     wrong = [*_name_problems(name), *settings_problems(entered)]
     if source is None:
-        wrong.append("Choose a file for each list that can be read.")
+        wrong.append("Choose a readable file for each list.")
     elif findings is not None and findings.problems:
-        wrong.append("The files have problems: see above.")
+        wrong.append("The files have problems, listed above.")
     create(name, source, entered, wrong)
 
 
 def files(two: bool) -> Source | None:
-    """The files and columns that are chosen; nothing before every list has a file, or where one cannot be read."""
+    """Draw the choice of files and columns; return them, or None until every list has a readable file."""
     st.subheader("Left list" if two else "Texts", anchor=False)
     left = item_file("left")
     right = None
@@ -56,7 +56,7 @@ def files(two: bool) -> Source | None:
         st.subheader("Right list", anchor=False)
         right = item_file("right")
     st.subheader("Known pairs (optional)", anchor=False)
-    st.caption("Known positives let the project measure itself from the start. Pairs that they imply are added.")
+    st.caption("With known positives, every round can be measured from the start. Pairs that they imply are added.")
     gold_path = chosen_file("gold")
     gold = gold_columns(gold_path) if gold_path is not None else None
     if left is None or (two and right is None) or (gold_path is not None and gold is None):
@@ -66,17 +66,21 @@ def files(two: bool) -> Source | None:
 
 
 def item_file(which: str) -> tuple[Path, Columns] | None:
-    """The file of one list and its columns."""
+    """Draw the choice of one list's file and columns, and return them."""
     path = chosen_file(which)
     names = _preview(path) if path is not None else []
     if path is None or not names:
         return None
     guess = guess_columns(names)
-    key = f"{which}_{path}"  # of this file: another file has other columns
+    key = f"{which}_{path}"  # per file, since another file has other columns
     one, other = st.columns(2)
     id_ = one.selectbox("Id column", names, names.index(guess.id), key=f"id_{key}")
     texts = other.multiselect(
-        "Text columns", names, guess.texts, key=f"texts_{key}", help="Several are joined in this order by “ . ”."
+        "Text columns",
+        names,
+        guess.texts,
+        key=f"texts_{key}",
+        help="Several columns are joined in this order with “ . ”.",
     )
     if not texts:
         st.error("Choose at least one text column.")
@@ -85,7 +89,7 @@ def item_file(which: str) -> tuple[Path, Columns] | None:
 
 
 def gold_columns(path: Path) -> tuple[str, str, str] | None:
-    """The columns of the file of known pairs; nothing where it cannot be read."""
+    """Draw the choice of the known pairs' columns; return them, or None if the file cannot be read."""
     names = _preview(path)
     if not names:
         return None
@@ -99,7 +103,7 @@ def gold_columns(path: Path) -> tuple[str, str, str] | None:
 
 
 def _preview(path: Path) -> list[str]:
-    """The file's columns; the first rows, or what is wrong, are on the page."""
+    """Draw the file's first rows, or what is wrong with it, and return its columns."""
     try:
         names, rows = preview(path, ROWS)
     except InputError as error:
@@ -112,14 +116,14 @@ def _preview(path: Path) -> list[str]:
 
 
 def _stamp(source: Source) -> tuple[tuple[float, int], ...]:
-    """What changes when a file does."""
+    """Return a value that changes when one of the files does."""
     paths = (path for path in (source.left, source.right, source.gold) if path is not None)
     stats = (path.stat() for path in paths if path.exists())
     return tuple((stat.st_mtime, stat.st_size) for stat in stats)
 
 
 def _check(source: Source, stamp: tuple[tuple[float, int], ...]) -> Findings:
-    """What is in the files; they are read again only when one has changed."""
+    """Return what the files hold. They are read again only after one has changed."""
     known: tuple[object, Findings] | None = st.session_state.get("checked")
     if known is None or known[0] != (source, stamp):
         with _progress() as progress:
@@ -130,7 +134,7 @@ def _check(source: Source, stamp: tuple[tuple[float, int], ...]) -> Findings:
 
 @contextmanager
 def _progress() -> Iterator[Progress]:
-    """A progress function that draws a bar, which is gone afterwards."""
+    """Yield a progress function that draws a bar; remove the bar at the end."""
     bar = st.progress(0.0, "Reading the files …")
 
     def show(stage: str, done: float) -> None:
@@ -141,14 +145,14 @@ def _progress() -> Iterator[Progress]:
 
 
 def report(findings: Findings) -> None:
-    """Nothing; what is wrong with the files, or what is in them, is on the page."""
-    st.subheader("What is in the files", anchor=False)
+    """Draw what the files hold, or what is wrong with them."""
+    st.subheader("Contents of the files", anchor=False)
     for line in findings.problems:
         st.error(literal(line))
     if findings.problems:
         return
     texts = f"{findings.left:,} × {findings.right:,} texts" if findings.right else f"{findings.left:,} texts"
-    closed = f" ({findings.closed:,} of them follow from others)" if findings.closed else ""
+    closed = f" ({findings.closed:,} of them implied by others)" if findings.closed else ""
     positives, negatives = f"{findings.positives:,} positive{closed}", f"{findings.negatives:,} negative"
     known = f"known pairs: {positives}, {negatives}" if findings.positives or findings.negatives else "no known pairs"
     st.success(f"{texts}; {known}")
@@ -164,7 +168,7 @@ def _name_problems(name: str) -> list[str]:
 
 
 def create(name: str, source: Source | None, entered: dict[str, object], wrong: list[str]) -> None:
-    """Nothing; draws what is still missing and the button that makes the project and leads to its first pairs."""
+    """Draw what is still missing, and the button that creates the project and opens its first pairs."""
     st.divider()
     for line in wrong:
         st.caption(literal(line))

@@ -1,4 +1,4 @@
-"""Who is in the project, and what each may do; for administrators of the installation, everybody with an account."""
+"""The people of the project and their roles; for administrators of the installation, every account."""
 
 from collections.abc import Callable
 
@@ -13,30 +13,30 @@ from db.domain import Role
 from db.errors import InputError
 from db.schema.tables import Project, now
 
-OUT = "out of the project"
-SHOWN_LINK = "invitation_link"  # in the session: the link that was made last, and of which project
+OUT = "not in the project"
+SHOWN_LINK = "invitation_link"  # in the session: the newest link, and its project
 DAYS = (1, 7, 30)
 
 
 def main() -> None:
-    """Nothing; draws the page."""
+    """Draw the page."""
     st.title("People", anchor=False)
     project = current_project(engine())
     if project is not None:
         st.caption(literal(project.name))
         members(project)
         invite(project)
-        with st.expander("What the roles may do", icon=":material/info:"):
+        with st.expander("What each role may do", icon=":material/info:"):
             st.markdown("\n".join(f"- **{role}**: {about}" for role, about in ABOUT.items()))
     if may(Right.INSTALL):
         everybody(project)
 
 
 def members(project: Project) -> None:
-    """Nothing; draws who is in the project, with the choice of each one's role."""
+    """Draw the people of the project, each with the choice of a role."""
     found = people.members(engine(), project.id, now())
     if not found:
-        st.info("Nobody was let into this project yet, apart from the administrators of the whole installation.")
+        st.info("This project has no people yet, apart from the administrators of the whole installation.")
     for person, role in found:
         with st.container(border=True, key=f"member_{person.id}"):
             _member(project, person, role)
@@ -52,7 +52,7 @@ def _member(project: Project, person: PersonRow, role: Role) -> None:
         options = [*Role, OUT]
         st.selectbox(
             f"Role of {literal(person.name)}", options, options.index(role), key=key, label_visibility="collapsed",
-            width=220, disabled=mine, help="Nobody changes their own role." if mine else None,
+            width=220, disabled=mine, help="You cannot change your own role." if mine else None,
             on_change=_set_role, args=(project.id, person.id, key),
         )  # fmt: skip
 
@@ -60,7 +60,7 @@ def _member(project: Project, person: PersonRow, role: Role) -> None:
 def _standing(person: PersonRow) -> str:
     if person.disabled:
         return "disabled"
-    return f"last seen {ago(person.seen_at)}" if person.seen_at else "not logged in"
+    return f"last seen {ago(person.seen_at)}" if person.seen_at else "never signed in"
 
 
 def _set_role(project_id: int, person_id: int, key: str) -> None:
@@ -69,24 +69,24 @@ def _set_role(project_id: int, person_id: int, key: str) -> None:
 
 
 def invite(project: Project) -> None:
-    """Nothing; draws what makes a link that lets somebody in, the link made last, and those that nobody has used."""
+    """Draw the form that makes an invitation link, the newest link, and the unused ones."""
     with st.container(border=True):
         st.subheader("Invite", anchor=False)
-        st.caption("A link lets one person in, once. Send it by a way that you trust: whoever has it comes in.")
+        st.caption("A link admits one person, once. Send it safely: whoever has the link can use it.")
         with st.container(horizontal=True, vertical_alignment="bottom"):
             role = st.selectbox("Role", list(Role), list(Role).index(Role.ANNOTATOR), key="invite_role", width=180)
-            days = st.selectbox("Good for", DAYS, 1, format_func=_days, key="invite_days", width=140)
-            st.button("Make a link", key="invite", type="primary", icon=":material/person_add:", on_click=_invite,
+            days = st.selectbox("Valid for", DAYS, 1, format_func=_days, key="invite_days", width=140)
+            st.button("Create link", key="invite", type="primary", icon=":material/person_add:", on_click=_invite,
                       args=(project.id, role, days))  # fmt: skip
         project_id, link = st.session_state.get(SHOWN_LINK, (0, ""))
         if project_id == project.id:
-            st.success("The link is shown only now: copy it.", icon=":material/link:")
+            st.success("Copy the link now. It will not be shown again.", icon=":material/link:")
             st.code(link, language=None, wrap_lines=True)
         for one in people.invitations(engine(), project.id, now()):
             with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-                about = f"Not used yet: {one.role}, by {literal(one.made_by)}, good until {one.until:%d %B %H:%M} UTC"
+                about = f"Unused: {one.role}, by {literal(one.made_by)}, valid until {one.until:%d %B %H:%M} UTC"
                 st.caption(about, width="content")
-                st.button("Withdraw", key=f"withdraw_{one.id}", type="tertiary", on_click=_withdraw,
+                st.button("Revoke", key=f"withdraw_{one.id}", type="tertiary", on_click=_withdraw,
                           args=(project.id, one.id))  # fmt: skip
 
 
@@ -103,7 +103,7 @@ def _invite(project_id: int, role: Role, days: int) -> None:
 
 
 def _site() -> str:
-    """Where this browser reaches the app."""
+    """Return the address under which this browser reaches the app."""
     url = st.context.url or ""
     return "/".join(url.split("/")[:3])
 
@@ -114,9 +114,9 @@ def _withdraw(project_id: int, invitation_id: int) -> None:
 
 
 def everybody(project: Project | None) -> None:
-    """Nothing; draws everybody with an account, whatever their projects, and what lets them in or keeps them out."""
+    """Draw every account, whatever its projects, with the buttons that give and withdraw access."""
     st.header("Everybody", anchor=False)
-    st.caption("Only administrators of the whole installation see this. Accounts are made by a link, or by "
+    st.caption("Only administrators of the whole installation see this. New accounts come from an invitation link or "
                "`python -m annotate people add`.")  # fmt: skip
     for person in people.list_people(engine(), now()):
         with st.container(border=True, key=f"person_{person.id}"):
@@ -132,9 +132,11 @@ def _person(project: Project | None, person: PersonRow) -> None:
             st.caption(f"{_standing(person)}{of_all}{roles}", width="content")
         with st.container(horizontal=True, width="content"):
             if project is not None and project.name not in person.roles and not person.disabled:
-                _button("Add to the project", f"enter_{person.id}", _adding(person.id, project.id))
+                _button("Add to project", f"enter_{person.id}", _adding(person.id, project.id))
             if person.browsers:
-                _button("End logins", f"end_{person.id}", lambda: people.end_all_logins(engine(), person.id, now()))
+                _button(
+                    "Sign out everywhere", f"end_{person.id}", lambda: people.end_all_logins(engine(), person.id, now())
+                )
             if person.disabled:
                 _button("Enable", f"able_{person.id}", lambda: people.enable(engine(), person.id, now()))
             else:
@@ -142,7 +144,7 @@ def _person(project: Project | None, person: PersonRow) -> None:
 
 
 def _adding(person_id: int, project_id: int) -> Callable[[], None]:
-    """What lets the person into the project, at first to look."""
+    """Return the action that adds the person to the project, as a viewer at first."""
     return lambda: people.set_role(engine(), person_id, project_id, Role.VIEWER, now())
 
 
@@ -151,7 +153,7 @@ def _button(title: str, key: str, act: Callable[[], object]) -> None:
 
 
 def _try(act: Callable[[], object]) -> None:
-    """Nothing; the act is done, or it is said why not."""
+    """Perform the action, or show why it failed."""
     try:
         act()
     except InputError as error:

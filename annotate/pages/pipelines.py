@@ -1,4 +1,4 @@
-"""The papers' pipelines on a project's data: start a run, watch it, read its results, use what it made."""
+"""The papers' pipelines on a project's data: start a run, follow it, read its results, use what it made."""
 
 import streamlit as st
 
@@ -14,11 +14,11 @@ from learner.catalog import PIPELINES
 
 
 def main() -> None:
-    """Nothing; draws the page."""
+    """Draw the page."""
     st.title("Pipelines", anchor=False)
     project = current_project(engine())
     if project is None:
-        st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
+        st.info("There is no project yet. Create one on the page “New project”.", icon=":material/add:")
         return
     found = list_runs(engine(), project.id)
     at_work = [run.id for run in found if run.job.state in OPEN]
@@ -31,7 +31,7 @@ def main() -> None:
         standing(shown)
         made(project.id, shown.id)
     elif not found:
-        st.caption("No run yet.")
+        st.caption("There are no runs yet.")
     study_list(project.id)
     if ended:
         results(shown)
@@ -39,15 +39,15 @@ def main() -> None:
 
 
 def _chosen(ended: list[RunRow]) -> RunRow:
-    """The run whose results are shown: the newest unless a person picks another."""
+    """Draw the choice of a run, the newest by default, and return the one to show."""
     names = {run.id: f"{run.title}, {run.job.created_at:%d %b %H:%M}" for run in ended}
-    newest = ended[0].id  # in the key, so that a new one is shown when it has ended
+    newest = ended[0].id  # in the key, so that a new run is selected when it ends
     id_ = st.selectbox("Results of", list(names), format_func=names.__getitem__, key=f"run_shown_{newest}")
     return next(run for run in ended if run.id == id_)
 
 
 def _watch(project_id: int, at_work: list[str]) -> None:
-    """Nothing; draws every run that is at work, and the whole page anew when one has ended."""
+    """Draw every run that is running, and redraw the page when one has ended."""
     rows = [run for run in list_runs(engine(), project_id) if run.job.state in OPEN]
     if {run.id for run in rows} != set(at_work):
         st.rerun()

@@ -1,4 +1,4 @@
-"""All projects: how far each is, and what can be done with it as a whole."""
+"""All projects: the progress of each, and what can be done with a whole project."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ from annotate.ui.projects.dialogs import REMOVE, ask, open_dialog, restore, undo
 from annotate.ui.state import engine, may
 
 NEW = "../pages/new_project.py"
-MANY = 6  # projects, from which on they can be searched and sorted
-SHOWN = 12  # cards that are drawn at first, and that each press adds
+MANY = 6  # with more projects than this, search and order appear
+SHOWN = 12  # cards shown at first, and added by each “Show more”
 
 
 def main() -> None:
-    """Nothing; draws the page."""
+    """Draw the page."""
     if name := st.session_state.pop(TO_TOUR, None):
         st.switch_page("../pages/label.py", query_params={"project": name})
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
@@ -34,7 +34,7 @@ def main() -> None:
     in_bin = [project for project in list_bin(engine()) if may(Right.CHANGE, project.id)]
     if not projects:
         away = "Every project is archived or in the bin." if archived or in_bin else "There is no project yet."
-        st.info(f"{away} Make one from a file of texts.", icon=":material/folder_open:")
+        st.info(f"{away} Create one from a file of texts.", icon=":material/folder_open:")
     if len(projects) > MANY:
         with search:
             projects = find(projects)
@@ -44,14 +44,14 @@ def main() -> None:
 
 
 def find(projects: Sequence[Overview]) -> list[Overview]:
-    """The projects that the person looks for, in the order that was chosen."""
+    """Draw the search and the order; return the projects that match, in that order."""
     wanted = st.text_input("Search", key="search", placeholder="Part of a name", icon=":material/search:")
     order = st.selectbox("Order", list(ORDERS), key="order")
     return arranged(projects, wanted, order)
 
 
 def cards(projects: Sequence[Overview]) -> None:
-    """Nothing; draws the cards, two beside each other, and a button for more."""
+    """Draw the cards, two side by side, and a button for more."""
     shown = projects[: st.session_state.get("cards_shown", SHOWN)]
     for start in range(0, len(shown), 2):  # row by row, so that one column on a phone keeps the order
         for column, project in zip(st.columns(2), shown[start : start + 2], strict=False):
@@ -66,18 +66,18 @@ def _show_more() -> None:
 
 
 def binned(projects: Sequence[Binned]) -> None:
-    """Nothing; draws the bin, where there is something in it."""
+    """Draw the bin, unless it is empty."""
     if not projects:
         return
     with st.expander(f"Bin ({len(projects)})", icon=":material/delete:", key="bin"):
         for project in projects:
             with st.container(horizontal=True, vertical_alignment="center", key=f"binned_{project.id}"):
                 st.markdown(f"**{literal(project.name)}**", width="content")
-                when = f"deleted {ago(project.deleted_at)}, gone for good on {project.until:%d %B}"
+                when = f"deleted {ago(project.deleted_at)}, removed permanently on {project.until:%d %B}"
                 st.caption(when, width="content")
                 st.button("Restore", key=f"unbin_{project.id}", icon=":material/undo:", on_click=restore,
                           args=(project.id, project.name))  # fmt: skip
-                st.button("Remove for good", key=f"remove_{project.id}", type="tertiary", on_click=ask,
+                st.button(REMOVE, key=f"remove_{project.id}", type="tertiary", on_click=ask,
                           args=(REMOVE, project.id, project.name))  # fmt: skip
 
 

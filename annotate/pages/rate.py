@@ -1,4 +1,4 @@
-"""Rate questions that a pipeline's models wrote, one at a time, and read what the ratings say."""
+"""Rate questions written by a pipeline's models, one at a time, and read the results."""
 
 import streamlit as st
 
@@ -11,14 +11,14 @@ from annotate.ui.state import annotator, current_project, engine, may
 
 RATE, RESULTS = "Rate", "Results"
 NONE = (
-    "This project has no questions to rate. On the page “Pipelines” a finished run of back-training offers to “Have "
+    "This project has no questions to rate. On the page “Pipelines”, finish a run of back-training and choose “Have "
     "people rate the questions”."
 )
 BLIND = "The results name the models. Rate all questions before you look at them."
 
 
 def main() -> None:
-    """Nothing; draws the page."""
+    """Draw the page."""
     database = engine()
     project = current_project(database)
     found = list_studies(database, project.id) if project else []
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _wanted(found: list[Standing]) -> Standing:
-    """The study that `?study=NUMBER` names, else the newest one."""
+    """Return the study that `?study=NUMBER` names, else the newest one."""
     named = st.query_params.get("study")
     return next((one for one in found if str(one.study.id) == named), found[0])
 

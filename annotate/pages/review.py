@@ -1,4 +1,4 @@
-"""Review: settle the pairs on which annotators disagree or are unsure, split groups, and see how far people agree."""
+"""Review: settle pairs on which annotators disagree or are unsure, split groups, and see how well people agree."""
 
 import pandas as pd
 import streamlit as st
@@ -20,12 +20,12 @@ from db.errors import InputError
 
 
 def main() -> None:
-    """Nothing; the page is shown."""
+    """Draw the page."""
     database = engine()
     project = current_project(database)
     st.title("Review", anchor=False)
     if project is None:
-        st.info("There is no project yet. Make one from a file of texts on the page “New project”.")
+        st.info("There is no project yet. Create one on the page “New project”.")
         return
     desk(database, project.id, annotator(), Settings.model_validate(project.settings).question)
     if project.kind == Kind.SYMMETRIC:
@@ -37,21 +37,21 @@ def main() -> None:
 
 @st.fragment
 def desk(database: Engine, project_id: int, who: str, question: str) -> None:
-    """Nothing; the next pair to settle is on the page: blind first, then with what others said."""
+    """Draw the next pair to settle: blind first, then with the answers of others."""
     key = f"review_{project_id}_{who}"
     later = st.session_state.setdefault(f"{key}_later", set())
     found = queue(database, project_id, later)
     if found.next is None:
         st.success(
-            "Nothing to review: annotators agree on every pair that several labelled, and nobody is unsure. Whether "
-            "labels of different pairs contradict each other is computed when that part of the page is opened."
+            "Nothing to review: annotators agree on every shared pair, and nobody is unsure. Open “Implied labels and "
+            "conflicts” below to check whether labels of different pairs contradict each other."
         )
         return
     case = found.next
     here = f"{key}_{case.left_id}_{case.right_id}"
     st.caption(
         f"{counted(found.disagreements, 'pair')} with different answers, {counted(found.unsure, 'pair')} left unsure. "
-        "Your answer becomes the label, and trains."
+        "Your answer becomes the label and is used for training."
     )
     with st.container(border=True, key="review_case"):
         st.markdown(f"**{literal(question)}**")
@@ -59,7 +59,7 @@ def desk(database: Engine, project_id: int, who: str, question: str) -> None:
             column.text(text)
         chosen = st.segmented_control(
             "Your answer", LABELS, format_func=TITLES.__getitem__, key=here,
-            help="What others said is shown once you have answered: before, it would sway you.",
+            help="The answers of others appear after yours, so that they do not bias it.",
         )  # fmt: skip
         if chosen is None:
             st.button("Later", key=f"{here}_later", type="tertiary", icon=":material/schedule:",
@@ -67,7 +67,7 @@ def desk(database: Engine, project_id: int, who: str, question: str) -> None:
             return
         _others(database, project_id, case, who)
         note = st.text_input(
-            "Note", key=f"{here}_note", max_chars=LONGEST_NOTE, placeholder="Why, for the next such pair"
+            "Note", key=f"{here}_note", max_chars=LONGEST_NOTE, placeholder="Reason, for similar pairs later"
         )
         st.button(
             f"Settle: {TITLES[chosen]}", key=f"{here}_settle", type="primary", icon=":material/gavel:",
@@ -76,16 +76,16 @@ def desk(database: Engine, project_id: int, who: str, question: str) -> None:
 
 
 def _others(database: Engine, project_id: int, case: Case, who: str) -> None:
-    """Nothing; what each annotator said."""
+    """Draw each annotator's answer."""
     votes = opinions(database, project_id, case)
     rows = [
         {"annotator": f"{vote.annotator} (you)" if vote.annotator == who else vote.annotator,
          "answer": TITLES[vote.answer], "note": vote.note, "at": f"{vote.at:%Y-%m-%d %H:%M} UTC"}
         for vote in votes
     ]  # fmt: skip
-    st.dataframe(pd.DataFrame(rows), hide_index=True, alt="What each annotator said")
+    st.dataframe(pd.DataFrame(rows), hide_index=True, alt="Each annotator's answer")
     key = f"acts_{case.left_id}_{case.right_id}"
-    with st.expander("Every answer on this pair", key=key, on_change="rerun") as opened:
+    with st.expander("Every answer to this pair", key=key, on_change="rerun") as opened:
         if opened.open:
             pair_acts(pair_history(database, project_id, case.left_id, case.right_id))
 

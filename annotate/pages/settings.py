@@ -1,4 +1,4 @@
-"""What can be changed about a project, and its end."""
+"""What can be changed about a project, and its deletion."""
 
 from typing import Any
 
@@ -18,20 +18,20 @@ from db.errors import InputError
 from db.results.pipelines import require_reranker
 from db.schema.tables import Project
 
-FIXED = ("evaluation_share",)  # the items are split once, when the project is made
+FIXED = ("evaluation_share",)  # items are split once, when the project is created
 
 
 def main() -> None:
-    """Nothing; draws the page."""
+    """Draw the page."""
     st.title("Settings", anchor=False)
     project = current_project(engine())
     if project is None:
-        st.info("There is no project yet. Make one on the page “New project”.", icon=":material/add:")
+        st.info("There is no project yet. Create one on the page “New project”.", icon=":material/add:")
         return
     st.caption(literal(project.name))
     st.caption(
-        "The question, the guidelines and training by itself take effect at once, everything else from the next round. "
-        "The share kept for measuring was fixed when the project was made."
+        "Question, guidelines and automatic training take effect at once, everything else from the next round. The "
+        "share of evaluation items was fixed when the project was created."
     )
     places: dict[str, DeltaGenerator] = {}
     entered = settings_form(project.settings, key=f"settings_{project.id}", fixed=FIXED, places=places)
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def missing(project: Project, entered: dict[str, Any]) -> list[str]:
-    """A line where another re-ranker is entered, and is not there."""
+    """Return a line if another re-ranker is entered and does not exist."""
     if entered["reranker"] in ("", project.settings.get("reranker")):
         return []
     try:
@@ -55,19 +55,19 @@ def missing(project: Project, entered: dict[str, Any]) -> list[str]:
 
 
 def implied(project: Project, entered: dict[str, object], wrong: list[str]) -> None:
-    """Nothing; draws what the changes imply, where there are any and they are possible."""
+    """Draw the effects of the changes, if there are valid ones."""
     old = Settings.model_validate(project.settings)
     if wrong or old.model_dump() | entered == old.model_dump():
         return
     new = Settings.model_validate(old.model_dump() | entered)
     lines = implications(old, new, situation_of(engine(), project.id))
     with st.container(border=True, key="implications"):
-        st.markdown("**What the change implies**")
-        st.markdown("\n".join(f"- {line}" for line in lines) or "Nothing: it has no effect on this project.")
+        st.markdown("**Effects of the change**")
+        st.markdown("\n".join(f"- {line}" for line in lines) or "The change has no effect on this project.")
 
 
 def save(project: Project, entered: dict[str, object], wrong: list[str]) -> None:
-    """Nothing; draws the button that stores the settings, and what is wrong with them."""
+    """Draw the button that stores the settings, and what is wrong with them."""
     for line in wrong:
         st.error(literal(line))
     stored = Settings.model_validate(project.settings).model_dump()
@@ -78,15 +78,15 @@ def save(project: Project, entered: dict[str, object], wrong: list[str]) -> None
             update_settings(engine(), project.id, Settings.model_validate(entered))
             st.toast("Saved.", icon=":material/check:")
             st.rerun()
-        st.caption("Not saved yet." if changed else "Everything is saved.")
+        st.caption("Not saved yet." if changed else "All saved.")
 
 
 def danger(project: Project) -> None:
-    """Nothing; draws the deletion of the project, which its typed name confirms."""
-    st.subheader("Delete the project", anchor=False)
+    """Draw the deletion of the project, confirmed by typing its name."""
+    st.subheader("Delete project", anchor=False)
     st.write(
-        f"Its texts, labels, rounds and models lie in the bin on the page “Projects” for {KEPT.days} days, and can be "
-        "restored whole. After that they are gone. The page “Data” gives all of it as one file."
+        f"Its texts, labels, rounds and models stay in the bin on the page “Projects” for {KEPT.days} days and can be "
+        "restored. After that they are removed permanently. The page “Data” exports all of it as one file."
     )
     with st.container(horizontal=True, vertical_alignment="bottom"):
         typed = st.text_input(f"To confirm, type its name: {literal(project.name)}", key=f"confirm_{project.id}")

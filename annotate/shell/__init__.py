@@ -1,1 +1,1 @@
-"""What surrounds every page. Apart from `pages/`: beside it, Streamlit would take that folder for its own."""
+"""The frame around every page. Apart from `pages/`: Streamlit would treat a `pages/` beside its script as its own."""

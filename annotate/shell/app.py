@@ -1,4 +1,4 @@
-"""The Streamlit script: what surrounds every page."""
+"""The Streamlit script: the frame around every page."""
 
 from pathlib import Path
 
@@ -21,9 +21,9 @@ from db.projects.projects import all_projects
 from db.schema.engine import reading
 from db.schema.tables import Project
 
-ICON = Path(__file__).with_name("icon.svg")  # a file, for an icon by name would be fetched from the network
+ICON = Path(__file__).with_name("icon.svg")  # a file, since an icon given by name would be fetched from the network
 PAGES = Path(__file__).parent.parent / "pages"
-# file, title, icon, and what whoever sees it must be allowed to do; the first of these is the start page
+# file, title, icon, and the right needed to see it; the first visible one is the start page
 NAVIGATION = (
     ("label", "Label", ":material/rule:", Right.LABEL),
     ("answers", "Answers", ":material/history:", Right.LABEL),
@@ -42,16 +42,16 @@ NAVIGATION = (
 )
 
 
-# where people log in; not for somebody alone
+# where people sign in; not in single-user mode
 OF_PEOPLE = (
     ("people", "People", ":material/group:", Right.PEOPLE),
     ("account", "Account", ":material/account_circle:", None),
 )
-HIDDEN = ("rate",)  # not in the navigation: another page leads there
+HIDDEN = ("rate",)  # not in the navigation, but linked from another page
 
 
 def main() -> None:
-    """Nothing; the page that was asked for is shown, to whom may see it."""
+    """Draw the requested page, if the person may see it."""
     st.set_page_config(page_title="Allpairs", page_icon=ICON, layout="wide")
     with explained():
         _show_page()
@@ -67,7 +67,7 @@ def _show_page() -> None:
     mine = rights(database, project.id if (project := current_project(database)) else None)
     pages, seen = _pages(mine, asking.guest is not None)
     page = st.navigation(list(pages.values()), expanded=True)
-    shown = page.url_path or seen[0]  # that of the start page is empty
+    shown = page.url_path or seen[0]  # the start page's path is empty
     with st.sidebar:
         pick_project(database, asked)
         if asking.guest is None:
@@ -82,7 +82,7 @@ def _show_page() -> None:
 
 
 def _pages(mine: frozenset[Right], logged_in: bool) -> tuple[dict[str, StreamlitPage], list[str]]:
-    """All pages by file, and which of them are seen: the others are not listed, and refuse when called."""
+    """Return all pages by file, and the visible ones. The others are not listed, and refuse when called."""
     listed = (*NAVIGATION, *(OF_PEOPLE if logged_in else ()))
     seen = [file for file, _, _, right in listed if right is None or right in mine]
     pages = {
@@ -94,21 +94,21 @@ def _pages(mine: frozenset[Right], logged_in: bool) -> tuple[dict[str, Streamlit
 
 
 def refuse(title: str, project: Project | None) -> None:
-    """Nothing; it is said that this page is not for whoever asks."""
+    """Tell the person that their role does not include this page."""
     st.title(title, anchor=False)
     where = f" of {literal(project.name)}" if project is not None else ""
     st.error(f"Your role does not include this page. Ask an administrator{where}.", icon=":material/lock:")
 
 
 def pick_project(database: Engine, asked: str | None) -> None:
-    """Nothing; `?project=NAME` names the project that was picked, on every page. asked: what the address said."""
+    """Draw the choice of a project, which `?project=NAME` keeps on every page. asked: the project in the address."""
     project = current_project(database)
     if project is None:
         return
     if asked not in (None, project.name):
         named = f"There is no project named {literal(asked)}"
         what = f"{literal(asked)} is archived" if asked in list_archive(database) else named
-        st.warning(f"{what}; this is {literal(project.name)}.")
+        st.warning(f"{what}. This is {literal(project.name)}.")
     with reading(database) as session:
         names = [other.name for other in all_projects(session)]
     key = _show("project", project.name)
@@ -116,21 +116,21 @@ def pick_project(database: Engine, asked: str | None) -> None:
 
 
 def name_annotator(database: Engine) -> None:
-    """Nothing; `?annotator=NAME` names who is labelling, on every page."""
+    """Draw the field for the annotator's name, which `?annotator=NAME` keeps on every page."""
     _restore("annotator")
     key = _show("annotator", annotator())
     st.text_input("Your name", key=key, on_change=_rename, args=(database,), max_chars=MAX_ANNOTATOR)
 
 
 def _restore(parameter: str) -> None:
-    """Changing the page empties the address; put the choice back."""
+    """Put the choice back into the address, which a change of page empties."""
     if parameter not in st.query_params and parameter in st.session_state:
         st.query_params[parameter] = st.session_state[parameter]
 
 
 def _show(parameter: str, value: str) -> str:
-    """The key of the parameter's widget, which shows the value that the address has."""
-    # The address decides, so that a link, the back button and another page can all change it.
+    """Set the parameter's widget to the value in the address, and return the widget's key."""
+    # The address decides, so that links, the back button and other pages can all change the choice.
     key = f"chosen_{parameter}"
     st.query_params[parameter] = st.session_state[parameter] = st.session_state[key] = value
     return key
@@ -147,9 +147,9 @@ def _rename(database: Engine) -> None:
 
 @st.fragment(run_every=10)
 def warn_without_worker(database: Engine) -> None:
-    """Nothing; a red line is shown while no worker is alive."""
+    """Draw a red line while no worker is running."""
     if not worker_alive(database):
-        st.error("No worker is alive: start one with `python -m learner worker`")
+        st.error("No worker is running. Start one with `python -m learner worker`.")
 
 
 main()

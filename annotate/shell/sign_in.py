@@ -1,4 +1,4 @@
-"""What the app shows to whom it does not know: the way to the log-in page, or to a provider that vouches for people."""
+"""What the app shows to people who are not signed in: the way to the sign-in page or to an identity provider."""
 
 from collections.abc import Mapping
 from html import escape
@@ -15,11 +15,11 @@ from annotate.web.security_headers import LEAVE_SCRIPT
 from db.errors import InputError
 from db.schema.tables import now
 
-DEFAULT = "default"  # the provider that stands in [auth] itself
+DEFAULT = "default"  # the provider configured in [auth] itself
 
 
 def providers() -> dict[str, str]:
-    """The title of each OpenID Connect provider in Streamlit's secrets, by its name."""
+    """Return the title of each OpenID Connect provider in Streamlit's secrets, by its name."""
     if not st.secrets.load_if_toml_exists():
         return {}
     section: Mapping[str, Any] = st.secrets.get("auth", {})
@@ -28,7 +28,7 @@ def providers() -> dict[str, str]:
 
 
 def sign_in() -> None:
-    """Nothing; whoever is not logged in is sent to where they can."""
+    """Send whoever is not signed in to the sign-in page or provider."""
     st.title("Allpairs", anchor=False)
     found = providers()
     if found and st.user.is_logged_in:
@@ -36,53 +36,53 @@ def sign_in() -> None:
     elif (asked := st.query_params.get(LOG_IN)) in found:
         st.login(None if asked == DEFAULT else asked)
     else:
-        st.write("You are not logged in.")
-        _go(LOGIN, "Log in", come_back=True)
+        st.write("You are not signed in.")
+        _go(LOGIN, "Sign in", come_back=True)
 
 
 def _vouched_for() -> None:
-    """Nothing; whom a provider vouches for goes in if they are known here, or were invited, and hears it if not."""
+    """Sign in the person that the provider identifies, if they have an account or an invitation; else say why not."""
     issuer, subject = str(st.user.get("iss") or ""), str(st.user.get("sub") or "")
     called = str(st.user.get("name") or st.user.get("email") or subject)
     if not issuer or not subject:
-        st.error("Your provider does not say who vouches for you, and as whom (iss and sub): ask an administrator.")
+        st.error("Your identity provider did not send an issuer and a subject (iss and sub). Ask an administrator.")
     elif _enter(issuer, subject):
         return
     else:
-        st.write(f"Your provider knows you as **{literal(called)}**, but nobody here does.")
+        st.write(f"Your provider identifies you as **{literal(called)}**, but you have no account here.")
         _invited(issuer, subject, called)
     st.button("Use another account", key="leave_provider", icon=":material/logout:", on_click=st.logout)
 
 
 def _enter(issuer: str, subject: str) -> bool:
-    """Whether the person is known: then they are sent through the address that sets the cookie."""
+    """Return whether the person is known; if so, send them through the address that sets the cookie."""
     here = browser()
     ticket = logins.ticket_for(system_engine(), issuer, subject, here, now()) if here else None
     if ticket is not None:
-        _go(f"{LOGIN}/ticket/{quote(ticket)}", "Go on")
+        _go(f"{LOGIN}/ticket/{quote(ticket)}", "Continue")
     return ticket is not None
 
 
 def browser() -> str:
-    """What stands for this browser; empty where no provider vouches for anybody in it."""
+    """Return what identifies this browser; empty unless a provider has identified somebody in it."""
     return cookies.browser_of(st.context.cookies.to_dict())
 
 
 def invitation() -> str:
-    """The token of the invitation that was opened in this browser; empty where none was."""
+    """Return the token of the invitation opened in this browser; empty where none was."""
     return st.context.cookies.get(cookies.INVITED, "")
 
 
 def _invited(issuer: str, subject: str, called: str) -> None:
-    """Nothing; draws the invitation that was opened in this browser, if it is good, or what to ask for."""
+    """Draw the invitation opened in this browser if it is valid, or say how to get one."""
     token = invitation()
     try:
         offer = invitations.offer_of(system_engine(), token, now())
     except InputError:
-        st.error("Ask an administrator of your project for an invitation link, open it, and log in from there.")
+        st.error("Ask an administrator of your project for an invitation link, open it, and sign in from there.")
         return
     st.write(f"You are invited to **{literal(offer.project)}**, as {offer.role}.")
-    name = st.text_input("Your name, under which your answers are kept", called[:80], key="vouched_name", max_chars=80)
+    name = st.text_input("Your name (your answers are stored under it)", called[:80], key="vouched_name", max_chars=80)
     if not st.button("Join", key="join", type="primary"):
         return
     try:
@@ -94,7 +94,7 @@ def _invited(issuer: str, subject: str, called: str) -> None:
 
 
 def _go(address: str, label: str, come_back: bool = False) -> None:
-    """Nothing; the browser goes to another address of this server, at a click where scripts are off."""
+    """Send the browser to another address of this server; without scripts, draw a link."""
     back = "?next=" if come_back else ""
     link = f'<a href="{escape(address)}" target="_self" data-leave="{back}">{escape(label)}</a>'
     st.html(f"{link}<script>{LEAVE_SCRIPT}</script>", unsafe_allow_javascript=True)

@@ -1,6 +1,6 @@
-"""Coefficients of agreement between raters. Each is one less the disagreement there is over that to be expected.
+"""Coefficients of agreement between raters: 1 less the ratio of observed to expected disagreement.
 
-They read sums over units, and many sums at once: those of a sample, and those of its resamples.
+They take sums over units, for many resamples at once.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,9 @@ import numpy as np
 class Sums:
     """Sums over units, each of shape (...) or, by category, (..., categories).
 
-    A unit that n raters rated, n_k of them as category k, adds to `units` 1, to `agreeing` the share of its
-    ordered pairs of raters that agree, Σ n_k(n_k - 1) / n(n - 1), to `shares` n_k / n, to `ratings` n_k, and to
-    `paired` n_k(n_k - 1) / (n - 1).
+    A unit rated by n raters, n_k of them as category k, adds 1 to `units`; to `agreeing` the share of its ordered
+    pairs of raters that agree, Σ n_k(n_k - 1) / n(n - 1); n_k / n to `shares`; n_k to `ratings`; and
+    n_k(n_k - 1) / (n - 1) to `paired`.
     """
 
     units: np.ndarray
@@ -27,9 +27,9 @@ class Sums:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """What a coefficient compares, each of shape (...): the disagreement there is, and that to be expected.
+    """What a coefficient compares, each of shape (...): observed and expected disagreement.
 
-    Where none is to be expected, the coefficient is not defined.
+    Where the expected disagreement is 0, the coefficient is not defined.
     """
 
     observed: np.ndarray
@@ -40,7 +40,7 @@ Coefficient = Callable[[Sums], Disagreement]
 
 
 def sums_of(counts: np.ndarray, times: np.ndarray) -> Sums:
-    """The sums of units of which the i-th is there times[..., i] times.
+    """Return the sums over units, where the i-th unit occurs times[..., i] times.
 
     counts: (units, categories), times: (..., units). Every unit has two ratings or more.
     """
@@ -56,13 +56,13 @@ def sums_of(counts: np.ndarray, times: np.ndarray) -> Sums:
 
 
 def observed_agreement(sums: Sums) -> Disagreement:
-    """The share of pairs of raters who agree, averaged over units (Fleiss 1971, P̄). Nothing is taken off for chance."""
+    """Return the share of agreeing pairs of raters, averaged over units (Fleiss 1971, P̄), not chance-corrected."""
     observed = 1 - sums.agreeing / sums.units
     return Disagreement(observed, np.ones_like(observed))
 
 
 def specific_agreement(category: int) -> Coefficient:
-    """The agreement on one category: where one rater gave it, the chance that another rater of the unit did too.
+    """Return the agreement on one category: the probability that another rater gives it where one rater did.
 
     For two raters and two categories it is the positive or negative agreement of Cicchetti and Feinstein (1990), 2a /
     (2a + b + c); for more raters that of de Vet, Dikmans and Eekhout (2017). Not defined where nobody gave it.
@@ -77,7 +77,7 @@ def specific_agreement(category: int) -> Coefficient:
 
 
 def gwet_ac1(sums: Sums) -> Disagreement:
-    """Gwet's AC1 (2008): chance is that of raters who guess on hard units only, so a rare category does not inflate it.
+    """Return Gwet's AC1 (2008). Only hard units are rated by chance, so a rare category does not inflate it.
 
     It is defined, and 1, where all ratings are the same.
     """
@@ -87,7 +87,7 @@ def gwet_ac1(sums: Sums) -> Disagreement:
 
 
 def fleiss_kappa(sums: Sums) -> Disagreement:
-    """Fleiss' kappa (1971), for units with unequal numbers of ratings as Gwet (2014) has it.
+    """Return Fleiss' kappa (1971), generalized to unequal numbers of ratings (Gwet 2014).
 
     Not defined where all ratings are the same.
     """
@@ -96,7 +96,7 @@ def fleiss_kappa(sums: Sums) -> Disagreement:
 
 
 def krippendorff_alpha(sums: Sums) -> Disagreement:
-    """Krippendorff's alpha for nominal categories (2011): kappa's idea with each rating weighing the same.
+    """Return Krippendorff's alpha for nominal categories (2011): like kappa, with equal weight for each rating.
 
     Not defined where all ratings are the same.
     """
@@ -106,7 +106,7 @@ def krippendorff_alpha(sums: Sums) -> Disagreement:
 
 
 def cohen_disagreement(table: np.ndarray) -> Disagreement:
-    """Cohen's kappa (1960). Not defined where both raters gave one and the same category throughout.
+    """Return Cohen's kappa (1960). Not defined where both raters gave a single category throughout.
 
     table: (..., categories, categories), the units by the first rater's category and the other's.
     """

@@ -1,14 +1,14 @@
-"""Consensus of annotators who err: what each pair is, and how often each annotator is right about it."""
+"""Consensus of fallible annotators: what each pair is, and how often each annotator is right."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-TOLERANCE = 1e-7  # of each pair's probability: a step that changes none by more is the last
+TOLERANCE = 1e-7  # the iteration stops once no pair's probability changes by more
 MOST_STEPS = 1_000
-PRIOR = 0.5  # of a right and of a wrong answer, of a match and of none (Jeffreys): one answer makes nobody infallible
-CHAINS, BURN_IN, KEPT = 20, 100, 100  # of the sampler: chains, and steps of each
-_LEAST = 1e-300  # what zero is taken for where its logarithm is needed
+PRIOR = 0.5  # pseudo-count (Jeffreys) of right and wrong answers, matches and others: one answer proves little
+CHAINS, BURN_IN, KEPT = 20, 100, 100  # of the Gibbs sampler: chains, and steps of each
+_LEAST = 1e-300  # the least value whose logarithm is taken
 
 
 @dataclass(frozen=True)
@@ -16,7 +16,8 @@ class Consensus:
     """What annotators' answers say together.
 
     positive: (pairs,) the probability that each is a match; sensitivity: (annotators,) the share of matches that each
-    calls one; specificity: (annotators,) the share of others that each calls none; prevalence: the share of matches.
+    annotator calls a match; specificity: (annotators,) the share of other pairs that each calls no match; prevalence:
+    the share of matches.
     """
 
     positive: np.ndarray
@@ -27,9 +28,9 @@ class Consensus:
 
 @dataclass(frozen=True)
 class Answers:
-    """What annotators said about pairs, those that are answered alike given once.
+    """Annotators' answers about pairs. Pairs with the same answers are given once.
 
-    yes, no: (pairs, annotators) how often each said so; times: (pairs,) ints, how many pairs are answered like each.
+    yes, no: (pairs, annotators) how often each said so; times: (pairs,) ints, how many pairs have these answers.
     """
 
     yes: np.ndarray
@@ -38,7 +39,7 @@ class Answers:
 
 
 def answers_of(pair: np.ndarray, annotator: np.ndarray, said: np.ndarray, times: np.ndarray | None = None) -> Answers:
-    """The answers as tables. pair, annotator, said: (answers,) ints from 0, and whether it was a yes.
+    """Return the answers as tables. pair, annotator, said: (answers,) ints from 0, and whether each was a yes.
 
     Raises ValueError where there is no answer.
     """
@@ -52,10 +53,10 @@ def answers_of(pair: np.ndarray, annotator: np.ndarray, said: np.ndarray, times:
 
 
 def dawid_skene(answers: Answers, prior: float = PRIOR, tolerance: float = TOLERANCE) -> Consensus:
-    """The consensus by expectation-maximisation, which begins with each pair's share of yes (Dawid and Skene 1979).
+    """Return the consensus by expectation-maximization from each pair's share of yes (Dawid and Skene 1979).
 
-    prior: what is added to the counts of right and of wrong answers, of matches and of others, so that each step
-    raises the posterior; 0 is the paper's maximum likelihood.
+    prior: pseudo-counts of right and wrong answers, of matches and others, so that each step raises the posterior; 0
+    is the paper's maximum likelihood.
     """
     yes, no, times = answers.yes, answers.no, answers.times
     positive = yes.sum(axis=1) / (yes + no).sum(axis=1)
@@ -71,11 +72,11 @@ def dawid_skene(answers: Answers, prior: float = PRIOR, tolerance: float = TOLER
 
 
 def posterior(answers: Answers, around: Consensus, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Draws (draws, annotators) of every annotator's sensitivity and specificity from what the answers leave possible.
+    """Return draws (draws, annotators) of each annotator's sensitivity and specificity from their posterior.
 
-    Gibbs sampling (Paun and others 2018, with the same prior as `dawid_skene`) that begins at the consensus: what each
-    pair is, then how often everyone is right about such pairs, in turn. So both are uncertain: which pairs are matches,
-    and how well so many of them tell what an annotator does.
+    Gibbs sampling (Paun and others 2018, with the same prior as `dawid_skene`) starts at the consensus and draws, in
+    turn, what each pair is and how often each annotator is right about such pairs. The draws thus reflect both kinds
+    of uncertainty: which pairs are matches, and how accurate each annotator is.
     """
     positive = np.tile(around.positive, (CHAINS, 1))
     kept = []
@@ -99,7 +100,7 @@ def _share(right: np.ndarray, wrong: np.ndarray, prior: float) -> np.ndarray:
 def _chance(
     answers: Answers, sensitivity: np.ndarray, specificity: np.ndarray, prevalence: float | np.ndarray
 ) -> np.ndarray:
-    """(..., pairs) The probability that each pair is a match, answered as it was. Shares are (..., annotators)."""
+    """Return the probability (..., pairs) that each pair is a match, given its answers. Shares: (..., annotators)."""
     match = _log(prevalence) + _log(sensitivity) @ answers.yes.T + _log(1 - sensitivity) @ answers.no.T
     other = _log(1 - prevalence) + _log(1 - specificity) @ answers.yes.T + _log(specificity) @ answers.no.T
     return np.exp(match - np.logaddexp(match, other))

@@ -1,9 +1,9 @@
-"""How many labels average precision still needs to reach a target: a learning curve fitted to the trained rounds.
+"""How many labels average precision needs to reach a target: a learning curve fitted to the trained rounds.
 
 The curve: logit AP(n) = level + slope · growth(n / labels so far), for every shape of growth in
-`annotate.stats.learning_curves`. For each shape, and each size of what another training on as many labels would differ
-by, level and slope have their posterior in closed form (Bayesian linear regression). The draws come from all of them,
-by how well each explains the rounds: a few rounds do not tell shapes apart, so no best one is picked.
+`annotate.stats.learning_curves`. For each shape, and each deviation between trainings on the same number of labels,
+level and slope have their posterior in closed form (Bayesian linear regression). The draws come from all of them,
+weighted by how well each explains the rounds: a few rounds cannot tell shapes apart, so none is selected.
 """
 
 from collections.abc import Sequence
@@ -13,21 +13,21 @@ import numpy as np
 
 from annotate.stats.learning_curves import shapes
 
-LEAST = 3  # trained rounds from which on there is a forecast
+LEAST = 3  # trained rounds that a forecast needs
 DRAWS = 4_000
-REACH = 30  # times the labels spent so far: nothing is said of what lies beyond
+REACH = 30  # the forecast ends at this multiple of the labels spent so far
 TAILS = (2.5, 50, 97.5)  # per cent
-SHARED = 0.9  # of the variance of estimates that rest on the same audit labels: they err alike
+SHARED = 0.9  # the common part of the variance of estimates from the same audit labels: their errors are correlated
 
-# What is plausible before any round is seen, in logits of average precision.
+# The prior, in logits of average precision.
 SLOPE = (0.2, 0.3)  # mean and deviation of the gain for e times the labels
-LEVEL = 10.0  # deviation: anything
+LEVEL = 10.0  # deviation: uninformative
 DEVIATIONS, DEVIATION = np.geomspace(0.01, 0.5, 12), 0.06  # the grid; scale of a half-normal
 
 
 @dataclass(frozen=True)
 class Point:
-    """A trained round: labels, its average precision with the 95 % interval, and whether audit labels measured it."""
+    """A trained round: labels, average precision with its 95% interval, and whether audit labels measured it."""
 
     labels: int
     value: float
@@ -38,26 +38,26 @@ class Point:
 
 @dataclass(frozen=True)
 class Goal:
-    """What a target takes. labels: (draws,) labels in all, infinite where the curve ends below or beyond the reach."""
+    """What a target takes. labels: (draws,) total labels, infinite where a draw does not get there within the reach."""
 
     target: float
     labels: np.ndarray
 
     @property
     def reached(self) -> float:
-        """The share of the draws that get there."""
+        """The share of the draws that reach the target."""
         return float(np.isfinite(self.labels).mean())
 
     @property
     def interval(self) -> tuple[float, float, float]:
-        """2.5 %, 50 % and 97.5 % of the draws; infinite where so many of them do not get there."""
+        """The 2.5%, 50% and 97.5% quantiles of the draws; infinite where that many draws do not reach the target."""
         low, median, high = np.percentile(self.labels, TAILS, method="higher")
         return float(low), float(median), float(high)
 
 
 @dataclass(frozen=True)
 class Learning:
-    """Draws of the learning curve: place in `shapes()`, level, slope and deviation, each (draws,); `spent`: labels."""
+    """Draws of the learning curve: index in `shapes()`, level, slope and deviation, each (draws,); `spent`: labels."""
 
     spent: int
     shape: np.ndarray
@@ -66,11 +66,11 @@ class Learning:
     deviation: np.ndarray
 
     def curve(self, labels: np.ndarray) -> np.ndarray:
-        """Average precision at these labels (k,) in each draw, (draws, k)."""
+        """Return the average precision at these labels (k,) in each draw, (draws, k)."""
         return expit(self._logit(labels))
 
     def rounds(self, labels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Average precision of one training on so many labels (k,), with its own deviation, (draws, k)."""
+        """Return the average precision of one training on so many labels (k,), with its own deviation, (draws, k)."""
         own = rng.standard_normal((len(self.level), len(labels))) * self.deviation[:, None]
         return expit(self._logit(labels) + own)
 
@@ -79,7 +79,7 @@ class Learning:
         return self.level[:, None] + self.slope[:, None] * growth[self.shape]
 
     def goal(self, target: float) -> Goal:
-        """What it takes until the curve is at the target; a curve that is there already takes the labels spent."""
+        """Return the labels until each curve reaches the target; a curve already there takes the labels spent."""
         missing = logit(np.array(target)) - self.level
         growth = np.divide(missing, self.slope, out=np.full_like(missing, np.inf), where=self.slope > 0)
         ratio = np.full_like(missing, np.inf)
@@ -90,12 +90,12 @@ class Learning:
         return Goal(target, ratio * self.spent)
 
     def highest(self) -> float:
-        """The average precision that 97.5 % of the curves do not exceed within the reach."""
+        """Return the average precision that 97.5% of the curves do not exceed within the reach."""
         return float(np.percentile(self.curve(np.array([REACH * self.spent])), TAILS[-1]))
 
 
 def learn(points: Sequence[Point], rng: np.random.Generator) -> Learning | None:
-    """Draws of the curve through the trained rounds; nothing where there are fewer than three of different sizes."""
+    """Return draws of the curve through the trained rounds; None with fewer than three rounds of different sizes."""
     if len({point.labels for point in points}) < LEAST:
         return None
     spent = max(point.labels for point in points)
@@ -117,8 +117,8 @@ def learn(points: Sequence[Point], rng: np.random.Generator) -> Learning | None:
 
 @dataclass(frozen=True)
 class _Fits:
-    """For s shapes and d deviations: means (s, d, 2) and roots of the covariance (s, d, 2, 2) of level and slope, and
-    the log weight (s, d).
+    """For s shapes and d deviations: means (s, d, 2) and covariance roots (s, d, 2, 2) of level and slope, and the log
+    weight (s, d).
     """
 
     mean: np.ndarray
@@ -127,7 +127,7 @@ class _Fits:
 
 
 def _fit(ratio: np.ndarray, value: np.ndarray, variance: np.ndarray) -> _Fits:
-    """The posteriors; ratio, value, variance: (k,), labels over those spent, logits, and the measurements' variance."""
+    """Return the posteriors. ratio, value, variance, (k,): labels over labels spent, logits, the logits' variances."""
     growth = np.array([shape.growth(ratio) for shape in shapes()])  # (s, k)
     design = np.stack([np.ones_like(growth), growth], axis=-1)[:, None]  # (s, 1, k, 2)
     noise = (variance + DEVIATIONS[:, None] ** 2)[:, :, None] * np.eye(len(ratio))  # (d, k, k)
@@ -145,23 +145,23 @@ def _fit(ratio: np.ndarray, value: np.ndarray, variance: np.ndarray) -> _Fits:
 
 
 def _plausible_deviation() -> np.ndarray:
-    """The log weights of the deviations, half-normal; their grid has equal steps in the logarithm."""
+    """Return the log prior weights of the deviations: half-normal, on a grid that is even in the logarithm."""
     weights: np.ndarray = np.log(DEVIATIONS) - 0.5 * (DEVIATIONS / DEVIATION) ** 2
     return weights
 
 
 def _error(point: Point) -> float:
-    """The standard error of the measurement in logits."""
+    """Return the standard error of the measurement in logits."""
     low, high = logit(np.array([point.low, point.high]))
     return float(max(0.0, high - low) / (2 * 1.96))
 
 
 def logit(share: np.ndarray) -> np.ndarray:
-    """The log odds of shares, which are kept off 0 and 1."""
+    """Return the log odds of shares, clipped away from 0 and 1."""
     kept = np.clip(share, 1e-4, 1 - 1e-4)
     return np.asarray(np.log(kept / (1 - kept)))
 
 
 def expit(odds: np.ndarray) -> np.ndarray:
-    """The shares of log odds."""
+    """Return the shares of log odds."""
     return 0.5 * (1 + np.tanh(odds / 2))

@@ -1,6 +1,7 @@
-"""How long a label takes: the median and spread of the time on screen, and the hours that more labels would take.
+"""How long a label takes: median and spread of the time on screen, and the mean time of labels to come.
 
-`CAP` is the one place that says what counts as labelling: whoever shows a pair for longer was away, or asked somebody.
+`CAP` is the one place that says what counts as labelling: an annotator with a pair on screen for longer was away, or
+asked somebody.
 """
 
 from collections.abc import Sequence
@@ -10,13 +11,13 @@ from math import sqrt
 import numpy as np
 
 CAP = 60.0  # seconds: a longer time on screen counts as this
-NEWEST = 5_000  # answers that the pace is reckoned from
-LEAST = 6  # timed answers from which on there is a pace: of fewer, even the extremes miss the median in more than 5 %
+NEWEST = 5_000  # answers that the pace is computed from
+LEAST = 6  # timed answers that a pace needs: with fewer, even the extremes miss the median in more than 5% of cases
 
 
 @dataclass(frozen=True)
 class Timed:
-    """An answer's time on screen in seconds, who gave it, and on which day (of UTC, days since 1970)."""
+    """An answer's time on screen in seconds, its annotator, and its day (UTC, days since 1970)."""
 
     annotator: str
     day: int
@@ -25,8 +26,8 @@ class Timed:
 
 @dataclass(frozen=True)
 class Pace:
-    """Seconds for a label. low, high: the 95 % interval of the median; first, third: its quartiles, half of the answers
-    lie between; capped: answers that took longer than the cap.
+    """Seconds per label. low, high: the 95% interval of the median; first, third: the quartiles; capped: how many
+    answers took longer than the cap.
     """
 
     answers: int
@@ -39,15 +40,15 @@ class Pace:
 
 
 def capped(seconds: Sequence[float]) -> np.ndarray:
-    """The times that count as labelling, (n,)."""
+    """Return the times that count as labelling, (n,)."""
     return np.clip(np.asarray(seconds, dtype=float), 0.0, CAP)
 
 
 def pace(seconds: Sequence[float]) -> Pace | None:
-    """The pace of these answers; nothing where there are fewer than six.
+    """Return the pace of these answers; None with fewer than six.
 
-    The interval of the median lies between two of the ordered times: so many of n answers as are below the true median
-    are a binomial of ½ (its normal approximation with correction for continuity; the extremes where answers are few).
+    The ends of the median's interval are two of the ordered times: the number of answers below the true median is
+    binomial with p = ½ (normal approximation with continuity correction; the extremes where answers are few).
     """
     if len(seconds) < LEAST:
         return None
@@ -62,10 +63,10 @@ def pace(seconds: Sequence[float]) -> Pace | None:
 
 
 def mean_draws(times: Sequence[Timed], draws: int, rng: np.random.Generator) -> np.ndarray | None:
-    """Draws (draws,) of the mean seconds of a label to come; nothing where there are too few.
+    """Return draws (draws,) of the mean seconds per future label; None where too few answers are timed.
 
-    A person's labels of one day are alike, so whole days of a person are weighed anew (Bayesian bootstrap: exponential
-    weights), and within them the mean has its standard error.
+    A person's labels of one day are alike. So the Bayesian bootstrap (exponential weights) resamples whole days of a
+    person, and the mean within them gets its standard error.
     """
     if len(times) < LEAST:
         return None

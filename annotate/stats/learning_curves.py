@@ -1,4 +1,4 @@
-"""How a learning curve may go on: shapes of growth, 0 at the labels spent so far, with slope 1 in log labels."""
+"""How a learning curve may continue: shapes of growth, 0 at the labels spent so far, with slope 1 in log labels."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,21 +7,21 @@ import numpy as np
 
 
 class Shape(Protocol):
-    """A shape of growth; `plausible`: its log weight before any round is seen."""
+    """A shape of growth; `plausible`: its log prior weight."""
 
     @property
     def plausible(self) -> float: ...
 
     def growth(self, ratio: np.ndarray) -> np.ndarray:
-        """The growth at labels of this ratio to those spent so far."""
+        """Return the growth at this ratio of labels to labels spent so far."""
 
     def ratio(self, growth: np.ndarray) -> np.ndarray:
-        """The ratio at which there is so much growth; infinite where there never is."""
+        """Return the ratio at which the growth is reached; infinite where it never is."""
 
 
 @dataclass(frozen=True)
 class Power:
-    """(1 − r^−bend) / bend: an inverse power law that ends at 1/bend; log r for bend 0; below 0 it gathers pace."""
+    """(1 − r^−bend) / bend: an inverse power law that ends at 1/bend; log r for bend 0; accelerating for bend < 0."""
 
     bend: float
     plausible: float
@@ -39,7 +39,7 @@ class Power:
 
 @dataclass(frozen=True)
 class Decay:
-    """(1 − e^(−rate·(r − 1))) / rate: even growth with the labels that soon comes to an end at 1/rate."""
+    """(1 − e^(−rate·(r − 1))) / rate: growth linear in the labels at first, which soon ends at 1/rate."""
 
     rate: float
     plausible: float
@@ -56,12 +56,12 @@ def _exp(logarithm: np.ndarray) -> np.ndarray:
     return np.where(logarithm < 700, np.exp(np.minimum(logarithm, 700.0)), np.inf)
 
 
-BENDS, BEND = [round(-0.5 + 0.1 * i, 1) for i in range(26)], (0.3, 0.5)  # of powers; the mean and deviation of a normal
-RATES, DECAYS = np.geomspace(0.1, 4.0, 12), 0.25  # of decays; how much of the weight they have together
+BENDS, BEND = [round(-0.5 + 0.1 * i, 1) for i in range(26)], (0.3, 0.5)  # of powers; mean and deviation of their prior
+RATES, DECAYS = np.geomspace(0.1, 4.0, 12), 0.25  # of decays; their total prior weight
 
 
 def shapes() -> list[Shape]:
-    """Every shape that is reckoned with."""
+    """Return every shape with its prior weight."""
     powers = np.array([-0.5 * ((bend - BEND[0]) / BEND[1]) ** 2 for bend in BENDS])
     powers += np.log((1 - DECAYS) / np.exp(powers).sum())
     return [

@@ -1,4 +1,4 @@
-"""The precision of a ranked list from a sample of labels, drawn apart in bands of ranks."""
+"""The precision of a ranked list, estimated from a sample of labels stratified by bands of ranks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from math import sqrt
 
 from db.estimate import Estimate, wilson
 
-ENDS = (100, 250)  # last ranks of the first bands; from then on 500, and each band ends at twice the rank before
+ENDS = (100, 250)  # last ranks of the first bands; the next ends at 500, each further one at twice the rank before
 METHOD = "labels of a sample"
 
 
 @dataclass(frozen=True)
 class Band:
-    """A part of the list: ranks first to last, and of its pairs those drawn, and by their labels."""
+    """A band of the list: its first and last rank, and the pairs drawn from it, by their labels."""
 
     first: int
     last: int
@@ -27,15 +27,15 @@ class Band:
 
     @property
     def decided(self) -> int:
-        """The drawn pairs that are labelled positive or negative."""
+        """The drawn pairs labelled positive or negative."""
         return self.positives + self.negatives
 
     @property
     def precision(self) -> Estimate | None:
-        """The share of positives among the band's pairs; nothing before there is a label.
+        """The share of positives among the band's pairs; None before there is a label.
 
-        The interval is Wilson's (1927) at as many labels as a list without end would need to say as much: n·(N - 1) /
-        (N - n) for n of N pairs. All pairs labelled leave no doubt.
+        The interval is Wilson's (1927) with a finite population correction: the effective number of labels is
+        n·(N - 1) / (N - n) for n of N pairs. It has no width once all pairs are labelled.
         """
         n = self.decided
         if not n:
@@ -49,7 +49,7 @@ class Band:
 
 
 def ranks(pairs: int) -> list[tuple[int, int]]:
-    """First and last rank of each band of a list of so many pairs: 1–100, 101–250, 251–500, 501–1,000 and so on."""
+    """Return the first and last rank of each band of such a list: 1–100, 101–250, 251–500, 501–1,000 and so on."""
     ends = [end for end in ENDS if end < pairs]
     end = 500
     while end < pairs:
@@ -60,7 +60,7 @@ def ranks(pairs: int) -> list[tuple[int, int]]:
 
 
 def allocate(wanted: int, left: Sequence[int]) -> list[int]:
-    """How many pairs to draw in each band: equally many, as far as there are so many left."""
+    """Return how many pairs to draw from each band: the same number, as far as pairs are left."""
     counts = [0] * len(left)
     rest, given = wanted, 0
     for place, at in enumerate(sorted(range(len(left)), key=left.__getitem__)):
@@ -70,10 +70,10 @@ def allocate(wanted: int, left: Sequence[int]) -> list[int]:
 
 
 def precision(bands: Sequence[Band]) -> Estimate | None:
-    """The share of positives among all pairs of the list; nothing before each band has a label.
+    """Return the share of positives among all pairs of the list; None before each band has a label.
 
-    The bands' shares weighted by their sizes; the interval puts the bands' own together as Zou and Donner (2008) do for
-    sums of independent estimates.
+    It is the mean of the bands' shares, weighted by size. The interval combines the bands' own by the method of Zou
+    and Donner (2008) for sums of independent estimates.
     """
     found = [band.precision for band in bands]
     if not bands or any(one is None for one in found):

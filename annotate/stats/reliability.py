@@ -1,4 +1,4 @@
-"""How far a matcher's probabilities can be believed: the share of positives among pairs of like probability."""
+"""Calibration of a matcher's probabilities: the share of positives among pairs of similar probability."""
 
 import numpy as np
 import pandas as pd
@@ -12,11 +12,11 @@ COLUMNS = ["p_from", "p_to", "p", "share", "low", "high", "pairs"]
 
 
 def reliability_table(matcher: Matcher, evaluation: Evaluation) -> pd.DataFrame:
-    """One row for each tenth of p that holds pairs: their mean p, the share of positives and its 95 % interval.
+    """Return one row for each tenth of p that holds pairs: mean p, share of positives, 95% interval.
 
-    Where audit labels measure, as the worker estimated them. Else from the bars of the score histogram, each at the p
-    of its middle; the interval is Wilson's for a binomial: what the share may be among such pairs, of which these are a
-    sample. Empty where a matcher has no probabilities, or nobody knows which pairs are positives.
+    With audit labels, these are the worker's estimates. Otherwise they come from the bins of the score histogram, each
+    at the p of its midpoint, with Wilson's binomial interval, as if the pairs were a sample of all such pairs. Empty
+    where a matcher has no probabilities, or where no positives are known.
     """
     if evaluation.audit:
         return pd.DataFrame(evaluation.audit.get("reliability", []), columns=COLUMNS)

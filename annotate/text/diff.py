@@ -1,4 +1,4 @@
-"""Which words of two texts differ, for highlighting them on the page."""
+"""The words in which two texts differ, for highlighting."""
 
 import re
 import unicodedata
@@ -11,33 +11,33 @@ from operator import itemgetter
 # A run of text, and whether it differs from the other text.
 Segment = tuple[str, bool]
 
-LONGEST = 20_000  # characters of a text that are shown
-MOST_WORDS = 1_500  # of both texts together; above, aligning them would keep the annotator waiting
+LONGEST = 20_000  # characters shown of a text
+MOST_WORDS = 1_500  # of both texts together; aligning more would keep the annotator waiting
 
-# Chinese and Japanese do not separate words by spaces: there, a character is the unit.
+# Chinese and Japanese do not separate words by spaces, so each character is a unit.
 _UNSPACED = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(rf"\s+|[{_UNSPACED}]|(?:(?![{_UNSPACED}])\w)+|[^\w\s]+")
 
 
 @lru_cache(maxsize=512)  # the page asks again for the same 40 pairs after every answer
 def highlight(left: str, right: str) -> tuple[list[Segment], list[Segment]]:
-    """Both texts as runs of equal and different words; case and white space do not count as differences."""
+    """Return both texts as runs of equal and different words. Differences of case and white space do not count."""
     a, b = _words(shortened(left)), _words(shortened(right))
     same_a, same_b = _common(_keys(a), _keys(b))
     return _segments(a, same_a), _segments(b, same_b)
 
 
 def shortened(text: str) -> str:
-    """The text, or as much of it as is shown."""
+    """Return the text, cut to the length that is shown."""
     rest = len(text) - LONGEST
     return text if rest <= 0 else f"{text[:LONGEST]} … ({rest:,} more characters are not shown)"
 
 
 def _words(text: str) -> list[str]:
-    """The text cut into words, punctuation and white space; joined, it is the text again."""
+    """Return the text split into words, punctuation and white space; joined, they are the text again."""
     words: list[str] = []
     for word in _WORD.findall(text):
-        # A mark belongs to the letter before it: apart, they would not be drawn as one.
+        # A combining mark stays with the letter before it; in separate runs they would not be drawn as one.
         if words and (_joins(word[0]) or _joins(words[-1][-1])) and not word.isspace():
             words[-1] += word
         else:
@@ -50,12 +50,12 @@ def _joins(char: str) -> bool:
 
 
 def _keys(words: list[str]) -> list[tuple[int, str]]:
-    """Where the words are and what they are compared by; white space is left out."""
+    """Return the position of each word and the key it is compared by, without white space."""
     return [(i, word.casefold()) for i, word in enumerate(words) if not word.isspace()]
 
 
 def _common(a: list[tuple[int, str]], b: list[tuple[int, str]]) -> tuple[set[int], set[int]]:
-    """The places of the words that both texts have: in the same order, unless the texts are very long."""
+    """Return the positions of the words that both texts share: in the same order, unless the texts are very long."""
     words_a, words_b = [word for _, word in a], [word for _, word in b]
     if len(a) + len(b) > MOST_WORDS:
         both = set(words_a) & set(words_b)
@@ -73,7 +73,7 @@ def _segments(words: list[str], same: set[int]) -> list[Segment]:
 
 
 def _different(words: list[str], same: set[int]) -> Iterator[bool]:
-    """For each word whether it differs; white space does where it stands between two words that do."""
+    """Yield for each word whether it differs. White space differs if the words on both sides do."""
     for i, word in enumerate(words):
         around: Iterable[int] = (i - 1, i + 1) if word.isspace() else (i,)
         yield all(0 <= j < len(words) and j not in same for j in around)

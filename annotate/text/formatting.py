@@ -1,4 +1,4 @@
-"""Times and texts as people read them on a page."""
+"""Durations, sizes and texts, formatted for a page."""
 
 import re
 from datetime import datetime
@@ -9,7 +9,7 @@ JOINER = "\u2060"
 
 
 def duration(seconds: float) -> str:
-    """A length of time in its largest fitting unit: `8 s`, `3 min`, `2.5 h`."""
+    """Return a duration in its largest fitting unit: `8 s`, `3 min`, `2.5 h`."""
     if seconds < 90:
         return f"{max(0, round(seconds))} s"
     if seconds < 5400:
@@ -18,25 +18,25 @@ def duration(seconds: float) -> str:
 
 
 def megabytes(size: int) -> str:
-    """A number of bytes in its largest fitting unit: `812 kB`, `3.4 MB`, `1.2 GB`."""
+    """Return a number of bytes in its largest fitting unit: `812 kB`, `3.4 MB`, `1.2 GB`."""
     if size < 1_000_000:
         return f"{-(-size // 1000)} kB"
     return f"{size / 1e6:,.1f} MB" if size < 1_000_000_000 else f"{size / 1e9:,.1f} GB"
 
 
 def ago(time: datetime) -> str:
-    """How long ago the time was."""
+    """Return how long ago the time was."""
     seconds = (now() - time).total_seconds()
     return "just now" if seconds < 5 else f"{duration(seconds)} ago"
 
 
 def beginning(text: str, longest: int = 600) -> str:
-    """The text, or its first `longest` characters."""
+    """Return the text, or its first `longest` characters."""
     return text if len(text) <= longest else f"{text[:longest]} …"
 
 
 def literal(text: str) -> str:
-    """The text such that Markdown shows it as it is, on one line, whatever signs are in it."""
-    # Streamlit turns :emoji:, :red[ ] and -> into signs after it has read the escapes: an invisible joiner parts them.
+    """Return the text escaped so that Markdown shows it unchanged, on one line."""
+    # Streamlit replaces :emoji:, :red[ ] and -> after it has read the escapes, so an invisible joiner separates them.
     parted = re.sub(r"(?<=:)(?=\S)|(?<=[-<>=~])(?=[-<>=~])", JOINER, " ".join(text.split()))
     return re.sub(r"([\\`*_{}\[\]()#+\-.!$<>|~&])", r"\\\1", parted)

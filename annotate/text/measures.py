@@ -1,4 +1,4 @@
-"""The figures over all pairs in words: their names, their intervals, how they were made, how they changed."""
+"""The figures over all pairs in words: names, intervals, methods, and changes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,23 +22,23 @@ TITLES = (
     MEASURES
     | {name: f"{title} at the threshold" for name, title in AT_THRESHOLD.items()}
     | OVER_ALL
-    | {name: f"{title}, stated pairs" for name, title in STATED.items()}
+    | {name: f"{title}, provided pairs" for name, title in STATED.items()}
 )
 METHODS = {
     "exact": "exact",
     "near-random": "false positives estimated from the nearest pairs and a random sample of the others",
     "stratified": "false positives estimated from a sample of each score stratum",
 }
-POOLED = "Recall is of the positives in the audited pool."
+POOLED = "Recall counts only positives within the sampled ranks."
 
 
 @dataclass(frozen=True)
 class Change:
-    """How much a measure differs from that of an earlier round; `low`, `high`: the interval of the difference."""
+    """The difference of a measure from an earlier round; `low`, `high`: its interval."""
 
     value: float
     since: int  # the earlier round
-    sampled: bool  # whether either of the two rests on a sample
+    sampled: bool  # whether either of the two is estimated from a sample
     low: float | None = None
     high: float | None = None
 
@@ -51,12 +51,12 @@ class Change:
 
 
 def estimate(evaluation: Evaluation, measure: str) -> Estimate | None:
-    """A measure of an evaluation, or nothing where it could not be measured."""
+    """Return a measure of an evaluation; None where it could not be measured."""
     return stored_estimate(evaluation.estimates, measure)
 
 
 def stored_estimate(estimates: Mapping[str, Any], measure: str) -> Estimate | None:
-    """A measure among an evaluation's estimates, or nothing where it could not be measured."""
+    """Return a measure from an evaluation's estimates; None where it could not be measured."""
     stored = estimates.get(measure)
     if not stored or stored["value"] is None or not isfinite(stored["value"]):
         return None
@@ -64,19 +64,19 @@ def stored_estimate(estimates: Mapping[str, Any], measure: str) -> Estimate | No
 
 
 def in_figures(measure: str, value: float) -> str:
-    """The value as the page writes it: a number of pairs in whole ones, everything else to three digits."""
+    """Return the value as the pages show it: whole numbers of pairs, three decimals for everything else."""
     return f"{value:,.0f}" if measure == "positives" else f"{value:.3f}"
 
 
 def interval(measure: str, found: Estimate) -> str:
-    """The 95 % interval of the figure in words, or that it is exact."""
+    """Return the 95% interval of the figure in words, or that it is exact."""
     if found.high <= found.low:
         return METHODS.get(found.method, found.method)
     return f"{in_figures(measure, found.low)} to {in_figures(measure, found.high)}"
 
 
 def method_in_words(measure: str, found: Estimate, evaluation: Evaluation) -> str:
-    """The interval of the estimate where it has a width, how it was made, and over what."""
+    """Return the estimate's interval, if it has a width, its method, and the pairs it covers."""
     between = f"95% interval {interval(measure, found)}, " if found.high > found.low else ""
     if evaluation.audit:
         return f"{between or 'Estimated '}from {counted(found.labels, 'audit label')}. {POOLED}"
@@ -86,9 +86,9 @@ def method_in_words(measure: str, found: Estimate, evaluation: Evaluation) -> st
 
 
 def change(measured: Sequence[tuple[Matcher, Evaluation]], measure: str) -> Change | None:
-    """How the newest round's measure differs from the round before; nothing where there is none to compare with.
+    """Return the newest round's difference from the round before; None where there is nothing to compare with.
 
-    Where audit labels measure both rounds, the difference is theirs, with an interval of its own.
+    If audit labels measure both rounds, they also give the difference, with its own interval.
     """
     if len(measured) < 2:
         return None
@@ -104,18 +104,18 @@ def change(measured: Sequence[tuple[Matcher, Evaluation]], measure: str) -> Chan
 
 
 def change_in_words(found: Change) -> str:
-    """The interval of the difference, and whether it can be told from no change; empty where it has no interval."""
+    """Return the interval of the difference, and whether it excludes no change; empty where it has no interval."""
     if found.low is None or found.high is None:
         return ""
-    told = "can" if found.clear else "cannot"
-    return f"Change: 95% interval {signed(found.low)} to {signed(found.high)}. It {told} be told from no change."
+    told = "It is larger than chance explains." if found.clear else "It may be chance."
+    return f"Change: 95% interval {signed(found.low)} to {signed(found.high)}. {told}"
 
 
 def signed(value: float) -> str:
-    """The number with its sign, to three digits."""
+    """Return the number with its sign and three decimals."""
     return f"{value:+.3f}".replace("-", "−")
 
 
 def counted(number: int, word: str) -> str:
-    """The number with the word in its plural where it needs one."""
+    """Return the number with the word, in the plural where needed."""
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"

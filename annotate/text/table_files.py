@@ -1,4 +1,4 @@
-"""Tables written to files: CSV, JSON Lines, Parquet, by the ending of the name. Rows stream through."""
+"""Writing tables to files: CSV, JSON Lines or Parquet, by the suffix of the name. Rows are streamed."""
 
 import csv
 import json
@@ -21,9 +21,9 @@ _TYPES = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64()}
 
 
 def write_table(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
-    """The number of rows written; the file is complete or not there.
+    """Write the rows to the file and return their number. The file is complete or absent.
 
-    Raises InputError for an unknown ending and a folder that cannot be written.
+    Raises InputError for an unknown suffix, and for a folder that cannot be written to.
     """
     writer = writer_for(path)
     with whole(path) as partial:
@@ -32,12 +32,12 @@ def write_table(path: Path, columns: Columns, rows: Iterable[Row]) -> int:
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """A file beside this one to write to, which takes its place at the end: it is complete or not there.
+    """Yield a temporary file in the same folder and move it into place at the end, so that it is complete or absent.
 
-    Raises InputError for a folder that is missing or cannot be written.
+    Raises InputError for a folder that does not exist or cannot be written to.
     """
     if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no folder {path.parent}; make it first")
+        raise InputError(f"{path}: the folder {path.parent} does not exist; create it first")
     partial = path.with_name(f".{path.name}.part")
     try:
         yield partial
@@ -49,7 +49,7 @@ def whole(path: Path) -> Iterator[Path]:
 
 
 def writer_for(path: Path) -> Callable[[Path, Columns, Iterable[Row]], int]:
-    """The function that writes files with this ending. Raises InputError for an unknown one."""
+    """Return the function that writes files with this suffix. Raises InputError for an unknown one."""
     if path.suffix.lower() not in WRITERS:
         raise InputError(f"{path}: cannot write files that end in {path.suffix!r}; use {', '.join(WRITERS)}")
     return WRITERS[path.suffix.lower()]

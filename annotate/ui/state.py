@@ -1,4 +1,4 @@
-"""What every page needs to know: the database, the project, who asks, and what they may do."""
+"""What every page needs: the database, the project, the person, and their rights."""
 
 import os
 import time
@@ -18,14 +18,14 @@ from db.schema.engine import as_person, database_url, make_engine, reading
 from db.schema.tables import Project, now
 
 MAX_ANNOTATOR = 200
-KEPT = 1.0  # seconds for which it is remembered who asks
+KEPT = 1.0  # seconds for which the person is remembered
 ASKED = "who_asks"  # in the session
-NOBODY = 0  # the person that an engine is for where nobody is logged in: there is none of this number
+NOBODY = 0  # the engine's person id where nobody is signed in; no person has it
 
 
 @dataclass(frozen=True)
 class Asking:
-    """Whether a login is needed, and who is logged in."""
+    """Whether sign-in is required, and who is signed in."""
 
     login_needed: bool
     guest: Guest | None = None
@@ -36,7 +36,7 @@ class Asking:
 
 
 def engine() -> Engine:
-    """The engine of this process for whoever asks, with the newest tables; for somebody alone it is nobody's."""
+    """Return this process's engine, acting for the signed-in person; in single-user mode, for no one in particular."""
     asking = who_asks()
     if not asking.login_needed:
         return system_engine()
@@ -44,7 +44,7 @@ def engine() -> Engine:
 
 
 def system_engine() -> Engine:
-    """The engine of this process, for what the app itself does."""
+    """Return this process's engine for what the app itself does."""
     return _engine(database_url())
 
 
@@ -55,12 +55,12 @@ def _engine(url: str) -> Engine:
 
 
 def is_forced() -> bool:
-    """Whether a login is needed even without accounts: ALLPAIRS_LOGIN says so, or the address that the server has."""
+    """Return whether sign-in is required even without accounts, by ALLPAIRS_LOGIN or the server's address."""
     return mode.forced(os.environ.get("ALLPAIRS_LOGIN"), st.get_option("server.address"))
 
 
 def who_asks() -> Asking:
-    """Who asks, by the cookie that the gate has let through; remembered for a second."""
+    """Return who is asking, by the cookie that the auth middleware has checked; remembered for a second."""
     at, known = st.session_state.get(ASKED, (0.0, None))
     if known is None or time.monotonic() - at > KEPT:
         known = _look()
@@ -76,23 +76,23 @@ def _look() -> Asking:
 
 
 def login_token() -> str | None:
-    """The token in the browser's cookie, which the gate has checked; over TLS only the secure one is there."""
+    """Return the token in the browser's cookie, checked by the auth middleware; over TLS, the secure cookie only."""
     found = st.context.cookies
     return found.get(cookies.SECURE_NAME) or found.get(cookies.NAME)
 
 
 def forget_who_asks() -> None:
-    """Nothing; who asks is looked up again."""
+    """Forget who is asking, so that it is looked up again."""
     st.session_state.pop(ASKED, None)
 
 
 def may(right: Right, project_id: int | None = None) -> bool:
-    """Whether whoever asks may do this to the project (without one: at all)."""
+    """Return whether the current person has this right in the project, or at all where no project is given."""
     return allowed(engine(), right, project_id)
 
 
 def current_project(engine: Engine) -> Project | None:
-    """The project that `?project=NAME` names, else the newest one; nothing where there is none."""
+    """Return the project that `?project=NAME` names, else the newest one; None where there is none."""
     with reading(engine) as session:
         projects = all_projects(session)
     wanted = st.query_params.get("project")
@@ -100,7 +100,7 @@ def current_project(engine: Engine) -> Project | None:
 
 
 def annotator() -> str:
-    """The name under which answers are stored: that of the login; of somebody alone, that of `?annotator=NAME`."""
+    """Return the name to store answers under: the signed-in one, or `?annotator=NAME` in single-user mode."""
     guest = who_asks().guest
     if guest is not None:
         return guest.name

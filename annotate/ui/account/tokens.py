@@ -1,4 +1,4 @@
-"""The tokens of one's programs: listed, made, withdrawn."""
+"""The person's API tokens: listed, made, withdrawn."""
 
 import streamlit as st
 
@@ -12,15 +12,15 @@ from db.errors import InputError
 from db.schema.engine import as_person
 from db.schema.tables import ApiToken, now
 
-LIVES = {30: "30 days", 90: "90 days", 365: "a year", None: "until I withdraw it"}
+LIVES = {30: "30 days", 90: "90 days", 365: "a year", None: "until I revoke it"}
 
 
 def api_tokens(guest: Guest) -> None:
-    """Nothing; draws the person's tokens, and the form that makes one."""
+    """Draw the person's tokens, and the form that makes one."""
     with st.container(border=True):
-        st.subheader("Tokens for programs", anchor=False)
-        about = "A program that shows a token uses the REST API as you: it may label and read whatever you may."
-        st.caption(f"{about} The addresses: [{DESCRIPTION}]({DESCRIPTION})")
+        st.subheader("API tokens", anchor=False)
+        about = "A program with a token uses the REST API as you: it may label and read whatever you may."
+        st.caption(f"{about} See [{DESCRIPTION}]({DESCRIPTION}).")
         listed = st.container()
         _form(guest)
         with listed:  # the new one, too
@@ -30,12 +30,12 @@ def api_tokens(guest: Guest) -> None:
 
 def _listed(guest: Guest, row: ApiToken) -> None:
     used = f"last used {ago(row.used_at)}" if row.used_at else "never used"
-    until = "until withdrawn"
+    until = "valid until revoked"
     if row.expires_at is not None:
-        until = f"until {row.expires_at:%Y-%m-%d}" if row.expires_at > now() else "**too old**"
+        until = f"valid until {row.expires_at:%Y-%m-%d}" if row.expires_at > now() else "**expired**"
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"**{literal(row.purpose)}**: made {ago(row.created_at)}, {until}, {used}.", width="stretch")
-        st.button("Withdraw", key=f"withdraw_{row.id}", icon=":material/delete:", on_click=_withdraw,
+        st.markdown(f"**{literal(row.purpose)}**: created {ago(row.created_at)}, {until}, {used}.", width="stretch")
+        st.button("Revoke", key=f"withdraw_{row.id}", icon=":material/delete:", on_click=_withdraw,
                   args=(guest, row.id))  # fmt: skip
 
 
@@ -47,11 +47,11 @@ def _withdraw(guest: Guest, token_id: int) -> None:
 
 
 def _form(guest: Guest) -> None:
-    """Nothing; draws the form, and the token that it has made: it is shown this once."""
+    """Draw the form and, once only, the token that it has just made."""
     with st.form("new_token", clear_on_submit=True, border=False):
-        purpose = st.text_input("What a new token is for", key="token_purpose", max_chars=LONGEST_PURPOSE)
-        days = st.selectbox("Good for", list(LIVES), 1, format_func=LIVES.__getitem__, key="token_days", width=220)
-        made = st.form_submit_button("Make a token", icon=":material/vpn_key:")
+        purpose = st.text_input("Purpose of the new token", key="token_purpose", max_chars=LONGEST_PURPOSE)
+        days = st.selectbox("Valid for", list(LIVES), 1, format_func=LIVES.__getitem__, key="token_days", width=220)
+        made = st.form_submit_button("Create token", icon=":material/vpn_key:")
     if not made:
         return
     try:
@@ -60,5 +60,5 @@ def _form(guest: Guest) -> None:
     except InputError as error:
         st.error(literal(f"{str(error)[0].upper()}{str(error)[1:]}."), icon=":material/error:")
     else:
-        st.success("Copy the token now: it is not shown again.", icon=":material/check:")
+        st.success("Copy the token now. It will not be shown again.", icon=":material/check:")
         st.code(token, language=None)

@@ -1,4 +1,4 @@
-"""How answers are named on buttons and in tables."""
+"""The names of answers on buttons and in tables."""
 
 from db.domain import AnswerKind
 

@@ -1,4 +1,4 @@
-"""Errors that whoever looks at a page can do something about: a line instead of a traceback."""
+"""Errors that the reader of a page can do something about: one sentence instead of a traceback."""
 
 import logging
 import time
@@ -12,14 +12,14 @@ from annotate.text.formatting import literal
 from db.errors import InputError
 from db.maintenance.error_messages import in_words
 
-AGAIN = 5  # seconds until a page that could not be drawn is tried again
+AGAIN = 5  # seconds until a failed page is tried again
 
 log = logging.getLogger(__name__)
 
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Nothing; what goes wrong with disk, database or files within is said on the page, which is tried again soon."""
+    """Show input, disk and database errors raised within as one sentence, and soon try the page again."""
     try:
         yield
     except InputError as error:
@@ -35,6 +35,6 @@ def explained() -> Iterator[None]:
 
 @st.fragment(run_every=AGAIN)
 def _try_again(since: float) -> None:
-    """Nothing; the page is drawn anew after a while."""
+    """Rerun the page after a while."""
     if time.monotonic() - since > AGAIN / 2:
         st.rerun()

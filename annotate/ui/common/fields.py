@@ -1,4 +1,4 @@
-"""Widgets for the fields of a pydantic model: their kind from the type, their help from description and bounds."""
+"""Widgets for the fields of a pydantic model. The type decides the kind; description and bounds make the help."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,18 +7,18 @@ from typing import Any, get_args, get_origin
 import streamlit as st
 from pydantic.fields import FieldInfo
 
-SMALL = 1e-3  # numbers below it are written with an exponent
+SMALL = 1e-3  # smaller numbers are written with an exponent
 BOUNDS = {"Ge": "at least", "Gt": "more than", "Le": "at most", "Lt": "less than"}
 
 
 def widget(label: str, field: FieldInfo, initial: Any, step: float | None = None, **common: Any) -> Any:
-    """The value of the field's widget. common: key, help and the like; step: of a number with decimals.
+    """Draw the field's widget and return its value. common: key, help and the like; step: for numbers with decimals.
 
-    Several numbers or words are one text with commas, several phrases a text with a line for each; both come back as a
-    list. Names with a phrase are lines of `name = phrase`. An empty field is nothing where that is possible.
+    A list of numbers or words is edited as text with commas, a list of phrases as text with a line for each. A dict of
+    phrases has lines of `name = phrase`. An empty field gives None where the field allows it.
     """
-    # The initial value goes with the widget in every run. One set in the session's state would reach the browser in one
-    # run alone: where a click further up cuts that run off, the browser shows zeros, and sends them back.
+    # Every run passes the initial value. Set in the session state, it would reach the browser in one run only; a click
+    # further up the page can cut that run off, and the browser would then show zeros and send them back.
     kind, optional = _kind(field.annotation)
     if kind is bool:
         return st.toggle(label, initial, **common)
@@ -46,13 +46,13 @@ def _parts(text: str, between: str) -> list[str]:
 
 
 def _named(line: str) -> tuple[str, str | None]:
-    """The name and its phrase; no phrase, which no model takes, where there is no `=`."""
+    """Return the name and its phrase. Without `=` the phrase is None, which every model refuses."""
     name, sign, phrase = (part.strip() for part in line.partition("="))
     return name, phrase if sign else None
 
 
 def _kind(annotation: Any) -> tuple[Any, bool]:
-    """The type of the values, and whether there may be none."""
+    """Return the type of the values, and whether None is allowed."""
     parts = get_args(annotation)
     if type(None) not in parts:
         return annotation, False
@@ -60,7 +60,7 @@ def _kind(annotation: Any) -> tuple[Any, bool]:
 
 
 def in_rows(names: Sequence[str], draw: Callable[[str], Any]) -> dict[str, Any]:
-    """What `draw` gives for each name, drawn two beside each other; one column on a phone keeps their order."""
+    """Call `draw` for each name, in rows of two columns, and return what it gave by name."""
     entered: dict[str, Any] = {}
     for start in range(0, len(names), 2):
         for column, name in zip(st.columns(2, vertical_alignment="bottom"), names[start : start + 2], strict=False):
@@ -70,7 +70,7 @@ def in_rows(names: Sequence[str], draw: Callable[[str], Any]) -> dict[str, Any]:
 
 
 def help_of(field: FieldInfo) -> str:
-    """The field's description and its bounds."""
+    """Return the field's description and its bounds."""
     bounds = [
         f"{BOUNDS[kind]} {getattr(bound, kind.lower()):,}"
         for bound in field.metadata
@@ -80,8 +80,8 @@ def help_of(field: FieldInfo) -> str:
 
 
 def problem_line(label: str, found: Mapping[str, Any]) -> str:
-    """What is wrong with the field of this label, in words, as pydantic found it."""
-    if found["type"] == "value_error":  # what the model itself says of several values at once
+    """Return one line that says what is wrong with the field of this label, from pydantic's error."""
+    if found["type"] == "value_error":  # raised by the model's own validator
         return f"{label}: {found['ctx']['error']}."
     wanted = re.sub(r"^(Input|String|Value|List) should", "should", found["msg"])
     return f"{label}: {wanted}, not {found['input']!r}."

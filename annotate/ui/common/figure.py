@@ -1,4 +1,4 @@
-"""A plot with its description for screen readers, and the table behind it."""
+"""A plot with a description for screen readers, and the table behind it."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -13,15 +13,15 @@ from db.corpus.formula import guarded
 
 
 def figure(chart: Plot, description: str) -> None:
-    """Nothing; draws the chart as wide as the page."""
+    """Draw the chart across the full width of the page."""
     st.altair_chart(chart, alt=description, width="stretch")
 
 
 def plot(draw: Callable[..., Plot], *data: Any, described: str) -> None:
-    """Nothing; draws the plot that `draw` makes of these data, as wide as the page.
+    """Draw the plot that `draw` makes of these data, across the full width of the page.
 
-    described: what it shows, with its figures, in words. Making a plot takes longer than all else on a page, so that of
-    the same data is made once.
+    described: what it shows, with its figures, in words. Building a plot takes longer than the rest of a page, so the
+    specification is cached by the data.
     """
     spec = _spec(f"{draw.__module__}.{draw.__qualname__}", data, draw)
     st.vega_lite_chart(spec=spec, alt=described, width="stretch")
@@ -29,13 +29,13 @@ def plot(draw: Callable[..., Plot], *data: Any, described: str) -> None:
 
 @st.cache_data(max_entries=200, show_spinner=False)
 def _spec(name: str, data: tuple[Any, ...], _draw: Callable[..., Plot]) -> dict[str, Any]:
-    """The plot in Vega-Lite's words. name: of `_draw`, which is no part of the key itself."""
-    with alt.data_transformers.disable_max_rows():  # the data are bounded where they are read
-        return _draw(*data).to_dict(validate=False)  # a third of the time; the charts are ours, and tested
+    """Return the plot as a Vega-Lite specification. name: that of `_draw`, which itself is not in the cache key."""
+    with alt.data_transformers.disable_max_rows():  # the size is limited where the data are read
+        return _draw(*data).to_dict(validate=False)  # takes a third of the time; the charts are tested
 
 
 def table_behind(table: pd.DataFrame, name: str) -> None:
-    """Nothing; draws the table of a plot, folded, with a download of the same rows. `name` names the file."""
+    """Draw a plot's table in an expander, with a download of the same rows. `name` names the file."""
     with st.expander("Table", icon=":material/table:"):
         table_open(table, name)
 
@@ -46,10 +46,10 @@ def table_open(
     formats: Mapping[str, str] = MappingProxyType({}),
     height: Literal["auto", "content"] = "auto",
 ) -> None:
-    """Nothing; draws the table of a plot with a download of the same rows. `name` names the file.
+    """Draw a plot's table with a download of the same rows. `name` names the file.
 
-    formats: how a column's numbers are written, in Streamlit's words; fractions have four digits. height: of ten rows
-    at most, or of all of them.
+    formats: Streamlit's number formats by column; fractions have four decimals by default. height: at most ten rows, or
+    all of them.
     """
     columns = {column: _column(column, table[column], formats) for column in map(str, table.columns)}
     alt = f"The table behind the plot: {name}"
@@ -66,7 +66,7 @@ def table_open(
 
 
 def _column(name: str, values: "pd.Series[Any]", formats: Mapping[str, str]) -> Any:
-    """The column's name for people, and how its numbers are written."""
+    """Return the column's title and number format."""
     title = name.replace("_", " ").capitalize()
     form = formats.get(name, "%.4f" if pd.api.types.is_float_dtype(values) else None)
     return st.column_config.NumberColumn(title, format=form) if form else st.column_config.Column(title)

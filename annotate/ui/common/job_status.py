@@ -1,4 +1,4 @@
-"""The state of a project's jobs: a line for any page, and the parts of the jobs page."""
+"""The state of a project's jobs: one line for any page, and the parts of the page Jobs."""
 
 import streamlit as st
 
@@ -11,34 +11,34 @@ from db.projects.jobs import NEXT_ROUND
 from db.schema.tables import Job
 
 KINDS = {
-    "next_round": "Train and make the next batch",
-    "audit": "Measure by audit labels",
+    "next_round": "Train and prepare the next batch",
+    "audit": "Measure with audit labels",
     "correction": "Check false positives",
     "preview": "Preview the next pairs",
     "experiment": "Experiment",
     "explore": "Prepare a round for exploring",
-    "search": "Search for the nearest texts",
+    "search": "Search for similar texts",
     "matches": "Find matches",
     "pipeline": "Pipeline",
     "suggest": "Suggest questions",
-    "opinions": "Tell opinions and why",
+    "opinions": "Classify opinions",
 }
 STAGES = {
     "": "starting",
     "load": "loading the encoder",
     "train": "training",
     "encode": "encoding texts",
-    "evaluate": "measuring over all pairs",
-    "search": "searching neighbours",
+    "evaluate": "evaluating over all pairs",
+    "search": "searching for neighbours",
     "rank": "ranking all pairs",
-    "draw": "drawing audit pairs",
+    "draw": "sampling audit pairs",
 }
 OPEN = ("waiting", "running")
-EVERY = 2  # seconds between two looks at a job that is under way
+EVERY = 2  # seconds between two updates of an open job
 
 
 def job_line(project_id: int) -> None:
-    """Nothing; draws the newest job's progress or outcome and the "Train now" button, and keeps them fresh."""
+    """Draw the newest job's progress or outcome and the "Train now" button, and keep them up to date."""
     newest = jobs.newest_job(engine(), project_id)
     under_way = newest is not None and newest.state in OPEN
     st.fragment(_line, run_every=EVERY if under_way else None)(project_id, under_way)
@@ -49,7 +49,7 @@ def _line(project_id: int, was_under_way: bool) -> None:
     if newest is not None and newest.state in OPEN:
         progress(newest, KINDS.get(newest.kind, newest.kind) + ": ")
     elif was_under_way:
-        st.rerun()  # the job has ended: what the rest of the page shows is out of date
+        st.rerun()  # the job has ended, so the rest of the page is out of date
     else:
         _idle(project_id, newest)
 
@@ -64,13 +64,13 @@ def _idle(project_id: int, newest: Job | None) -> None:
 
 
 def has_failed_to_train(job: Job | None) -> bool:
-    """Whether the job was to train and has failed: the button that trains tries it again."""
+    """Return whether the job was a training that failed. The button that trains then offers to try again."""
     return job is not None and job.state == "failed" and job.kind == NEXT_ROUND
 
 
 def train_now(project_id: int, label: str = "Train now") -> None:
-    """Nothing; draws the button that asks for a training and the next batch."""
-    effect = "Trains on all answers so far. Pairs of the batch that are still open are replaced by a new, larger batch."
+    """Draw the button that trains and makes the next batch."""
+    effect = "Trains on all answers so far. A new, larger batch replaces the pairs that are still unanswered."
     if not may(Right.CHANGE, project_id):
         return
     if not st.button(label, key="train_now", type="primary", icon=":material/model_training:", help=effect):
@@ -84,7 +84,7 @@ def train_now(project_id: int, label: str = "Train now") -> None:
 
 
 def progress(job: Job, title: str = "") -> None:
-    """Nothing; draws how far the job is, with a button that cancels it for those who may."""
+    """Draw the job's progress, with a cancel button for those who may cancel it."""
     st.progress(min(1.0, max(0.0, job.fraction)), text=title + progress_in_words(job))
     cancels = may(Right.CHANGE, job.project_id)
     if cancels and st.button("Cancel", key=f"cancel_{job.id}", icon=":material/cancel:"):
@@ -93,7 +93,7 @@ def progress(job: Job, title: str = "") -> None:
 
 
 def progress_in_words(job: Job) -> str:
-    """What the job does now, how far it is, and how long it still takes."""
+    """Return what the job is doing, how far it is, and how long it will still take."""
     if job.state == "waiting":
         return "waiting for a worker"
     parts = [STAGES.get(job.stage, job.stage), f"{job.fraction:.0%}"]
@@ -103,8 +103,8 @@ def progress_in_words(job: Job) -> str:
 
 
 def failure(job: Job) -> None:
-    """Nothing; draws why the job failed in one sentence, the traceback one click away."""
-    st.error(literal(job.error or "The job failed without saying why."), icon=":material/error:")
+    """Draw one sentence that says why the job failed, with the traceback in an expander."""
+    st.error(literal(job.error or "The job failed without a message."), icon=":material/error:")
     if job.traceback and may(Right.CHANGE, job.project_id):
         with st.expander("Traceback", icon=":material/bug_report:"):
             st.code(job.traceback, language="python", wrap_lines=True)

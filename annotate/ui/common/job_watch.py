@@ -1,4 +1,4 @@
-"""A job that changes nothing of its project, watched where its result is shown."""
+"""Progress of a job that does not change its project, drawn where its result will appear."""
 
 from collections.abc import Callable
 
@@ -7,14 +7,14 @@ import streamlit as st
 from annotate.projects.batch_preview import PreviewWork
 from annotate.ui.common.job_status import KINDS, OPEN, failure, progress, progress_in_words
 
-EVERY = 1  # seconds between two looks at a job that is under way
-NO_WORKER = "No worker is alive, so it cannot be computed yet. Start one with `python -m learner worker`."
+EVERY = 1  # seconds between two updates of an open job
+NO_WORKER = "No worker is running. Start one with `python -m learner worker`."
 
 
 def watch(look: Callable[[], PreviewWork], title: str, after: Callable[[], None]) -> None:
-    """Nothing; draws how far the job is and what it waits for, until it has ended; then why it failed, and `after`.
+    """Draw the job's progress, or what it waits for, until it ends; then any failure, and call `after`.
 
-    look: finds the job, if there is one. The whole page is drawn anew when it ends.
+    look: finds the job, if there is one. The whole page is redrawn when it ends.
     """
     under_way = _under_way(look())
     st.fragment(_watched, run_every=EVERY if under_way else None)(look, title, after, under_way)
@@ -27,7 +27,7 @@ def _watched(look: Callable[[], PreviewWork], title: str, after: Callable[[], No
         st.caption(why_waiting(work))
         return
     if was_under_way:
-        st.rerun()  # it has ended: stop looking, and show what came of it
+        st.rerun()  # it has ended: stop polling and show the result
     if work.job is not None and work.job.state == "failed":
         failure(work.job)
     after()
@@ -38,7 +38,7 @@ def _under_way(work: PreviewWork) -> bool:
 
 
 def why_waiting(work: PreviewWork) -> str:
-    """What the job waits for, as Markdown; empty while it is at work."""
+    """Return what the job waits for, as Markdown; empty while it runs."""
     if work.job is None or work.job.state != "waiting":
         return ""
     if not work.has_worker:
@@ -46,4 +46,4 @@ def why_waiting(work: PreviewWork) -> str:
     if work.ahead is None:
         return ""
     kind = KINDS.get(work.ahead.kind, work.ahead.kind)
-    return f"It begins when the job at work is done: “{kind}” ({progress_in_words(work.ahead)})."
+    return f"It starts after the running job “{kind}” ({progress_in_words(work.ahead)})."

@@ -1,4 +1,4 @@
-"""A form made from a configuration's model: a widget for each field, an expander for each part."""
+"""A form made from a configuration model: one widget for each field, one expander for each part."""
 
 import inspect
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +12,7 @@ from learner.catalog.section import Section
 
 
 def model_form(model: type[Section], key: str, without: Collection[str] = ()) -> dict[str, Any]:
-    """What the person has entered, by field; to be checked with `problems`. The model's defaults fill it at first."""
+    """Draw the form, filled with the defaults; return the entered values by field, unchecked (see `problems`)."""
     fields = {name: field for name, field in model.model_fields.items() if name not in without}
     plain = [name for name in fields if not _is_part(fields[name].annotation)]
     initial = model().model_dump()
@@ -32,7 +32,7 @@ def model_form(model: type[Section], key: str, without: Collection[str] = ()) ->
 
 
 def problems(model: type[Section], values: Mapping[str, Any]) -> list[str]:
-    """One line for each field whose value is not possible."""
+    """Return one line for each field whose value is invalid."""
     try:
         model.model_validate(values)
     except ValidationError as error:
@@ -41,12 +41,12 @@ def problems(model: type[Section], values: Mapping[str, Any]) -> list[str]:
 
 
 def title_of(name: str) -> str:
-    """A field's name as a person reads it."""
+    """Return a field's name as a person reads it."""
     return name.replace("_", " ").capitalize()
 
 
 def _where(model: type[Section], location: Sequence[int | str]) -> list[str]:
-    """The titles of the fields on the way to the value; a place in a list is counted from 1."""
+    """Return the titles of the fields that lead to the value. Places in a list are counted from 1."""
     if not location:
         return []
     name, *rest = location

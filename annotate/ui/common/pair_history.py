@@ -1,4 +1,4 @@
-"""The history of a pair: every answer on it, as a table."""
+"""The history of a pair: every answer to it, as a table."""
 
 from collections.abc import Sequence
 
@@ -9,13 +9,13 @@ from annotate.ui.common.answers import TITLES
 from db.domain import AnswerKind
 from db.labels.labels import LabelRow
 
-ACTS = TITLES | {AnswerKind.SKIP: "Skipped", AnswerKind.RETRACT: "Taken back"}
+ACTS = TITLES | {AnswerKind.SKIP: "Skipped", AnswerKind.RETRACT: "Undone"}
 
 
 def pair_acts(rows: Sequence[LabelRow], own: bool = False) -> None:
-    """Nothing; draws who said what and when, from which batch and model it came, and under which guidelines.
+    """Draw who gave which answer and when, from which batch and model, and under which guidelines.
 
-    own: of one annotator, who is not told whether the answer counts: that would tell what others said.
+    own: the annotator's own answers, without whether they count, since that would reveal the answers of others.
     """
     table = pd.DataFrame([
         {"at": f"{row.created_at:%Y-%m-%d %H:%M} UTC", "who": row.annotator, "answer": ACTS[row.answer],
@@ -24,4 +24,4 @@ def pair_acts(rows: Sequence[LabelRow], own: bool = False) -> None:
         for row in rows
     ])  # fmt: skip
     shown = table.drop(columns=["who", "counts"]) if own else table
-    st.dataframe(shown, hide_index=True, alt="Every answer on this pair, the oldest first")
+    st.dataframe(shown, hide_index=True, alt="Every answer to this pair, oldest first")

@@ -1,4 +1,4 @@
-"""A pair on the page Explore: both texts with their differences marked, what is known, the button that picks it."""
+"""A pair on the page Explore: both texts with differences marked, what is known, and the button that queues it."""
 
 from html import escape
 
@@ -18,12 +18,12 @@ MARK = (
     "color: inherit; background: color-mix(in srgb, currentColor 12%, transparent); text-decoration: underline; "
     "text-decoration-thickness: 1px; text-underline-offset: 3px"
 )
-LAST_PICK = "last_pick"  # in the session: the pair that was picked last, and what came of it
+LAST_PICK = "last_pick"  # in the session: the pair chosen last, and the outcome
 ANSWERS = {AnswerKind.POSITIVE: "yes", AnswerKind.NEGATIVE: "no", AnswerKind.UNSURE: "unsure"}
 
 
 def pair_row(project_id: int, pair: ShownPair, note: str = "") -> None:
-    """Nothing; draws the pair. note: a further figure, in Markdown."""
+    """Draw the pair. note: an extra figure, in Markdown."""
     left, right = highlight(beginning(pair.left), beginning(pair.right))
     with st.container(border=True, key=f"pair_{pair.left_id}_{pair.right_id}"):
         texts = st.columns(2, gap="small")
@@ -36,7 +36,7 @@ def pair_row(project_id: int, pair: ShownPair, note: str = "") -> None:
 
 
 def pick_button(project_id: int, pair: ShownPair) -> None:
-    """Nothing; draws the button that makes the pair a task, and what came of pressing it."""
+    """Draw the button that makes the pair a task, and the outcome of pressing it."""
     key = f"pick_{project_id}_{pair.left_id}_{pair.right_id}"
     arguments = (key, project_id, annotator(), pair)
     st.button("Label it", key=key, icon=":material/add_task:", type="tertiary", on_click=_pick, args=arguments)
@@ -48,19 +48,19 @@ def pick_button(project_id: int, pair: ShownPair) -> None:
 def _pick(key: str, project_id: int, who: str, pair: ShownPair) -> None:
     try:
         number = pick(engine(), project_id, who, (pair.left_id, pair.right_id), pair.score, pair.p)
-        outcome = f"It is the next pair of batch {number} on the page “Label”."
+        outcome = f"It is now the next pair of batch {number} on the page “Label”."
     except InputError as problem:
-        outcome = f"It cannot be a task: {problem}."
+        outcome = f"It cannot be labelled: {problem}."
     st.session_state[LAST_PICK] = key, outcome
 
 
 def figures(pair: ShownPair) -> str:
-    """Score and p in words."""
+    """Return score and p in words."""
     return f"score {pair.score:.3f}" + ("" if pair.p is None else f", p {pair.p:.3f}")
 
 
 def known(pair: ShownPair) -> list[str]:
-    """What is known of the pair, in Markdown: its label, its gold answer, and what it may be used for."""
+    """Return what is known of the pair, as Markdown: its label, its gold answer, and how it may be used."""
     words = []
     if pair.label is not None:
         words.append(f"**label: {ANSWERS[pair.label]}**")
@@ -75,6 +75,6 @@ def known(pair: ShownPair) -> list[str]:
 
 
 def marked(segments: list[Segment]) -> str:
-    """The text as HTML; what differs is underlined on a background, so that it does not rest on colour alone."""
+    """Return the text as HTML. Differences are underlined and shaded, so that they do not depend on colour alone."""
     return "".join(f"<mark style='{MARK}'>{escape(text)}</mark>" if differs else escape(text)
                    for text, differs in segments)  # fmt: skip

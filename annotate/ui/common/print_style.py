@@ -1,4 +1,4 @@
-"""How a page looks on paper."""
+"""The style of a printed page."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ STYLE, DARK = Path(__file__).with_name("paper.css"), Path(__file__).with_name("p
 
 
 def print_style() -> None:
-    """Nothing; printed, the page has neither sidebar nor buttons, its plots fit, and all words are dark."""
+    """Style the printed page: no sidebar, no buttons, plots that fit, and dark text."""
     st.html(STYLE)
     if st.context.theme.type == "dark":
         st.html(DARK)

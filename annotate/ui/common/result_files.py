@@ -1,4 +1,4 @@
-"""Figures, tables and a report that the worker left, on a page."""
+"""Figures, tables and the report that a job wrote, drawn on a page."""
 
 import altair as alt
 import streamlit as st
@@ -9,7 +9,7 @@ from annotate.ui.common.figure import figure
 
 
 def draw_figure(found: FigureFile) -> None:
-    """Nothing; draws the figure's panels beside each other."""
+    """Draw the figure's panels side by side."""
     st.subheader(literal(found.title), anchor=False)
     for column, panel in zip(st.columns(len(found.panels)), found.panels, strict=True):
         with column:
@@ -17,7 +17,7 @@ def draw_figure(found: FigureFile) -> None:
 
 
 def draw_table(table: TableFile) -> None:
-    """Nothing; draws the table with a download of its numbers."""
+    """Draw the table with a download of its numbers."""
     st.markdown(table.markdown)
     st.download_button(
         "Download CSV", table.csv.encode(), file_name=f"{table.name}.csv", mime="text/csv", key=f"csv_{table.name}",
@@ -26,7 +26,7 @@ def draw_table(table: TableFile) -> None:
 
 
 def draw_report(report: str, id_: str) -> None:
-    """Nothing; draws the download of the whole report, where there is one. id_: what it reports on."""
+    """Draw the download of the whole report, if there is one. id_: the run or experiment that it describes."""
     if report:
         st.download_button(
             "Download report", report.encode(), file_name="report.md", mime="text/markdown", key=f"report_{id_}",

@@ -1,4 +1,4 @@
-"""A file that a person chooses: uploaded, or named by its path on the server."""
+"""A file that a person uploads, or names by its path on the server."""
 
 import tempfile
 from collections.abc import Sequence
@@ -18,12 +18,12 @@ TABLES_HELP = "CSV, TSV, JSON Lines or Parquet."
 def chosen_file(
     which: str, types: Sequence[str] = TABLES, about: str = TABLES_HELP, example: str = "/data/texts.parquet"
 ) -> Path | None:
-    """The file that was uploaded or named; nothing before there is one."""
+    """Draw the upload and path fields; return the chosen file, or None before there is one."""
     one, other = st.columns(2)
     upload = one.file_uploader("Upload a file", list(types), key=f"{which}_upload", help=about)
     typed = ""
-    if may(Right.INSTALL):  # whoever may name any path can read any file of the server
-        typed = other.text_input("Or a path on the server", key=f"{which}_path", placeholder=example)
+    if may(Right.INSTALL):  # a path can name any file on the server
+        typed = other.text_input("Or enter a path on the server", key=f"{which}_path", placeholder=example)
     if upload is None:
         return Path(typed.strip()).expanduser() if typed.strip() else None
     folder = uploads() / which / upload.file_id
@@ -32,7 +32,7 @@ def chosen_file(
 
 
 def uploads() -> Path:
-    """A folder that goes when the browser's session ends."""
+    """Return a folder that is deleted when the browser session ends."""
     if "uploads" not in st.session_state:
         st.session_state["uploads"] = tempfile.TemporaryDirectory(prefix="allpairs-")
     return Path(st.session_state["uploads"].name)

@@ -1,4 +1,4 @@
-"""What can be taken away from a project: labels, models, matches, all of it. Nothing is made before it is asked for."""
+"""What a project exports: labels, models, matches, or everything. Files are made only when asked for."""
 
 import streamlit as st
 
@@ -16,31 +16,31 @@ from db.schema.tables import Project
 
 SUFFIXES = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 TITLES = {
-    Form.LABELS.value: "Labels that count",
+    Form.LABELS.value: "Current labels",
     Form.HISTORY.value: "Whole history",
     Form.PAIRS.value: "Labelled pairs",
     Form.POSITIVES.value: "Positive pairs",
     Form.TRIPLETS.value: "Triplets",
     DATASET: "Hugging Face dataset",
-    Form.AUDIT.value: "Labels that measure",
+    Form.AUDIT.value: "Audit labels",
     Form.IMPLIED.value: "Implied pairs",
 }
 WHAT = {form.value: about for form, about in ABOUT.items()} | {
-    DATASET: "A zipped folder with a card and all of these forms in Parquet: unpacked, `datasets.load_dataset(folder)` "
-    "loads it."
+    DATASET: "A zipped folder with a dataset card and all of these exports as Parquet. Unpack it, and load it with "
+    "`datasets.load_dataset(folder)`."
 }
 FORMATS = (
-    "CSV for spreadsheets: an apostrophe keeps texts such as `=1+1` from being run, and an import here takes it off. "
-    "JSONL and Parquet hold every text as it is."
+    "CSV suits spreadsheets: an apostrophe keeps texts such as `=1+1` from being run as formulas, and an import here "
+    "removes it. JSONL and Parquet keep every text unchanged."
 )
 ARCHIVE = (
-    "Texts, ids, known pairs, settings, rounds, every answer, figures and models in one zip file that any installation "
-    "imports without loss, on this page or with `python -m annotate project import`."
+    "Texts, ids, known pairs, settings, rounds, all answers, figures and models in one zip file. Any installation can "
+    "import it without loss, on this page or with `python -m annotate project import`."
 )
 
 
-def take_away(project: Project) -> None:
-    """Nothing; draws what can be downloaded."""
+def exports(project: Project) -> None:
+    """Draw everything that can be downloaded."""
     with st.container(border=True):
         labels(project)
     with st.container(border=True):
@@ -53,7 +53,7 @@ def take_away(project: Project) -> None:
 
 
 def labels(project: Project) -> None:
-    """Nothing; draws the choice of labels, their form and format, and the download."""
+    """Draw the choice of labels, layout and format, and the download."""
     st.subheader("Labels", anchor=False)
     one, other = st.columns(2)
     forms = [form for form in TITLES if form != Form.IMPLIED or project.kind == Kind.SYMMETRIC]
@@ -68,47 +68,47 @@ def labels(project: Project) -> None:
             format_func=SUFFIXES.__getitem__,
             required=True,
             key="take_as",
-            disabled=form == DATASET,  # it is Parquet; the choice stays for the other forms
+            disabled=form == DATASET,  # always Parquet; the choice stays for the other exports
         )
         st.caption(FORMATS)
         if form in (Form.LABELS, Form.HISTORY):
             only_noted = _only_noted(project.id)
-    _download("Download the labels", labels_address(project.id, form, suffix, only_noted))
+    _download("Download labels", labels_address(project.id, form, suffix, only_noted))
 
 
 def _only_noted(project_id: int) -> bool:
-    """Whether only answers with a note are wanted; asked where there is any."""
+    """Return whether to export only answers with a note. The question appears where there are notes."""
     with reading(engine()) as session:
         count = noted(session, project_id)
     return bool(count) and st.checkbox(f"Only the {count:,} with a note", key="take_noted")
 
 
 def models(project: Project) -> None:
-    """Nothing; draws the choice of a round and the download of its model."""
+    """Draw the choice of a round and the download of its model."""
     st.subheader("Model", anchor=False)
     with reading(engine()) as session:
         found = {matcher.number: matcher for matcher in matchers_of(session, project.id) if matcher.folder}
     if not found:
-        st.caption("Nothing is trained yet: the pre-trained encoder is all there is.")
+        st.caption("No model is trained yet.")
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         number = st.selectbox("Round", list(found), format_func=round_name, key=f"take_model_{max(found)}", width=200)
-        _download("Download the model", address(found[number]))
+        _download("Download model", address(found[number]))
     st.caption(
-        "A zipped folder that sentence-transformers and `python -m learner match` load, with a model card: data, "
-        "question, labels, figures and how they were measured, licences."
+        "A zipped folder that sentence-transformers and `python -m learner match` can load. Its model card lists data, "
+        "question, labels, figures, evaluation method and licences."
     )
 
 
 def whole(project_id: int) -> None:
-    """Nothing; draws the download of the whole project."""
+    """Draw the download of the whole project."""
     st.subheader("The whole project", anchor=False)
     st.caption(ARCHIVE)
     with st.container(horizontal=True):
-        with_models = st.checkbox("With the models", value=True, key="take_models", help="About 90 MB a round.")
-        help_ = "The texts as each model sees them. They can be computed again, and are large."
-        with_vectors = st.checkbox("With the vectors", key="take_vectors", help=help_, disabled=not with_models)
-    _download("Download the project", project_address(project_id, with_models, with_models and with_vectors))
+        with_models = st.checkbox("Include models", value=True, key="take_models", help="About 90 MB per round.")
+        help_ = "Each model's vectors of all texts. They are large, and can be computed again."
+        with_vectors = st.checkbox("Include vectors", key="take_vectors", help=help_, disabled=not with_models)
+    _download("Download project", project_address(project_id, with_models, with_models and with_vectors))
 
 
 def _download(title: str, where: str) -> None:

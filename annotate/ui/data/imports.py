@@ -1,4 +1,4 @@
-"""What can be brought in: labels that were made elsewhere, with a report, and whole projects."""
+"""What a project imports: labels made elsewhere, with a report, and whole projects."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,25 +19,24 @@ from db.schema.tables import Project
 
 PROBLEMS = "problems.csv"
 TROUBLES = {
-    Trouble.UNKNOWN: "an id that the project does not have",
+    Trouble.UNKNOWN: "the project has no text with this id",
     Trouble.UNUSABLE: "no label, no pair, or a name that is too long",
-    Trouble.CONTRADICTION: "another row of the file says otherwise, and neither is stored",
-    Trouble.CONFLICT: "the project's label says otherwise, and stays",
-    Trouble.DOUBLE: "there already",
+    Trouble.CONTRADICTION: "another row of the file contradicts it, so neither is stored",
+    Trouble.CONFLICT: "the project's label differs and is kept",
+    Trouble.DOUBLE: "already in the project",
 }
 ABOUT_LABELS = (
-    "A table with the columns `id1`, `id2` and `label` (1, 0 or unsure) or `answer`, and perhaps `annotator` and "
-    "`note`: what this page exports, or what another tool made. The file is checked first; nothing is stored "
-    "before you say so."
+    "A table with the columns `id1`, `id2` and `label` (1, 0 or unsure) or `answer`, and optionally `annotator` and "
+    "`note`, from this page or from another tool. The file is checked first; nothing is stored until you confirm."
 )
 ABOUT_PROJECT = (
-    "An archive of a project, from any installation. It becomes a project of its own; where its name is taken, a "
-    "number follows. The upload is limited to 200 MB: give a path on the server for more."
+    "A project archive from any installation. It becomes a new project. If its name is taken, a number is added. "
+    "Uploads are limited to 200 MB; for larger archives, give a path on the server."
 )
 
 
-def bring_in(project: Project | None) -> None:
-    """Nothing; draws what can be imported."""
+def imports(project: Project | None) -> None:
+    """Draw what can be imported."""
     if project is not None:
         with st.container(border=True):
             labels(project)
@@ -48,7 +47,7 @@ def bring_in(project: Project | None) -> None:
 
 @dataclass(frozen=True)
 class Checked:
-    """What came of checking or storing a file: of which project, file and choice; a report, or what is wrong."""
+    """The outcome of checking or storing a file: what was asked (project, file, choice), and a report or an error."""
 
     asked: tuple[int, str, bool]
     report: Report | None = None
@@ -62,24 +61,24 @@ class Checked:
 
 
 def labels(project: Project) -> None:
-    """Nothing; draws the file of labels, the report on it, and the button that stores them."""
+    """Draw the choice of a file of labels, the report on it, and the button that stores them."""
     st.subheader("Labels", anchor=False)
     st.caption(ABOUT_LABELS)
     path = chosen_file("bring_labels", example="/data/labels.csv")
-    replace = st.checkbox("Let labels of the file replace the project's own where they differ", key="bring_replace")
+    replace = st.checkbox("Where labels differ, replace the project's by the file's", key="bring_replace")
     if path is None:
         return
     asked = (project.id, str(path), replace)
     last: Checked = st.session_state.get("bring_checked", Checked(asked))
     last = last if last.asked == asked else Checked(asked)
     with st.container(horizontal=True):
-        check = st.button("Check the file", key="bring_check", icon=":material/fact_check:")
-        title = f"Store {counted(last.storable, 'label')}" if last.storable else "Store the labels"
+        check = st.button("Check file", key="bring_check", icon=":material/fact_check:")
+        title = f"Store {counted(last.storable, 'label')}" if last.storable else "Store labels"
         icon, off = ":material/save:", not last.storable
         store = st.button(title, key="bring_store", type="primary", icon=icon, disabled=off)
     if check or store:
         st.session_state["bring_checked"] = _import(project, path, asked, dry=not store)
-        st.rerun()  # the button says how many there are
+        st.rerun()  # so that the button shows the number of labels
     if last.error:
         st.error(literal(last.error))
     if last.report is not None:
@@ -97,9 +96,9 @@ def _import(project: Project, path: Path, asked: tuple[int, str, bool], dry: boo
 
 
 def report(found: Report, stored: bool) -> None:
-    """Nothing; draws what was or would be stored, and the rows that were or would not be."""
+    """Draw what was or would be stored, and the rows that were or would be left out."""
     say = st.success if found.stored else st.info
-    verb = ("is" if found.stored == 1 else "are") + " stored now" if stored else "can be stored"
+    verb = "stored" if stored else "can be stored"
     say(f"{counted(found.stored, 'label')} {verb}.", icon=":material/label:")
     if not found.total:
         return
@@ -112,7 +111,7 @@ def report(found: Report, stored: bool) -> None:
                 table = pd.DataFrame(first).drop(columns="trouble")
                 st.dataframe(table, hide_index=True, alt=f"Rows of the file: {about}")
     st.download_button(
-        "All of these rows as CSV",
+        "Download these rows as CSV",
         (uploads() / PROBLEMS).read_bytes,
         file_name=PROBLEMS,
         mime="text/csv",
@@ -123,13 +122,13 @@ def report(found: Report, stored: bool) -> None:
 
 
 def whole() -> None:
-    """Nothing; draws the archive, the name and the button that makes a project of it."""
+    """Draw the choice of an archive, the name, and the button that imports it as a project."""
     st.subheader("A whole project", anchor=False)
     st.caption(ABOUT_PROJECT)
-    path = chosen_file("bring_project", [".zip"], "What “Download the project” gave.", "/data/questions.zip")
-    name = st.text_input("Name", key="bring_name", max_chars=80, placeholder="as it was")
+    path = chosen_file("bring_project", [".zip"], "A file from “Download project”.", "/data/questions.zip")
+    name = st.text_input("Name", key="bring_name", max_chars=80, placeholder="Keep original name")
     pressed = st.button(
-        "Import the project", key="bring_import", type="primary", icon=":material/unarchive:", disabled=path is None
+        "Import project", key="bring_import", type="primary", icon=":material/unarchive:", disabled=path is None
     )
     if pressed and path is not None:
         try:
@@ -144,4 +143,4 @@ def whole() -> None:
         for note in arrived.notes:
             st.warning(literal(note))
         to = {"project": arrived.name}
-        st.page_link("../pages/label.py", label="Open it", icon=":material/rule:", query_params=to)
+        st.page_link("../pages/label.py", label="Open the project", icon=":material/rule:", query_params=to)

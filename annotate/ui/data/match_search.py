@@ -1,4 +1,4 @@
-"""The matches of a whole project: the search that a person asks for, the wait, the files."""
+"""All matches of a project: the search that a person asks for, its progress, the files."""
 
 import streamlit as st
 
@@ -14,14 +14,14 @@ from db.errors import InputError
 from db.results.matches import Matches
 
 ABOUT = (
-    "All pairs of the project's texts that score at least the threshold, and the groups that they connect. What people "
-    "know goes before the model: known negatives are left out, known positives are in."
+    "All pairs of the project's texts that score at least the threshold, and the groups that they form. Known answers "
+    "override the model: known negatives are left out, known positives are included."
 )
 SUFFIXES = {"csv": "CSV", "parquet": "Parquet"}
 
 
 def match_search(project_id: int) -> None:
-    """Nothing; draws the search for matches, how far it is, and the files that the last one made."""
+    """Draw the search for matches, its progress, and the files that the last one made."""
     job = matches.work(engine(), project_id).job
     under_way = job is not None and job.state in OPEN
     st.fragment(_search, run_every=EVERY if under_way else None)(project_id, under_way)
@@ -33,19 +33,19 @@ def _search(project_id: int, was_under_way: bool) -> None:
     if work.job is not None and work.job.state in OPEN:
         progress(work.job, "Matches: ")
     elif was_under_way:
-        st.rerun()  # it has ended: stop looking every two seconds
+        st.rerun()  # it has ended: stop polling
     elif work.thresholds:
         _ask(project_id, work)
         if work.job is not None and work.job.state == "failed":
             failure(work.job)
     else:
-        st.caption("No round yet: the first job makes one.")
+        st.caption("There is no round yet. The first job makes one.")
     if work.found is not None:
         _files(project_id, work.found)
 
 
 def _ask(project_id: int, work: MatchWork) -> None:
-    """Nothing; draws the choice of a round and a threshold, and the button."""
+    """Draw the choice of a round and a threshold, and the button."""
     newest = max(work.thresholds)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         rounds = list(work.thresholds)
@@ -60,7 +60,7 @@ def _ask(project_id: int, work: MatchWork) -> None:
             placeholder="a score",
             key=f"match_threshold_{number}",
             width=200,
-            help="The lowest score of a match. It begins where the model's probability is one half; the page “Monitor” "
+            help="The lowest score of a match. The default is where the model's probability is 50%. The page “Monitor” "
             "shows precision and recall by score.",
         )
         reranker = _order(project_id)
@@ -76,22 +76,22 @@ def _ask(project_id: int, work: MatchWork) -> None:
 
 
 def _order(project_id: int) -> str | None:
-    """The folder of the re-ranker that puts the pairs in order; asked for where a pipeline made one."""
+    """Draw the choice of a re-ranker, where a pipeline made one; return its folder, or None for the order by score."""
     found = matches.rerankers(engine(), project_id)
     if not found:
         return None
     chosen: str | None = st.selectbox(
-        "Order by", [None, *found], format_func=lambda folder: found.get(folder, "the score"), key="match_order",
+        "Order by", [None, *found], format_func=lambda folder: found.get(folder, "score"), key="match_order",
         width=260,
-        help="A re-ranker reads both texts of every match, the left one as the query: some 100 pairs a second on a "
-        "processor. Which pairs are matches stays the round's to say.",
+        help="A re-ranker reads both texts of every match, the left one as the query: about 100 pairs a second on a "
+        "CPU. The re-ranker only changes the order; the round's model still decides which pairs match.",
     )  # fmt: skip
     return chosen
 
 
 def _files(project_id: int, found: Matches) -> None:
-    """Nothing; draws what the last search found, and its files."""
-    model, order = round_name(found.matcher), ", in the order of a re-ranker" if found.reranker else ""
+    """Draw what the last search found, and its files."""
+    model, order = round_name(found.matcher), ", ordered by a re-ranker" if found.reranker else ""
     st.markdown(
         f"**{found.pairs:,} pairs, {found.groups:,} groups of {found.grouped:,} texts** "
         f"({literal(model)}, threshold {found.threshold:.4f}{order})"

@@ -1,4 +1,4 @@
-"""Two rounds pair by pair, on the page Explore: the plot of both probabilities, and what changed most."""
+"""Two rounds compared pair by pair on the page Explore: a plot of both probabilities, and the largest changes."""
 
 import numpy as np
 import streamlit as st
@@ -17,14 +17,14 @@ from annotate.ui.state import engine
 from db.projects.items import item_texts
 from db.schema.engine import reading
 
-UNTRAINED = "The pre-trained encoder has scores but no probabilities: choose a trained round."
-MOST = 1_000  # pairs that are listed
-LEAST = 0.0005  # change of p that shows in three digits
+UNTRAINED = "The pre-trained encoder has scores but no probabilities. Choose a trained round."
+MOST = 1_000  # pairs listed
+LEAST = 0.0005  # the least change of p that is visible with three decimals
 TABLE = 200  # rows of the table behind the plot
 
 
 def compare_view(project_id: int, found: Round) -> None:
-    """Nothing; draws the difference between the round and another one."""
+    """Draw the comparison of this round with another one."""
     if found.matcher.w is None:
         st.info(UNTRAINED, icon=":material/info:")
         return
@@ -50,20 +50,20 @@ def _differences(project_id: int, earlier: Round, later: Round) -> None:
         return
     _plot(compared, *names)
     st.caption(
-        f"All known pairs and the best {exploring_compare.TOP:,} of each round, {len(compared):,} in all, the greatest "
+        f"All known pairs and the best {exploring_compare.TOP:,} of each round, {len(compared):,} in total, largest "
         "change first."
     )
-    page = paged(min(len(compared), MOST), f"compare_page_{'_'.join(names)}", SHOWN, "the greatest change first")
+    page = paged(min(len(compared), MOST), f"compare_page_{'_'.join(names)}", SHOWN, "largest change first")
     part = compared.take(slice(page * SHOWN, (page + 1) * SHOWN))
     pairs = shown_pairs(engine(), later.matcher, part.scored)
     for pair, before, after, bound in zip(pairs, part.before, part.after, part.bound, strict=True):
-        about = " (a change of at least this)" if bound else ""
+        about = " (or a larger change)" if bound else ""
         pair_row(project_id, pair, f"**p {before:.3f} → {after:.3f}**{about}")
 
 
 @st.cache_data(max_entries=4, show_spinner=False)
 def _compared(key: str, _earlier: Round, _later: Round) -> Compared:
-    """The two rounds compared, once for what is prepared of them, which the key names."""
+    """Return the two rounds compared, cached by key, which names the prepared files of both."""
     return exploring_compare.compare(_earlier, _later)
 
 
@@ -75,6 +75,8 @@ def _plot(compared: Compared, before: str, after: str) -> None:
     table = exploring_compare.points_table(points).assign(kind=[KINDS[truth] for truth in points.truth.tolist()])
     figure(change_chart(table, before, after), describe_changes(table, before, after))
     if len(table) < len(compared):
-        st.caption(f"{len(table):,} of the {len(compared):,} pairs are drawn: the most changed, and others by chance.")
+        st.caption(
+            f"The plot shows {len(table):,} of the {len(compared):,} pairs: the largest changes and a random sample."
+        )
     name = f"changes-{before}-{after}".lower().replace(" ", "-")
     table_behind(exploring_compare.changes_table(most, texts), name)

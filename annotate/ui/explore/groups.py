@@ -1,4 +1,4 @@
-"""The groups that the matches above a threshold connect, on the page Explore, and the act that answers one at once."""
+"""Groups of texts connected by matches, on the page Explore, and the button that labels a whole group."""
 
 import streamlit as st
 
@@ -16,30 +16,29 @@ from db.projects.items import item_texts
 from db.schema.engine import reading
 
 SHOWN = 10  # groups on one page
-TEXTS = 50  # of a group that are shown: as many as one act answers
+TEXTS = 50  # of a group that are shown, as many as one click can label
 LARGEST, LOOSEST = "Largest first", "Least coherent first"
-LAST_ACT = "last_group"  # in the session: the group that was asked about last, and what came of it
+LAST_ACT = "last_group"  # in the session: the group chosen last, and the outcome
 WHAT = (
-    "Texts that matches connect, directly or by way of others, form a group. Its *coherence* is the share of its pairs "
-    "that are matches themselves: 1 where every pair is one; low in a chain, where a wrong match may have joined two "
-    "groups."
+    "Texts connected by matches, directly or through others, form a group. Its *coherence* is the share of its pairs "
+    "that match: 1 if all do, low in a chain, where a wrong match may have joined two groups."
 )
-SURE = "Each of them is stored as your answer “yes” and trains the next model."
+SURE = "Each is stored as your answer “yes” and used for training."
 
 
 @st.fragment
 def groups_view(project_id: int, found: Round) -> None:
-    """Nothing; draws the groups of the round's matches."""
+    """Draw the groups of the round's matches."""
     scored = best_pairs(found)
     if not len(scored):
-        st.info("There are no pairs: the project needs at least two texts.", icon=":material/inbox:")
+        st.info("There are no pairs. The project needs at least two texts.", icon=":material/inbox:")
         return
     at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
     above = scored.take(slice(count_above(scored, at)))
     expectation(found, above, at)
     _undo(project_id)
     if not len(above):
-        st.info("No pair scores as high: lower the threshold.", icon=":material/inbox:")
+        st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
     groups = grouping.groups_of(above, kind_of(engine(), project_id))
     st.caption(f"{WHAT} Here: {counted(len(groups.size), 'group')} of {counted(len(groups.ids), 'text')}.")
@@ -54,7 +53,7 @@ def groups_view(project_id: int, found: Round) -> None:
 
 
 def _group(project_id: int, groups: Groups, group: int) -> None:
-    """Nothing; draws one group."""
+    """Draw one group."""
     items = groups.items(group)
     with reading(engine()) as session:
         texts = item_texts(session, items[:TEXTS])
@@ -71,7 +70,7 @@ def _group(project_id: int, groups: Groups, group: int) -> None:
 
 
 def _answer(project_id: int, items: list[int]) -> None:
-    """Nothing; draws the button that answers all pairs of the group, and the question whether to."""
+    """Draw the button that labels all pairs of the group, and its confirmation."""
     if not may(Right.LABEL, project_id):
         return
     key = f"group_{project_id}_{items[0]}_{len(items)}"
@@ -83,7 +82,7 @@ def _answer(project_id: int, items: list[int]) -> None:
         if acted == key and outcome:
             st.caption(literal(outcome))
         return
-    st.write(f"Answer {counted(number, 'pair')} that nobody has labelled with yes? {SURE}")
+    st.write(f"Answer {counted(number, 'unlabelled pair')} with yes? {SURE}")
     with st.container(horizontal=True):
         yes, arguments = f"Yes, {counted(number, 'answer')}", (key, project_id, annotator(), items)
         st.button(yes, key=f"{key}_yes", type="primary", on_click=_store, args=arguments)
@@ -94,11 +93,11 @@ def _ask(key: str, project_id: int, items: list[int]) -> None:
     try:
         number = len(grouping.open_pairs(engine(), project_id, items))
     except InputError as problem:
-        _close(key, f"Nothing is answered: {problem}.")
+        _close(key, f"Nothing was answered: {problem}.")
         return
     st.session_state[f"{key}_asked"] = number
     if not number:
-        _close(key, "There is nothing to answer: its pairs are labelled already, or kept for measuring.")
+        _close(key, "There is nothing to answer: its pairs are labelled, or reserved for evaluation.")
 
 
 def _store(key: str, project_id: int, who: str, items: list[int]) -> None:
@@ -106,7 +105,7 @@ def _store(key: str, project_id: int, who: str, items: list[int]) -> None:
         number = grouping.answer_group(engine(), project_id, who, items)
         _close(key, f"{counted(number, 'pair')} answered with yes.")
     except InputError as problem:
-        _close(key, f"Nothing is answered: {problem}.")
+        _close(key, f"Nothing was answered: {problem}.")
 
 
 def _close(key: str, outcome: str) -> None:
@@ -115,7 +114,7 @@ def _close(key: str, outcome: str) -> None:
 
 
 def _undo(project_id: int) -> None:
-    """Nothing; draws the button that takes this annotator's last group back."""
+    """Draw the button that undoes this annotator's last group."""
     last = grouping.last_act(engine(), project_id, annotator())
     if last is None:
         return

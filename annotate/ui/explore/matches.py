@@ -1,4 +1,4 @@
-"""All matches above a threshold: the slider, what to expect of them, the table page by page, the download."""
+"""All matches above a threshold: the slider, the expected precision and recall, the pages of pairs, the download."""
 
 from functools import partial
 from math import ceil, floor
@@ -23,10 +23,10 @@ STEP = 0.001
 
 @st.fragment
 def matches_view(project_id: int, found: Round) -> None:
-    """Nothing; draws the matches of the round."""
+    """Draw the matches of the round."""
     scored = best_pairs(found)
     if not len(scored):
-        st.info("There are no pairs: the project needs at least two texts.", icon=":material/inbox:")
+        st.info("There are no pairs. The project needs at least two texts.", icon=":material/inbox:")
         return
     at = threshold_slider(found, scored, f"threshold_{found.folder.name}")
     above = scored.take(slice(matches.count_above(scored, at)))
@@ -37,7 +37,7 @@ def matches_view(project_id: int, found: Round) -> None:
 
 
 def threshold_slider(found: Round, scored: Scored, key: str) -> float:
-    """The chosen threshold, between the scores of the pairs (the best first)."""
+    """Draw the slider; return the chosen threshold, within the range of the scores (sorted, best first)."""
     low, high = matches.worth_a_look(found, scored)
     low, high = floor(low / STEP) * STEP, ceil(high / STEP) * STEP
     start = min(high, max(low, round(matches.start_at(found, scored), 3)))
@@ -48,7 +48,7 @@ def threshold_slider(found: Round, scored: Scored, key: str) -> float:
 
 
 def expectation(found: Round, above: Scored, at: float) -> None:
-    """Nothing; draws the number of matches, and what the stored evaluation says of such pairs."""
+    """Draw the number of matches, and the precision and recall that the stored evaluation estimates for them."""
     evaluation = found.evaluation
     expected = matches.expected_at(evaluation, at) if evaluation else None
     p = probability(found.matcher, np.array([at]))
@@ -65,7 +65,7 @@ def expectation(found: Round, above: Scored, at: float) -> None:
 
 
 def _lowest(found: Round, above: Scored) -> float:
-    """Below this score there are pairs that are not kept."""
+    """Return the score down to which the list is complete; pairs that score lower were not kept."""
     kept = found.exploration
     return -1e9 if kept is None or kept.kept == kept.pairs or len(above) < kept.kept else float(above.score[-1])
 
@@ -75,32 +75,32 @@ def _at_most(precision: float, beyond: bool) -> str:
 
 
 def _words(found: Round, above: Scored, expected: matches.Expected | None) -> list[str]:
-    """What the figures mean, and how far they hold."""
+    """Return what the figures mean, and how far they can be trusted."""
     evaluation = found.evaluation
     mean = matches.mean_p(found, above)
-    own = f"The model's own probabilities expect {mean:.1%}: an opinion, not a measurement." if mean else ""
+    own = f"The model's own probabilities predict a precision of {mean:.1%}; that is not a measurement." if mean else ""
     if evaluation is None or not evaluation.curve.get("score"):
-        return ["Nothing has measured this round, so precision and recall are not known.", own]
+        return ["This round has not been measured, so precision and recall are unknown.", own]
     if expected is None:
-        return ["No measured match scores as high, so nothing is known of so strict a threshold.", own]
+        return ["No measured match scores that high, so precision and recall are unknown at this threshold.", own]
     words = [f"Measured on the {evaluation.pairs:,} pairs of evaluation items{_interval(expected)}."]
     if evaluation.audit:
-        words.append("Recall is of the positives in the audited pool.")
+        words.append("Recall counts only positives within the sampled ranks.")
     times = found.exploration.times if found.exploration else 1.0
     if times > 1.01:
         less = matches.over_all(expected.precision, times)
         words.append(
-            f"This list is of all items: it has {times:.1f} times as many pairs for each right one, so its precision "
-            f"may be lower, down to {less:.1%} if wrong matches grow like pairs do."
+            f"This list covers all items, where matches are {times:.1f} times rarer than among the evaluation items. "
+            f"Precision may drop to {less:.1%}."
         )
     return [*words, own]
 
 
 def _interval(expected: matches.Expected) -> str:
-    """The interval of the precision in words; nothing where it is exact."""
+    """Return the interval of the precision in words; empty where it is exact."""
     if expected.low is None or expected.high is None or expected.high <= expected.low:
         return ""
-    return f" (95% interval of the precision {expected.low:.1%} to {expected.high:.1%})"
+    return f" (95% interval of precision: {expected.low:.1%} to {expected.high:.1%})"
 
 
 def _curve(found: Round, evaluation: Evaluation, scored: Scored, at: float) -> None:
@@ -111,9 +111,9 @@ def _curve(found: Round, evaluation: Evaluation, scored: Scored, at: float) -> N
 
 
 def _table(project_id: int, found: Round, above: Scored, at: float) -> None:
-    """Nothing; draws one page of the matches, the best first, and the download of all of them."""
+    """Draw one page of the matches, best first, and the download of all of them."""
     if not len(above):
-        st.info("No pair scores as high: lower the threshold.", icon=":material/inbox:")
+        st.info("No pair scores that high. Lower the threshold.", icon=":material/inbox:")
         return
     page = paged(len(above), f"matches_page_{found.folder.name}")
     for pair in shown_pairs(engine(), found.matcher, above.take(slice(page * SHOWN, (page + 1) * SHOWN))):
@@ -125,8 +125,8 @@ def _table(project_id: int, found: Round, above: Scored, at: float) -> None:
     )  # fmt: skip
 
 
-def paged(length: int, key: str, each: int = SHOWN, order: str = "the best first") -> int:
-    """The chosen page of a list, from 0; nothing is drawn where there is only one."""
+def paged(length: int, key: str, each: int = SHOWN, order: str = "best first") -> int:
+    """Draw the choice of a page, where there are several; return the chosen one, counted from 0."""
     pages = ceil(length / each)
     if pages < 2:
         return 0

@@ -1,4 +1,4 @@
-"""What a round gets most wrong among the pairs with a known answer, on the page Explore."""
+"""The round's worst mistakes among pairs with a known answer, on the page Explore."""
 
 import streamlit as st
 
@@ -13,15 +13,15 @@ from annotate.ui.state import engine
 SHOWN = 10
 CONFIDENT, MISSED = "Confident mistakes", "Missed positives"
 WHAT = {
-    CONFIDENT: "Pairs that people or the data call different, the surest of the model first.",
-    MISSED: "Pairs that people or the data call the same, the ones the model finds least likely first.",
+    CONFIDENT: "Known negatives, starting with those that the model is surest are matches.",
+    MISSED: "Known positives, starting with those that the model finds least likely.",
 }
-NONE = {CONFIDENT: "No pair is known to be different yet.", MISSED: "No pair is known to be the same yet."}
+NONE = {CONFIDENT: "There are no known negatives yet.", MISSED: "There are no known positives yet."}
 
 
 @st.fragment
 def mistakes_view(project_id: int, found: Round) -> None:
-    """Nothing; draws the pairs that the round gets most wrong."""
+    """Draw the pairs that the round gets most wrong."""
     known = known_pairs(found)
     which = st.segmented_control(
         "Mistakes", list(WHAT), default=CONFIDENT, required=True, key="mistakes", label_visibility="collapsed",
@@ -33,13 +33,13 @@ def mistakes_view(project_id: int, found: Round) -> None:
         return
     at = threshold(found.matcher)
     st.caption(f"{WHAT[which]} {'' if at is None else _share(which, mistakes.wrong_above(scored, at), len(scored))}")
-    page = paged(len(scored), f"mistakes_page_{which}_{found.folder.name}", SHOWN, "the worst first")
+    page = paged(len(scored), f"mistakes_page_{which}_{found.folder.name}", SHOWN, "worst first")
     for pair in shown_pairs(engine(), found.matcher, scored.take(slice(page * SHOWN, (page + 1) * SHOWN))):
         pair_row(project_id, pair)
 
 
 def _share(which: str, above: int, of: int) -> str:
-    """How many of the pairs lie on the wrong side of p = 1/2."""
+    """Return how many of the pairs lie on the wrong side of p = 1/2, in words."""
     if which == CONFIDENT:
         return f"{above:,} of {counted(of, 'pair')} have p ≥ ½."
     return f"{of - above:,} of {counted(of, 'pair')} have p < ½."

@@ -1,4 +1,4 @@
-"""The round that is explored: its choice, and the preparation that the other parts of the page Explore need."""
+"""The choice of the round to explore, and its preparation, which the other views of the page Explore need."""
 
 from functools import partial
 
@@ -15,7 +15,7 @@ from db.errors import InputError
 
 
 def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key: str = "explore_round") -> Round:
-    """The round that is chosen, at first the newest one."""
+    """Draw the choice of a round, the newest by default, and return it."""
     by_number = {one.matcher.number: one for one in rounds}
     number = st.selectbox(
         label, list(by_number), format_func=round_name, key=f"{key}_{project_id}", persist_state="session"
@@ -24,12 +24,12 @@ def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key
 
 
 def preparation(project_id: int, chosen: Round) -> None:
-    """Nothing; draws what is prepared of the round, the button that prepares it, and how far that is."""
+    """Draw what is prepared of the round, the button that prepares it, and the progress."""
     watch(partial(exploring.work, engine(), project_id), "Preparing: ", partial(offer, project_id, chosen))
 
 
 def offer(project_id: int, chosen: Round) -> None:
-    """Nothing; draws the button that prepares the round, and what there is to know before pressing it."""
+    """Draw the button that prepares the round, and what to know before pressing it."""
     name = round_name(chosen.matcher.number)
     with st.container(horizontal=True, vertical_alignment="center"):
         title, kind = (f"Prepare {name[0].lower()}{name[1:]}", "primary")
@@ -48,13 +48,13 @@ def offer(project_id: int, chosen: Round) -> None:
 
 
 def _prepared(project_id: int, chosen: Round) -> str:
-    """What is prepared, and what is missing from it since."""
+    """Return what is prepared, and what has changed since, in words."""
     found = chosen.exploration
     assert found is not None
     whole = found.kept == found.pairs
     what = f"All {found.pairs:,} pairs" if whole else f"The best {found.kept:,} of {found.pairs:,} pairs"
     since = exploring.answers_since(engine(), project_id, found)
-    news = f" {counted(since, 'answer')} came later: prepare again to see them among the mistakes." if since else ""
+    news = f" {counted(since, 'answer')} came later. Prepare again to include them in the mistakes." if since else ""
     return f"{what} and {counted(found.known, 'known pair')} are prepared (it took {_time(found.seconds)}).{news}"
 
 
@@ -63,10 +63,10 @@ def _time(seconds: float) -> str:
 
 
 def cost(chosen: Round) -> str:
-    """What preparing or searching the round takes."""
+    """Return what preparing or searching the round takes, in words."""
     seconds = chosen.matcher.details.get("seconds", {}).get("encode")
     if exploring.vectors_are_kept(chosen.matcher):
-        return "The vectors of this round are kept: only the pairs are searched."
-    took = f", which took {_time(seconds)} when the round was made" if seconds else ""
-    which = "its model" if chosen.matcher.folder else "the pre-trained encoder, unless its vectors are kept"
+        return "The vectors of this round are stored, so only the pairs are searched."
+    took = f", which took {_time(seconds)} the first time" if seconds else ""
+    which = "its model" if chosen.matcher.folder else "the pre-trained encoder, unless its vectors are stored"
     return f"All texts are encoded again with {which}{took}."

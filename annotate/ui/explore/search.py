@@ -1,4 +1,4 @@
-"""Search on the page Explore: a typed text or an item of the project, and what lies nearest to it."""
+"""Search on the page Explore: a typed text or an item of the project, and its nearest texts."""
 
 from functools import partial
 
@@ -18,11 +18,11 @@ from db.errors import InputError
 from db.results.explorations import Search
 
 SHOWN = 20  # of its hits
-TYPED, ITEM = "A text I type", "A text of the project"
+TYPED, ITEM = "New text", "Text of the project"
 
 
 def search_view(project_id: int, found: Round) -> None:
-    """Nothing; draws the search: it needs nothing prepared."""
+    """Draw the search, which needs no preparation."""
     kind = exploring.kind_of(engine(), project_id)
     how = st.segmented_control(
         "Search for", [TYPED, ITEM], default=TYPED, required=True, key="search_how", persist_state="session"
@@ -39,7 +39,7 @@ def search_view(project_id: int, found: Round) -> None:
 
 
 def _key(project_id: int) -> str:
-    """Where the job of the search that is shown is remembered."""
+    """Return the session key that remembers the search on the page."""
     return f"search_{project_id}"
 
 
@@ -61,11 +61,11 @@ def _typed(project_id: int, found: Round, kind: Kind) -> None:
 
 
 def _of_project(project_id: int, found: Round) -> None:
-    """Nothing; draws the field for words and, of the texts that hold them, one button each."""
-    words = st.text_input("Words of the text", key="search_words", persist_state="session")
+    """Draw a field for words, and a button for each text that contains them."""
+    words = st.text_input("Words in the text", key="search_words", persist_state="session")
     items = searching.items_by_words(engine(), project_id, words)
     if words.strip() and not items:
-        st.caption("No text of the project holds all these words.")
+        st.caption("No text of the project contains all these words.")
     with st.container(key="search_items", gap="xsmall"):
         for item in items:
             arguments = (project_id, found.matcher.number, item.id)
@@ -74,7 +74,7 @@ def _of_project(project_id: int, found: Round) -> None:
                 args=arguments, icon=":material/search:",
             )  # fmt: skip
     if len(items) == searching.FOUND:
-        st.caption(f"These are the first {searching.FOUND}: more words narrow them down.")
+        st.caption(f"These are the first {searching.FOUND} texts. Add words to narrow the search.")
 
 
 def _ask_item(project_id: int, number: int, item_id: int) -> None:
@@ -88,13 +88,13 @@ def _result(project_id: int, kind: Kind, job_id: str) -> None:
 
 
 def _show(project_id: int, kind: Kind, search: Search) -> None:
-    """Nothing; draws what was searched for, and the nearest texts."""
+    """Draw the query and its nearest texts."""
     name = round_name(search.number)
     st.markdown(f"**Nearest to “{literal(beginning(search.text))}”**, {name[0].lower()}{name[1:]}")
     if not search.hits:
-        st.info("There is no other text to compare it with.", icon=":material/inbox:")
+        st.info("There is no other text to compare with.", icon=":material/inbox:")
     if search.item_id is None:
-        st.caption("A typed text makes no pair of the project: search for a text of the project to label pairs.")
+        st.caption("A new text cannot be labelled. To label pairs, search for a text of the project.")
     for near in searching.nearest(engine(), project_id, kind, search, slice(SHOWN)):
         if near.pair is not None:
             pair_row(project_id, near.pair)

@@ -1,4 +1,4 @@
-"""The labelling card: the browser's side is in card.html, card.css and card.js."""
+"""The labelling card. Its browser side is in card.html, card.css and card_js."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -15,15 +15,15 @@ from db.domain import DesignKind
 from db.projects.jobs import NEXT_ROUND, OPEN
 
 AUDIT_BATCHES = {
-    DesignKind.AUDIT: "Audit audit batch",
-    DesignKind.CORRECTION: "Check",
+    DesignKind.AUDIT: "Audit batch",
+    DesignKind.CORRECTION: "False-positive check",
     DesignKind.MINED: "Mined sample",
 }
-MOST_EVENTS = 5_000  # of one message; the browser sends the others again
-LONG = 400  # characters from which a text gets a higher box
+MOST_EVENTS = 5_000  # per message; the browser sends the others again
+LONG = 400  # characters above which a text gets a taller box
 
 
-Run = tuple[str, str]  # a piece of a text, and how it is shown: same, differs, likely
+Run = tuple[str, str]  # a piece of a text and its kind: same, differs, likely
 SCRIPTS = ("main", "answers", "server", "draw", "keys", "storage")
 
 
@@ -40,7 +40,7 @@ _mount = st.components.v2.component(
 
 
 def outbox(key: str) -> tuple[int, list[Any]]:
-    """The number of the browser's last message and the events in it: everything that it knows no receipt for."""
+    """Return the number of the browser's last message, and its events: all that have no receipt yet."""
     message = st.session_state.get(key, {}).get("outbox")
     if not isinstance(message, dict):
         return 0, []
@@ -61,9 +61,9 @@ def card(
     recent: Sequence[Answered] = (),
     grouped: bool = False,
 ) -> None:
-    """Nothing; the card is on the page, with these pairs in its buffer: those of the batch, or of the audit batch.
+    """Draw the card with these pairs in its buffer, those of the batch or of the audit batch.
 
-    recent: what a browser that has just opened the page can undo; grouped: one left text with all its candidates.
+    recent: the answers that a newly opened page can undo; grouped: show one left text with all its candidates.
     """
     progress = standing.progress
     data = {
@@ -73,7 +73,7 @@ def card(
         "round": progress.round_id,
         "title": _title(standing, audit_batch),
         "question": question,
-        "attempt": attempt,  # so that no two replies are equal: an equal one would not reach the browser's side
+        "attempt": attempt,  # makes every reply different, since an equal one would not reach the browser
         "stored": receipt.stored,
         "refused": receipt.refused,
         "why": {str(task_id): _words(why) for task_id, why in receipt.why.items()},
@@ -91,7 +91,7 @@ def card(
         },
         "empty": why_empty(standing, audit_batch),
     }
-    # In a list: to look for data frames in a dictionary, Streamlit would import pandas.
+    # In a list, since Streamlit would import pandas to look for data frames in a dictionary.
     _mount(key=key, data=[data], on_outbox_change=lambda: None)
 
 
@@ -102,15 +102,14 @@ def _title(standing: Standing, audit_batch: AuditBatch | None) -> str:
 
 
 def _words(why: Why) -> str:
-    """Why a pair that is answered was put up."""
+    """Return why an answered pair had been chosen."""
     if why.score is None:
-        return f"{why.strategy}: it measures, and never trains"
-    p = "" if why.p is None else f" · p {why.p:.2f}"
-    return f"score {why.score:.2f}{p} · {why.strategy}"
+        return "audit pair, not used for training"
+    return f"score {why.score:.2f}" + ("" if why.p is None else f" · p {why.p:.2f}")
 
 
 def _pair(pair: Pair, round_id: int | None) -> dict[str, Any]:
-    """What the browser gets of a pair before the answer: nothing that tells why it was chosen, or what for."""
+    """Return what the browser gets of a pair before the answer: nothing that reveals why it was chosen."""
     left, right = _segments(pair)
     return {
         "id": pair.task_id,
@@ -124,7 +123,7 @@ def _pair(pair: Pair, round_id: int | None) -> dict[str, Any]:
 
 
 def _segments(pair: Pair) -> tuple[list[Run], list[Run]]:
-    """Both texts in runs: what differs or, in a passage, the sentence that is likely to answer."""
+    """Return both texts in runs: the differences or, in a passage, the sentence that probably answers."""
     if pair.likely is None:
         left, right = highlight(pair.left, pair.right)
         return _kinds(left), _kinds(right)
@@ -139,16 +138,16 @@ def _kinds(segments: list[Segment]) -> list[Run]:
 
 
 def why_empty(standing: Standing, audit_batch: AuditBatch | None = None) -> str:
-    """What to tell an annotator who has nothing to label; empty while there is something."""
+    """Return what to tell an annotator who has nothing to label; empty while there is something."""
     match standing.reason:
         case Reason.NO_BATCH:
             if standing.job is not None and standing.job.state in ("failed", "cancelled"):
-                return f"There is no batch yet: the job that makes the first one {_ended(standing.job.state)}."
-            return "There is no batch yet. The first one appears here by itself."
+                return f"There is no batch yet: the job that prepares the first one {_ended(standing.job.state)}."
+            return "Your first batch will appear here shortly."
         case Reason.EMPTY:
-            return "Nothing is left to label."
+            return "There is nothing left to label."
         case Reason.LEASED:
-            return f"Everything that is left is with other annotators. {_when(standing.free_at)}"
+            return f"Other annotators have all remaining pairs. {_when(standing.free_at)}"
         case Reason.COMPLETE:
             if audit_batch is not None:
                 where = "The figures are on the page “Pipelines”."
@@ -166,17 +165,17 @@ def _ended(state: str) -> str:
 def _next_batch(standing: Standing) -> str:
     if standing.job is not None and standing.job.state in OPEN:
         if standing.job.kind != NEXT_ROUND:
-            return "The next one waits until the job at work is done."
-        return "The next one is being made and appears here by itself."
-    return "The next one is not being made: administrators of the project have a button for it here."
+            return "The next one is prepared after the running job."
+        return "The next one will appear here shortly."
+    return "The next one is not being prepared: an administrator of the project can start it here."
 
 
 def _figures(standing: Standing) -> str:
     if standing.job is not None and standing.job.state in OPEN:
-        return "The figures are being updated: they appear on the page “Monitor”."
+        return "The figures are being updated. They will appear on the page “Monitor”."
     return "The figures are on the page “Monitor”."
 
 
 def _when(free_at: datetime | None) -> str:
     minutes = max(1, round((free_at - datetime.now(UTC)).total_seconds() / 60)) if free_at else 1
-    return f"If they stop, the next pair is free in {minutes} minute{'s' if minutes > 1 else ''}."
+    return f"If they stop, the next pair will be free in {minutes} minute{'s' if minutes > 1 else ''}."

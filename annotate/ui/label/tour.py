@@ -1,4 +1,4 @@
-"""The tour of the demo project: three steps, above every page, until the annotator ends it."""
+"""The tour of the demo project: three steps above every page, until the annotator ends it."""
 
 from typing import Literal
 
@@ -9,13 +9,13 @@ from annotate.labelling.tour import Stage, Step, dismiss, is_dismissed, stage_of
 from annotate.ui.state import annotator, engine
 from db.schema.tables import Project
 
-EVERY = 3  # seconds between two looks at how far the demo is
+EVERY = 3  # seconds between two updates
 TITLES = {Step.LABEL: "Label a few", Step.TRAIN: "Train", Step.MEASURE: "Measure"}
-PLACES = {Step.LABEL: ("label", "To the pairs"), Step.MEASURE: ("monitor", "See average precision")}
+PLACES = {Step.LABEL: ("label", "Label pairs"), Step.MEASURE: ("monitor", "See average precision")}
 
 
 def tour(project: Project | None, shown: str) -> None:
-    """Nothing; draws the tour where this is the demo project and the annotator has not ended it. shown: the page."""
+    """Draw the tour if this is the demo project and the annotator has not ended it. shown: the current page."""
     if project is None or project.name != NAME or is_dismissed(annotator()):
         return
     done = stage_of(engine(), project.id).step == Step.MEASURE
@@ -39,7 +39,7 @@ def _tour(project_id: int, shown: str) -> None:
 
 
 def _title(step: Step, current: Step) -> str:
-    """The step's name: ticked when it is done, strong when it is at hand, pale when it is to come."""
+    """Return the step's name: ticked when done, bold when current, grey when still to come."""
     if step < current:
         return f":green[:material/check_circle:] {TITLES[step]}"
     return f"**{step} {TITLES[step]}**" if step == current else f":gray[{step} {TITLES[step]}]"
@@ -48,15 +48,15 @@ def _title(step: Step, current: Step) -> str:
 def _words(stage: Stage) -> str:
     if stage.step == Step.LABEL:
         return (
-            "Say of each pair whether both questions ask for the same thing: key 1 for yes, 2 for no, 3 for unsure, z "
-            f"takes back. {stage.answered} of {stage.size} pairs are answered."
+            "For each pair, decide whether both questions ask the same thing. Press 1 for yes, 2 for no, 3 for unsure; "
+            f"Z undoes. {stage.answered} of {stage.size} pairs are answered."
         )
     if stage.step == Step.TRAIN:
         return (
-            "The batch is complete, and the model learns from it by itself: about a minute on two cores. You can go on "
-            "labelling meanwhile. The next batch holds the pairs that the new model finds hardest to call."
+            "The batch is complete, and the model is now training on it: about a minute on two cores. You can continue "
+            "labelling meanwhile. The next batch holds the pairs that the new model is least certain about."
         )
     return (
-        "Monitor shows average precision over all pairs of the questions kept for measuring, before training and after "
-        "each round. Every batch that you label adds a round."
+        "The page “Monitor” shows average precision over all pairs of the evaluation questions, before training and "
+        "after each round. Every batch that you label adds a round."
     )

@@ -1,4 +1,4 @@
-"""Why a pair was put up, in words, a plot of its score, and the labelled pairs that are most like it."""
+"""Why a pair was chosen: in words, a plot of its score, and the most similar labelled pairs."""
 
 from collections.abc import Sequence
 
@@ -18,13 +18,13 @@ from learner.catalog import STRATEGIES
 
 
 def why(found: Reasons) -> None:
-    """Nothing; draws the reasons."""
+    """Draw the reasons."""
     st.markdown(_sentence(found))
     if found.purpose == Purpose.AUDIT or found.strategy == DesignKind.MINED:
         return
     _history(found.scores)
     if found.alike:
-        st.markdown("**Labelled pairs most like it, when it was chosen**")
+        st.markdown("**Most similar labelled pairs, when it was chosen**")
         for pair in found.alike:
             _labelled(pair)
 
@@ -32,9 +32,9 @@ def why(found: Reasons) -> None:
 def _sentence(found: Reasons) -> str:
     where = f"batch {found.batch}" if found.batch else "an audit batch"
     if found.purpose == Purpose.AUDIT:
-        return f"An audit pair of {where}: it was drawn by chance, it measures, and it never trains."
+        return f"An audit pair of {where}, sampled at random. Its label measures and is never used for training."
     if found.strategy == DesignKind.MINED:
-        return "A pair that a pipeline mined: it was drawn by chance from its ranks, and its label trains."
+        return "A mined pair, sampled at random from its rank band. Its label is used for training."
     entry = STRATEGIES.get(found.strategy)
     model = f"the model of round {found.chosen_by}" if found.chosen_by else "the pre-trained encoder"
     place = f"Number {found.rank:,} of the {found.of:,} pairs of {where}"
@@ -47,30 +47,31 @@ def _sentence(found: Reasons) -> str:
 
 
 def _order(found: Reasons) -> str:
-    """What a re-ranker had to do with the pair's place; empty where it had nothing."""
+    """Return how a re-ranker placed the pair; empty where none did."""
     if found.ordered is None or found.rerank is None:
         return ""
     return (
-        f"A re-ranker put the batch in order: {ORDERS[found.ordered]} came first. It gave this pair the score "
-        f"**{found.rerank:.2f}**; above 0 it says match."
+        f"A re-ranker ordered the batch: {ORDERS[found.ordered]} came first. It scored this pair "
+        f"**{found.rerank:.2f}**; a score above 0 means match."
     )
 
 
 def _history(scores: Sequence[Scored]) -> None:
     if len(scores) == 1:
-        st.markdown(f"Its {_scored(scores[0])} when it was chosen. Rounds after its label will show theirs here.")
+        st.markdown(f"Its score was {_scored(scores[0])} when it was chosen. Later rounds will add theirs here.")
         return
-    st.markdown(f"Its {_scored(scores[0])} when it was chosen; {_scored(scores[-1])} in round {scores[-1].number}.")
+    newest = f"{_scored(scores[-1])} in round {scores[-1].number}"
+    st.markdown(f"Its score was {_scored(scores[0])} when it was chosen, and {newest}.")
     listed = ", ".join(f"{each.score:.3f} in round {each.number}" for each in scores)
     figure(score_chart(scores), f"Score of this pair by round: {listed}.")
 
 
 def _scored(at: Scored) -> str:
-    return f"score **{at.score:.3f}**" + ("" if at.p is None else f" (p {at.p:.2f})")
+    return f"**{at.score:.3f}**" + ("" if at.p is None else f" (p {at.p:.2f})")
 
 
 def score_chart(scores: Sequence[Scored]) -> Plot:
-    """The score by round."""
+    """Return a line chart of the score by round."""
     table = pd.DataFrame([{"round": each.number, "score": each.score, "p": each.p} for each in scores])
     line = alt.Chart(table, height=140).encode(
         x=alt.X("round:O", title="Round"),
@@ -81,6 +82,6 @@ def score_chart(scores: Sequence[Scored]) -> Plot:
 
 
 def _labelled(pair: Alike) -> None:
-    label = ANSWERS[pair.answer] if pair.answer else "no label any more"
-    st.caption(f"{label} · likeness {pair.alike:.2f}")
+    label = ANSWERS[pair.answer] if pair.answer else "label removed"
+    st.caption(f"{label} · similarity {pair.alike:.2f}")
     st.text(f"{beginning(pair.left)}\n{beginning(pair.right)}")

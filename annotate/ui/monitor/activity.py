@@ -1,4 +1,4 @@
-"""What people did: labels by day and by annotator, and how long a label takes."""
+"""Annotators' work: labels by day and by annotator, and the time a label takes."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ from db.labels.label_counts import Tally
 
 
 def tally_of(project_id: int) -> list[Tally]:
-    """The project's labels, counted; all of them are read only where enough are new (`counted_every`)."""
+    """Return the project's labels, counted. They are read again only after enough new answers (`counted_every`)."""
     return _tally(str(engine().url), project_id, _counted_to(project_id), engine())
 
 
@@ -34,7 +34,7 @@ def _tally(database: str, project_id: int, last: int, _engine: Engine) -> list[T
 
 
 def times_of(project_id: int) -> list[Timed]:
-    """The time on screen of the newest answers; read only where enough are new."""
+    """Return the time on screen of the newest answers. They are read again only after enough new answers."""
     return _times(str(engine().url), project_id, _counted_to(project_id), engine())
 
 
@@ -49,12 +49,12 @@ def _times(database: str, project_id: int, last: int, _engine: Engine) -> list[T
 
 
 def work(project_id: int, tally: Sequence[Tally], times: Sequence[Timed]) -> None:
-    """Nothing; draws the section, where there is a label."""
+    """Draw the section, if there are labels."""
     if not tally:
         return
     st.subheader("Labelling", anchor=False)
     if (every := counted_every(last_answer(engine(), project_id))) > 1:
-        st.caption(f"So many answers are counted anew once in {every:,} of them.")
+        st.caption(f"With this many answers the counts are refreshed after every {every:,} answers.")
     _days(tally)
     if len({one.annotator for one in tally}) > 1:
         _annotators(tally)
@@ -72,7 +72,7 @@ def _days(tally: Sequence[Tally]) -> None:
     drawn = work_charts.newest_days(mine)
     plot(work_charts.days_chart, drawn, described=work_charts.describe_days(drawn, who))
     if len(drawn) < len(mine):
-        st.caption(f"The last {work_charts.DAYS} days are drawn; the table has all.")
+        st.caption(f"The plot shows the last {work_charts.DAYS} days, the table all of them.")
     table_behind(table, "labels-by-day")
 
 
@@ -81,23 +81,23 @@ def _annotators(tally: Sequence[Tally]) -> None:
     st.markdown("**Labels by annotator**")
     plot(work_charts.annotators_chart, table, described=work_charts.describe_annotators(table))
     if len(table) > work_charts.PEOPLE:
-        st.caption(f"The {work_charts.PEOPLE} who labelled most are drawn; the table has all.")
+        st.caption(f"The plot shows the {work_charts.PEOPLE} most active annotators, the table all of them.")
     table_behind(table, "labels-by-annotator")
 
 
 def _pace(times: Sequence[Timed]) -> None:
     table = pace_table(times)
-    st.markdown("**Time for a label**")
+    st.markdown("**Time per label**")
     if table.empty:
-        st.caption(f"Too few answers are timed: from {LEAST} of one annotator on, their times are shown.")
+        st.caption(f"Too few answers are timed: times appear after {LEAST} answers of one annotator.")
         return
     plot(work_charts.pace_chart, table, described=work_charts.describe_pace(table))
     first = table.iloc[0]
-    newest = f" Of the newest {NEWEST:,} answers." if len(times) == NEWEST else ""
+    newest = f" Based on the newest {NEWEST:,} answers." if len(times) == NEWEST else ""
     interval = f"95% interval {first.low:.1f} to {first.high:.1f}"
     st.caption(
         f"{literal(first.annotator)}: median {first['median']:.1f} s ({interval}), half of the answers between "
-        f"{first.first_quarter:.1f} and {first.third_quarter:.1f} s (the bar). A pair that was on screen for more than "
-        f"{CAP:g} s counts as {CAP:g} s: somebody was away.{newest}"
+        f"{first.first_quarter:.1f} and {first.third_quarter:.1f} s (the bar). Times above {CAP:g} s count as "
+        f"{CAP:g} s, since the annotator was probably away.{newest}"
     )
     table_behind(table, "time-for-a-label")

@@ -1,4 +1,4 @@
-"""Audit tasks: what they are, and the form that asks for more of them."""
+"""Audit pairs: what they are, and the form that draws more of them."""
 
 import streamlit as st
 
@@ -10,19 +10,19 @@ from annotate.text.measures import counted
 from annotate.ui.state import engine, may
 from db.errors import InputError
 
-DRAW = 60  # pairs: an audit batch of some minutes
+DRAW = 60  # pairs: an audit batch of a few minutes
 WHAT = (
-    "An audit task is a pair of evaluation items, drawn at random with a known probability. Its label never trains a "
-    "model. It measures every round over all pairs, with an interval."
+    "An audit pair is a pair of evaluation items, sampled at random with a known probability. Its label never trains a "
+    "model. Audit labels measure every round over all pairs, with an interval."
 )
 
-UPDATE = "Measures every round again on all audit labels there are."
+UPDATE = "Measures every round again, on all audit labels."
 
 
 def invitation(report: Report, project_id: int) -> None:
-    """Nothing; draws how a project without known pairs comes to figures, and the form that begins it."""
+    """Draw how a project without known pairs can be measured, and the form that starts it."""
     st.info(
-        f"{_missing(report)}{why_unmeasured(report)} Audit tasks can measure all the same. {WHAT} {_mixed_in(report)}"
+        f"{_missing(report)}{why_unmeasured(report)} Audit pairs can measure it instead. {WHAT} {_mixed_in(report)}"
         f"\n\n{BIASED}",
         icon=":material/straighten:",
     )
@@ -30,7 +30,7 @@ def invitation(report: Report, project_id: int) -> None:
 
 
 def _missing(report: Report) -> str:
-    """How far the audit is from its first figures; empty before it begins."""
+    """Return how many labels the audit still needs for its first figures; empty before it starts."""
     if report.audited is None:
         return ""
     audit = report.audited.audit
@@ -38,7 +38,7 @@ def _missing(report: Report) -> str:
 
 
 def audit_section(report: Report, project_id: int) -> None:
-    """Nothing; draws the form for more audit pairs in a project that audit labels measure."""
+    """Draw the form for more audit pairs, in a project measured by audit labels."""
     if report.audited is None:
         return
     st.subheader("Audit pairs", anchor=False)
@@ -49,27 +49,30 @@ def audit_section(report: Report, project_id: int) -> None:
 def _mixed_in(report: Report) -> str:
     every = report.settings.audit_every
     if not every:
-        return "Batches have none (a setting of the project); they can be drawn here for an audit batch of their own."
-    return f"One task in {every} of a batch is one; more can be drawn here for an audit batch of their own."
+        return "Batches contain no audit pairs (project setting). Draw a separate audit batch here."
+    return f"In batches, one pair in {every} is an audit pair. Draw more here as a separate audit batch."
 
 
 def audit_form(report: Report, project_id: int) -> None:
-    """Nothing; draws the number of pairs to draw, and the buttons that ask for them or for new figures."""
+    """Draw the number of pairs to draw, and the buttons that draw them or recompute the figures."""
     if report.audit_batch and may(Right.LABEL, project_id):
-        left = f"{counted(report.audit_batch, 'pair')} of the open audit batch left: answer them first"
+        verb, them = ("is", "it") if report.audit_batch == 1 else ("are", "them")
+        left = (
+            f"{counted(report.audit_batch, 'pair')} of the current audit batch {verb} unlabelled. Label {them} first."
+        )
         st.page_link("../pages/label.py", label=left, icon=":material/rule:")
     if not may(Right.CHANGE, project_id):
         return
     with st.container(horizontal=True, vertical_alignment="bottom"):
         pairs = st.number_input("Pairs to draw", 1, 10_000, DRAW, step=10, width=160, key="audit_draw")
         drawing = st.button("Draw audit pairs", key="draw_audit", type="primary", icon=":material/casino:")
-        updating = st.button("Update the figures", key="update_audit", icon=":material/refresh:", help=UPDATE)
+        updating = st.button("Update figures", key="update_audit", icon=":material/refresh:", help=UPDATE)
     if drawing or updating:
         _ask(project_id, pairs if drawing else 0)
 
 
 def _ask(project_id: int, draw: int) -> None:
-    """Nothing; the job is asked for and the page drawn anew, or what hinders it is on the page."""
+    """Request the job and redraw the page, or show why it cannot be requested."""
     try:
         jobs.request_audit(engine(), project_id, draw)
     except InputError as problem:

@@ -9,20 +9,20 @@ from annotate.text.measures import estimate
 from annotate.ui.common.figure import plot, table_behind
 
 WHAT = (
-    "Of pairs to which the matcher gives a probability of 0.7, seven in ten should be positives: on the dashed line. "
-    "Points below it mean probabilities that are too high."
+    "Of the pairs with a probability of 0.7, seven in ten should be positives: that is the dashed line. Points below "
+    "it mean that the probabilities are too high."
 )
 METHODS = {
     "exact": "The intervals are binomial (95%).",
-    "audit": "Shares and intervals (95%) are estimated from the audit labels; positives below the pool do not count.",
+    "audit": "Shares and intervals (95%) are estimated from the audit labels; the tail stratum is left out.",
 }
-SAMPLED = "Negatives are estimated from a sample, but the binomial intervals (95%) count them as seen: too narrow."
-NOTHING = "There is no plot: the score of this round tells nothing, so it has no probabilities."
-OLDER = "There is no plot yet: this round was measured before there were any. “Update the figures” makes it."
+SAMPLED = "Negatives are estimated from a sample; the binomial intervals (95%) ignore that and are too narrow."
+NOTHING = "There is no plot: the score of this round is not informative, so it has no probabilities."
+OLDER = "There is no plot yet: this round was measured by an earlier version. Press “Update figures” to add it."
 
 
 def calibration(report: Report) -> None:
-    """Nothing; draws the section, where a trained matcher is measured."""
+    """Draw the section, if a trained matcher is measured."""
     by_number = {matcher.number: (matcher, evaluation) for matcher, evaluation in report.measured if matcher.number}
     if not by_number:
         return
@@ -38,7 +38,7 @@ def calibration(report: Report) -> None:
     st.write(in_words(table))
     plot(reliability_chart, table, described=describe_reliability(table, round_name(number)))
     below = evaluation.histogram.get("below") if not evaluation.audit else 0
-    left_out = f" {below:,} pairs that score below every positive are left out." if below else ""
+    left_out = f" {below:,} pairs that score below all positives are left out." if below else ""
     found = estimate(evaluation, "average_precision")
     st.caption(f"{WHAT} {METHODS.get(found.method if found else '', SAMPLED)}{left_out}")
     table_behind(table, f"calibration-round-{number}")

@@ -1,4 +1,4 @@
-"""The section of manual correction: draw putative false positives, see how far they are labelled, see the precision."""
+"""Manual correction: draw putative false positives, follow their labelling, and show the corrected precision."""
 
 import streamlit as st
 
@@ -23,23 +23,23 @@ from annotate.ui.state import engine, may
 from db.errors import InputError
 
 WHAT = (
-    "Pairs that are not known to be positives count as negatives here, but some of them are positives all the same, "
-    "and the measured precision is then too low. Check some of a round's false positives at random, and the precision "
-    "is corrected for what you find."
+    "Pairs that are not known positives count as negatives. Some of them are positives after all, so the measured "
+    "precision is too low. Label a random sample of a round's false positives, and the precision is corrected "
+    "accordingly."
 )
 FORMS_DIFFER = (
-    "Corrected: what turned out to be a positive counts as found. The paper's form (Mussmann, Jia and Liang 2020, "
-    "appendix A.3) only takes it from the false positives, and comes out too low. Intervals are 95%."
+    "Corrected: pairs found to be positives count as true positives. The paper's form (Mussmann, Jia and Liang 2020, "
+    "appendix A.3) only removes them from the false positives, so it is too low. Intervals are 95%."
 )
-EACH = "Drawn from the near pairs (neighbours under the pre-trained encoder), and as many from the others."
+EACH = "Pairs drawn from the near pairs (neighbours under the pre-trained encoder), and as many from the others."
 
 
 def corrections(project_id: int) -> None:
-    """Nothing; draws the section with its heading, where known pairs measure a round; nothing elsewhere."""
+    """Draw the section with its heading, if known pairs measure a round."""
     rounds = correctable_rounds(engine(), project_id)
     if not rounds:
         return
-    st.subheader("Check the false positives", anchor=False)
+    st.subheader("Check false positives", anchor=False)
     st.caption(WHAT)
     if may(Right.CHANGE, project_id):
         _form(project_id, rounds)
@@ -50,7 +50,7 @@ def corrections(project_id: int) -> None:
 
 
 def _form(project_id: int, rounds: list[int]) -> None:
-    """Nothing; draws what to draw, and the button that asks for it."""
+    """Draw the fields that say what to sample, and the button that samples it."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         number = st.selectbox("Round", rounds, format_func=round_name, key=f"correction_round_{rounds[0]}", width=180)
         recall = st.number_input("At recall", 0.05, 0.95, RECALL, step=0.05, key="correction_recall", width=140)
@@ -62,22 +62,22 @@ def _form(project_id: int, rounds: list[int]) -> None:
 
 
 def _standing(project_id: int, newest: Correction) -> None:
-    """Nothing; draws how far the newest correction is labelled, and what to do next."""
+    """Draw how many pairs of the newest correction are labelled, and what to do next."""
     if newest.left:
         done = newest.drawn - newest.left
         st.progress(done / newest.drawn, text=f"{newest.name}: {done:,} of {newest.drawn:,} pairs labelled")
-        st.page_link("../pages/label.py", label="Label the others on the page “Label”", icon=":material/rule:")
+        st.page_link("../pages/label.py", label="Label the remaining pairs", icon=":material/rule:")
     elif newest.result is None and newest.drawn:
-        st.caption(f"{newest.name}: all {newest.drawn:,} pairs are labelled; the figures are not computed yet.")
+        st.caption(f"{newest.name}: all {newest.drawn:,} pairs are labelled. The figures are not computed yet.")
         asked = may(Right.CHANGE, project_id) and st.button(
-            "Compute the figures", key="compute_correction", icon=":material/refresh:"
+            "Compute figures", key="compute_correction", icon=":material/refresh:"
         )
         if asked:
             _ask(project_id, newest.round, newest.recall, 0)
 
 
 def _results(found: list[Correction]) -> None:
-    """Nothing; draws the precision in its forms for one of the corrections that have figures."""
+    """Draw the precision in each form, for one of the corrections that have figures."""
     if not found:
         return
     names = [one.name for one in found]
@@ -98,7 +98,7 @@ def _results(found: list[Correction]) -> None:
 
 
 def _ask(project_id: int, number: int, recall: float, draw: int) -> None:
-    """Nothing; the job is asked for and the page drawn anew, or what hinders it is on the page."""
+    """Request the job and redraw the page, or show why it cannot be requested."""
     try:
         jobs.request_correction(engine(), project_id, number, recall, draw)
     except InputError as problem:

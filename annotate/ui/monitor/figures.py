@@ -23,14 +23,14 @@ from db.estimate import Estimate
 from db.schema.tables import Evaluation
 
 HEURISTIC = (
-    "The pairs that the data states one way or the other are a heuristic set: they were picked by somebody, so these "
-    "figures can be compared with published ones and say little about all pairs."
+    "The pairs that came with a label in the data were selected by somebody. Figures on them can be compared with "
+    "published ones, but say little about all pairs."
 )
-NARROW = 104  # pixels of a small figure: three fit beside each other on a phone
+NARROW = 104  # pixels of a small figure, so that three fit side by side on a phone
 
 
 def headline(report: Report) -> None:
-    """Nothing; draws every figure of the newest round."""
+    """Draw every figure of the newest round."""
     matcher, evaluation = report.measured[-1]
     after = f", after {matcher.labels:,} labels" if matcher.number else ""
     st.subheader(f"{round_name(matcher.number)}{after}", anchor=False)
@@ -47,13 +47,13 @@ def headline(report: Report) -> None:
     if evaluation.audit:
         _below_the_pool(evaluation)
     with st.container(horizontal=True, gap="large"):
-        _row("At the threshold p = ½", AT_THRESHOLD, evaluation)
-        _row("In the audited pool" if evaluation.audit else "Over all pairs", OVER_ALL, evaluation)
-    _row("On the stated pairs", STATED, evaluation, HEURISTIC)
+        _row("At the 50% threshold", AT_THRESHOLD, evaluation)
+        _row("Within the sampled ranks" if evaluation.audit else "Over all pairs", OVER_ALL, evaluation)
+    _row("On the provided pairs", STATED, evaluation, HEURISTIC)
 
 
 def _with_change(title: str, found: Estimate, changed: Change | None) -> None:
-    """Nothing; draws the figure, and beside it how it changed; what may be chance has neither arrow nor colour."""
+    """Draw the figure and its change. A change that may be chance has neither arrow nor colour."""
     clear = changed is not None and changed.clear
     st.metric(
         title,
@@ -66,23 +66,23 @@ def _with_change(title: str, found: Estimate, changed: Change | None) -> None:
 
 
 def since(changed: Change) -> str:
-    """What the change counts from."""
+    """Return what the change is measured from, in words."""
     return f"since round {changed.since}" if changed.since else "since before training"
 
 
 def _below_the_pool(evaluation: Evaluation) -> None:
-    """Nothing; draws what is known of the pairs that the audit leaves out, one click away."""
-    with st.popover("Below the audited pool", icon=":material/south:"):
+    """Draw, in a popover, what is known of the pairs that the audit leaves out."""
+    with st.popover("Tail stratum", icon=":material/south:"):
         st.write(far_in_words(evaluation))
         if beyond := evaluation.audit["beyond"]:
             st.write(
-                f"{beyond:.1%} of the pairs that this round ranks above its 20% recall point lie outside the audited "
-                "pool, because an earlier model ranked it. Positives among them are not counted."
+                f"{beyond:.1%} of the pairs that this round ranks above its 20% recall point lie outside the sampled "
+                "ranks, because an earlier model made the ranking. Positives among them are not counted."
             )
 
 
 def _row(heading: str, titles: Mapping[str, str], evaluation: Evaluation, caption: str = "") -> None:
-    """Nothing; draws those of the figures that could be measured, small, under a heading."""
+    """Draw the figures that could be measured, small, under a heading."""
     found = {name: known for name in titles if (known := estimate(evaluation, name)) is not None}
     if not found:
         return

@@ -1,4 +1,4 @@
-"""The forecast: a target to choose, and the labels and hours that it takes."""
+"""The forecast: a target to choose, and the labels and hours it takes."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,16 @@ from annotate.stats.label_times import Timed
 from annotate.ui.common.figure import plot, table_open
 
 HOW = (
-    "Thousands of curves that the trained rounds leave plausible, flattening ones and straight ones in the logarithm "
-    "of labels; the band holds 95% of what a round with so many labels would have. It supposes that labelling, "
-    "strategy and texts go on as they were."
+    "Based on thousands of simulated curves that fit the trained rounds: some flatten, others keep rising with the "
+    "logarithm of labels. The band covers 95% of the rounds expected at each number of labels. The forecast assumes "
+    "that labelling, strategy and texts stay as they are."
 )
 FORMATS = {"target": "%.2f", "reached": "percent", "labels": "%.0f", "labels_low": "%.0f", "labels_high": "%.0f",
            "hours": "%.1f", "hours_low": "%.1f", "hours_high": "%.1f"}  # fmt: skip
 
 
 def forecast(report: Report, times: Sequence[Timed]) -> None:
-    """Nothing; draws the forecast, or says why there is none."""
+    """Draw the forecast, or say why there is none."""
     st.subheader("Forecast", anchor=False)
     spent = report.measured[-1][0].labels
     rng = np.random.default_rng([report.settings.seed, spent])
@@ -30,7 +30,7 @@ def forecast(report: Report, times: Sequence[Timed]) -> None:
         st.caption(too_few(report))
         return
     begin, key = next_target(found), f"forecast_target_{spent}"
-    target = st.number_input("Average precision to reach", 0.01, 0.99, begin, step=0.01, key=key, width=240)
+    target = st.number_input("Target average precision", 0.01, 0.99, begin, step=0.01, key=key, width=240)
     said = in_words(found, target)
     st.markdown(said)
     measured, band = measured_table(found.points), band_table(found, target, rng)
@@ -38,11 +38,11 @@ def forecast(report: Report, times: Sequence[Timed]) -> None:
     st.caption(HOW + _audits(report))
     with st.expander("Table", icon=":material/table:"):
         table_open(band, "forecast")
-        st.caption("More labels and hours for each target; ∞ is beyond 30 times the labels so far.")
+        st.caption("Further labels and hours for each target. ∞ means more than 30 times the labels so far.")
         table_open(targets_table(found, target), "forecast-targets", FORMATS)
 
 
 def _audits(report: Report) -> str:
-    """That audit tasks are not among the labels that are forecast."""
+    """Return that the forecast does not count audit tasks; empty where there are none."""
     every = report.settings.audit_every
-    return f" Audit tasks, one in {every}, come on top." if report.audited is not None and every else ""
+    return f" Audit pairs, one in {every}, are extra." if report.audited is not None and every else ""

@@ -1,4 +1,4 @@
-"""How the figures came about, and what more labels would bring."""
+"""How the figures were computed, and what more labels would bring."""
 
 import streamlit as st
 
@@ -8,16 +8,16 @@ from annotate.monitor.rounds import Report
 
 
 def explanation(report: Report) -> None:
-    """Nothing; draws, folded, how the newest round's figures came about."""
+    """Draw, in an expander, how the newest round's figures were computed."""
     paragraphs = explain(report)
     if paragraphs:
-        with st.expander("How these figures came about", icon=":material/help:"):
+        with st.expander("How these figures were computed", icon=":material/help:"):
             for paragraph in paragraphs:
                 st.write(paragraph)
 
 
 def advising(report: Report) -> None:
-    """Nothing; draws what was gained lately, and what more labels would bring."""
+    """Draw the recent gain, and what more labels would bring."""
     sentences = advice(report)
     if sentences:
         st.subheader("What more labels would bring", anchor=False)

@@ -1,4 +1,4 @@
-"""What a matcher is, and how to take it and the labels away."""
+"""What a matcher is, and the downloads of it and of the labels."""
 
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 
 
 def model_card(project: str, matcher: Matcher) -> None:
-    """Nothing; draws what is known of the matcher, its download and the lines of Python that use it."""
+    """Draw what is known of the matcher, its download, and the lines of Python that use it."""
     facts, away = st.columns([2, 3], gap="large")
     with facts:
         rows = pd.DataFrame([(name, literal(value)) for name, value in card(matcher)], columns=["Property", "Value"])
@@ -28,16 +28,16 @@ def model_card(project: str, matcher: Matcher) -> None:
         st.table(rows, border="horizontal", hide_index=True, hide_header=True, alt=name)
     with away:
         if matcher.folder is None:
-            st.write("This is the encoder as it comes. Nothing is trained yet, so there is nothing to take away.")
+            st.write("This is the unchanged pre-trained encoder, so there is no model to export.")
             return
         if may(Right.CHANGE, matcher.project_id):
-            st.link_button("Download the model (zip)", address(matcher), icon=":material/download:", type="primary")
-        st.write("Unpacked, it is a folder that sentence-transformers loads:")
+            st.link_button("Download model (zip)", address(matcher), icon=":material/download:", type="primary")
+        st.write("Unpack it, and load the folder with sentence-transformers:")
         st.code(usage(project, matcher), language="python", wrap_lines=True)
 
 
 def label_downloads(project: str, audited: bool) -> None:
-    """Nothing; draws one download button for each file format of the labels, and one for the audit labels."""
+    """Draw one download button for each file format of the labels, and one for the audit labels."""
     with st.container(horizontal=True):
         for suffix, title in FORMATS.items():
             _download(f"Labels as {title}", project, f"labels.{suffix}", Form.LABELS)
@@ -46,7 +46,7 @@ def label_downloads(project: str, audited: bool) -> None:
 
 
 def _download(title: str, project: str, name: str, form: Form) -> None:
-    """Nothing; draws the button. The suffix of the file's name says how the rows are written."""
+    """Draw the button. The suffix of the file name decides the format of the rows."""
     st.download_button(
         title,
         partial(_exported, project, name, form),

@@ -1,4 +1,4 @@
-"""The strata of an audit: what was drawn from each, and what its labels say."""
+"""The strata of an audit: the sample from each, and what its labels say."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ FORMATS = {"score_from": "%.3f", "score_to": "%.3f", "size": "localized", "weigh
 
 
 def strata(report: Report) -> None:
-    """Nothing; draws the share of positives in each stratum, and the table of the strata."""
+    """Draw the share of positives in each stratum, and the table of the strata."""
     _, evaluation = report.measured[-1]
     if not evaluation.audit:
         return
@@ -19,7 +19,7 @@ def strata(report: Report) -> None:
     table = strata_table(evaluation)
     plot(strata_chart, table, described=describe_strata(table))
     st.caption(
-        "Scores are those of the model that the strata were made with. The weight is the number of pairs "
-        "for which a labelled pair stands. The far stratum lies below the audited pool."
+        "Scores: those of the model that defined the strata. Weight: how many pairs each labelled pair represents. "
+        "The tail stratum holds every pair ranked below the sampled ranks."
     )
     table_open(table, "strata", FORMATS, height="content")

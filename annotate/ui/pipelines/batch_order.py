@@ -1,4 +1,4 @@
-"""The order of a project's batches by a re-ranker that a run made."""
+"""Ordering a project's batches by a re-ranker that a run made."""
 
 from typing import get_args
 
@@ -10,11 +10,11 @@ from annotate.ui.state import engine
 from db.domain import BatchOrder
 from db.errors import InputError
 
-ABOUT = "The strategy chooses the pairs of a batch. This re-ranker can put them in the order in which people see them."
+ABOUT = "The strategy chooses the pairs of a batch. This re-ranker can decide the order in which people see them."
 
 
 def batch_order(project_id: int, run_id: str, number: int) -> None:
-    """Nothing; draws the change of the order, with what it implies. number: the re-ranker's among what the run made."""
+    """Draw the change of the order, with its effects. number: the re-ranker's, among what the run made."""
     key = f"order_{run_id}_{number}"
     with st.popover("Order batches", icon=":material/sort:", key=key, on_change="rerun") as opened:
         if not opened.open:
@@ -34,14 +34,14 @@ def _choice(project_id: int, run_id: str, number: int, key: str) -> None:
     )
     _, lines = plan_order(engine(), project_id, run_id, number, order)
     if lines:
-        st.markdown("**What the change implies**\n\n" + "\n".join(f"- {line}" for line in lines))
-        if st.button("Use it", key=f"{key}_use", type="primary"):
+        st.markdown("**Effects of the change**\n\n" + "\n".join(f"- {line}" for line in lines))
+        if st.button("Use this order", key=f"{key}_use", type="primary"):
             use_order(engine(), project_id, run_id, number, order)
-            st.toast(f"The re-ranker orders batches, {order}.", icon=":material/check:")
+            st.toast(f"The re-ranker now orders batches, {order}.", icon=":material/check:")
             st.rerun()
     else:
-        st.write("The project has this order.")
-    if used and st.button("Stop using it", key=f"{key}_stop"):
+        st.write("The project uses this order.")
+    if used and st.button("Stop using this order", key=f"{key}_stop"):
         stop_order(engine(), project_id)
-        st.toast("Batches have the strategy's own order.", icon=":material/check:")
+        st.toast("Batches are now in the strategy's order.", icon=":material/check:")
         st.rerun()

@@ -13,14 +13,14 @@ from learner.catalog import STRATEGIES
 
 DEFAULT = ("uncertainty", "adaptive-retrieval", "static-retrieval", "random")
 WHAT = (
-    "Replays the labelling of this project with its known pairs in the annotator's place, once for each strategy and "
-    "seed, and compares what each strategy finds and how good its matcher is at the same number of labels."
+    "Simulates the labelling of this project, with its known pairs as answers, once for each strategy and seed. It "
+    "compares what each strategy finds, and how good its matcher is, at the same number of labels."
 )
-COST = "An experiment occupies its worker until it is done: start a second worker to go on labelling meanwhile."
+COST = "An experiment occupies its worker until it is done. Start a second worker to continue labelling meanwhile."
 
 
 def experiment_form(project: Project) -> None:
-    """Nothing; draws the form, or why this project's data allow no experiment."""
+    """Draw the form, or why this project's data allow no experiment."""
     if reason := experiments.hindrance(engine(), project.id):
         st.info(literal(reason), icon=":material/straighten:")
         return
@@ -33,11 +33,13 @@ def experiment_form(project: Project) -> None:
         key=f"{key}_strategies", help=_explained(),
     )  # fmt: skip
     with st.container(horizontal=True):
-        seeds = st.number_input("Seeds", 1, 20, 1, key=f"{key}_seeds", help="Two or more give an interval.", width=140)
+        seeds = st.number_input(
+            "Seeds", 1, 20, 1, key=f"{key}_seeds", help="With two or more there are intervals.", width=140
+        )
         rounds = st.number_input("Rounds", 1, 20, 4, key=f"{key}_rounds", width=140)
         first = st.number_input("First batch", 2, 1_000_000, settings.first, key=f"{key}_first", width=140)
         growth = st.number_input("Growth", 1.0, 10.0, settings.growth, step=0.1, key=f"{key}_growth", width=140)
-    st.caption(f"{_size(len(chosen) * seeds)}. Everything else is as in the project's settings. {COST}")
+    st.caption(f"{_size(len(chosen) * seeds)}. All other values come from the project's settings. {COST}")
     if st.button("Start", key=f"{key}_start", type="primary", icon=":material/science:"):
         _start(project.id, Wish(name, chosen, seeds, rounds, first, growth))
 
@@ -51,7 +53,7 @@ def _explained() -> str:
 
 
 def _start(project_id: int, wish: Wish) -> None:
-    """Nothing; the job is asked for and the page drawn anew, or what hinders it is on the page."""
+    """Request the job and redraw the page, or show why it cannot be requested."""
     try:
         experiments.request(engine(), project_id, wish)
     except InputError as problem:

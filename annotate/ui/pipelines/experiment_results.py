@@ -1,4 +1,4 @@
-"""One experiment: how far it is, its curves, its tables."""
+"""One experiment: its progress, its curves, its tables."""
 
 import pandas as pd
 import streamlit as st
@@ -11,11 +11,11 @@ from annotate.ui.common.result_files import draw_figure, draw_report, draw_table
 from annotate.ui.state import engine
 from db.projects.jobs import OPEN
 
-SHOWN = 5  # failed runs whose reasons stand on the page
+SHOWN = 5  # failed runs shown with their errors
 
 
 def standing(experiment: ExperimentRow) -> None:
-    """Nothing; draws how far the experiment is, and what has failed."""
+    """Draw the experiment's progress, and what has failed."""
     of = f" on {literal(experiment.project)}" if experiment.project else ""
     done = sum(run.state == "done" for run in experiment.runs)
     counted = f", {done} of {len(experiment.runs)} runs done" if experiment.runs else ""
@@ -28,17 +28,17 @@ def standing(experiment: ExperimentRow) -> None:
         what = f"{run.dataset}, {run.row}, seed {run.seed}: {run.error}"
         st.warning(literal(what), icon=":material/error:")
     if len(experiment.failed) > SHOWN:
-        st.caption(f"{len(experiment.failed) - SHOWN} more runs have failed.")
+        st.caption(f"{len(experiment.failed) - SHOWN} more runs failed.")
 
 
 def results(experiment: ExperimentRow) -> None:
-    """Nothing; draws the curves and tables of what is finished, and the downloads."""
+    """Draw the finished curves and tables, and the downloads."""
     figures, tables = figures_of(experiment.id), tables_of(experiment.id)
     for one in figures:
         draw_figure(one)
     if tables:
         st.subheader("Tables", anchor=False)
-        st.caption("Means over seeds, ± half of the 95% interval; “paper”: what Mussmann, Jia and Liang (2020) print.")
+        st.caption("Means over seeds, ± half of the 95% interval. “paper”: figures of Mussmann, Jia and Liang (2020).")
     for table in tables:
         draw_table(table)
     _runs(experiment)
@@ -54,11 +54,11 @@ def _runs(experiment: ExperimentRow) -> None:
 
 
 def _end(experiment: ExperimentRow) -> None:
-    """Nothing; draws the download of the whole report, and the deletion of an experiment that has ended."""
+    """Draw the download of the whole report, and the deletion of an experiment that has ended."""
     with st.container(horizontal=True):
         draw_report(report_of(experiment.id), experiment.id)
         if experiment.state not in OPEN and st.button(
-            "Delete", key=f"delete_{experiment.id}", icon=":material/delete:", help="Its files go for good."
+            "Delete", key=f"delete_{experiment.id}", icon=":material/delete:", help="Deletes its files permanently."
         ):
             experiments.delete(engine(), experiment.id)
             st.rerun()

@@ -1,4 +1,4 @@
-"""A pipeline of the catalog: what it is, and the form that starts it on a project's data."""
+"""A pipeline of the catalog: what it does, and the form that starts it on a project's data."""
 
 import inspect
 from typing import Any
@@ -14,11 +14,11 @@ from db.errors import InputError
 from learner.catalog import PIPELINES, PipelineEntry
 from learner.catalog.from_project import FROM_PROJECT, ON_FILES_ALONE, ON_WORKER
 
-COST = "A run occupies its worker until it is done: start a second worker to go on labelling meanwhile."
+COST = "A run occupies its worker until it is done. Start a second worker to continue labelling meanwhile."
 
 
 def pipeline_card(project_id: int, name: str) -> None:
-    """Nothing; draws what the pipeline is, and below it its form, or why it cannot run on the project."""
+    """Draw what the pipeline does, and below it its form, or why it cannot run on the project."""
     entry = PIPELINES[name]
     with st.container(border=True, key=f"pipeline_{name}"):
         st.subheader(literal(entry.title), anchor=False)
@@ -34,12 +34,10 @@ def pipeline_card(project_id: int, name: str) -> None:
 def _form(project_id: int, name: str, entry: PipelineEntry) -> None:
     key = f"run_{project_id}_{name}"
     st.caption(inspect.getdoc(FROM_PROJECT[name]) or "")
-    hidden = () if may(Right.INSTALL) else ON_WORKER.get(name, ())  # whoever may name any path can read any file there
+    hidden = () if may(Right.INSTALL) else ON_WORKER.get(name, ())  # a path can name any file there
     chosen = model_form(FROM_PROJECT[name], f"{key}_from", hidden)
     if hidden:
-        st.caption(
-            "Files on the worker's machine, to learn and to measure, are named by administrators of the installation."
-        )
+        st.caption("Only administrators of the installation can name files on the worker for training and evaluation.")
     st.caption(inspect.getdoc(entry.config) or "")
     config = model_form(entry.config, key, ON_FILES_ALONE.get(name, ()))
     wrong = [*problems(FROM_PROJECT[name], chosen), *problems(entry.config, config)]
@@ -55,11 +53,11 @@ def _form(project_id: int, name: str, entry: PipelineEntry) -> None:
 
 
 def _start(project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> None:
-    """Nothing; the job is asked for and the page drawn anew, or what hinders it is on the page."""
+    """Request the job and redraw the page, or show why it cannot be requested."""
     try:
         pipelines.request(engine(), project_id, name, config, chosen)
     except InputError as problem:
         st.error(literal(str(problem)), icon=":material/error:")
     else:
-        st.toast(f"{literal(PIPELINES[name].title)} is asked for: see the top of the page.", icon=":material/check:")
+        st.toast(f"{literal(PIPELINES[name].title)} is queued: see the top of the page.", icon=":material/check:")
         st.rerun()

@@ -1,4 +1,4 @@
-"""Mined pairs on a page: a sample of them to label, the precision that its labels say, and their use for training."""
+"""Mined pairs on a page: a sample to label, the precision that its labels show, and their use in training."""
 
 import numpy as np
 import pandas as pd
@@ -17,20 +17,20 @@ SHOWN = 50  # of the best pairs
 COLUMNS = {"rank": "Rank", "x": "First text", "y": "Second text", "cos": "Cosine", "margin": "Margin",
            "cross_score": "Cross-encoder"}  # fmt: skip
 SAMPLE = (
-    "Draws pairs at random, equally many in each band of ranks, and puts them up on the page “Label” beside the batch. "
-    "The labels tell how many of the mined pairs are right, and they train as others do. Pairs that people have "
-    "labelled count, and are not asked again."
+    "Samples pairs at random, the same number from each band of ranks, and queues them on the page “Label” beside the "
+    "batch. Their labels show how many of the mined pairs are right, and are used for training. Pairs that people have "
+    "already labelled count, and are not asked again."
 )
 
 
 def mined_acts(project_id: int, run_id: str, one: Made) -> None:
-    """Nothing; draws what can be done with the pairs."""
+    """Draw what can be done with the pairs."""
     _sample(project_id, run_id, one)
     _training(project_id, run_id, one)
 
 
 def mined_pairs(project_id: int, run_id: str, one: Made) -> None:
-    """Nothing; draws the precision of the pairs as far as labels tell it, and the best of them."""
+    """Draw the precision of the pairs as far as labels show it, and the best of them."""
     bands = bands_of(engine(), project_id, run_id, one.number)
     if bands:
         _precision(bands, run_id)
@@ -44,17 +44,17 @@ def mined_pairs(project_id: int, run_id: str, one: Made) -> None:
 
 def _sample(project_id: int, run_id: str, one: Made) -> None:
     key = f"sample_{run_id}_{one.number}"
-    with st.popover("Put up for labelling", icon=":material/rule:", key=key):
+    with st.popover("Label a sample", icon=":material/rule:", key=key):
         st.write(SAMPLE)
         draw = st.number_input("Pairs to draw", 1, 5_000, DRAW, key=f"{key}_draw")
-        if not st.button("Put them up", key=f"{key}_start", type="primary"):
+        if not st.button("Queue sample", key=f"{key}_start", type="primary"):
             return
         try:
             count = put_up(engine(), project_id, run_id, one.number, draw, np.random.default_rng())
         except InputError as problem:
             st.warning(literal(str(problem)))
         else:
-            st.toast(f"{count} pairs are on the page “Label”.", icon=":material/check:")
+            st.toast(f"{count} pairs are queued on the page “Label”.", icon=":material/check:")
             st.rerun()
 
 
@@ -70,35 +70,35 @@ def _training(project_id: int, run_id: str, one: Made) -> None:
 
 
 def _use(project_id: int, run_id: str, one: Made, key: str) -> None:
-    """Nothing; draws what the best pairs would become, and the buttons that do it and take it back."""
-    best = st.number_input("The best", 1, 1_000_000, 100, key=f"{key}_best")
+    """Draw what the best pairs would become, and the buttons that do and undo it."""
+    best = st.number_input("Number of best pairs", 1, 1_000_000, 100, key=f"{key}_best")
     plan, who = plan_use(engine(), project_id, run_id, one.number, best), literal(annotator_of(run_id))
-    left_out = [f"{plan.labelled:,} are labelled already" if plan.labelled else "",
-                f"{plan.sampled:,} are in a sample that people label" if plan.sampled else ""]  # fmt: skip
+    left_out = [f"{plan.labelled:,} are already labelled" if plan.labelled else "",
+                f"{plan.sampled:,} are in a sample to label" if plan.sampled else ""]  # fmt: skip
     without = " and ".join(filter(None, left_out))
     st.write(
-        f"**{len(plan.new):,}** pairs become positive labels by **{who}**, unseen by a person, and the next training "
-        f"uses them.{f' {without}, and stay as they are.' if without else ''} On the page “Answers”, under that name, "
-        "each can be seen, corrected and taken back."
+        f"**{len(plan.new):,}** pairs become positive labels by **{who}** without a person seeing them. The next "
+        f"training uses them.{f' {without}; these do not change.' if without else ''} Under that name, the page "
+        "“Answers” lists them, so that you can correct or undo them."
     )
-    if st.button(f"Make {len(plan.new):,} labels", key=f"{key}_use", type="primary", disabled=not plan.new):
+    if st.button(f"Create {len(plan.new):,} labels", key=f"{key}_use", type="primary", disabled=not plan.new):
         count = use_as_training(engine(), project_id, run_id, one.number, best)
-        st.toast(f"{count} pairs are positive labels now.", icon=":material/check:")
+        st.toast(f"{count} pairs are now positive labels.", icon=":material/check:")
         st.rerun()
     stand = used(engine(), project_id, run_id)
-    if stand and st.button(f"Take back all {stand:,}", key=f"{key}_back", icon=":material/undo:"):
+    if stand and st.button(f"Undo all {stand:,}", key=f"{key}_back", icon=":material/undo:"):
         take_back(engine(), project_id, run_id)
         st.rerun()
 
 
 def _precision(bands: list[Band], run_id: str) -> None:
-    """Nothing; draws the precision of the whole list and of each band, and how far the sample is labelled."""
+    """Draw the precision of the whole list and of each band, and how much of the sample is labelled."""
     drawn, labelled = sum(band.drawn for band in bands), sum(band.decided + band.unsure for band in bands)
     whole, unsure = precision(bands), sum(band.unsure for band in bands)
     st.markdown(_in_words(whole, bands))
-    without = f" {unsure} unsure, which count neither way." if unsure else ""
+    without = f" {unsure} unsure, which do not count." if unsure else ""
     rest = " The others are on the page “Label”." if labelled < drawn else ""
-    st.caption(f"{labelled} of {drawn} drawn pairs are labelled.{without}{rest}")
+    st.caption(f"{labelled} of {drawn} sampled pairs are labelled.{without}{rest}")
     st.dataframe(
         pd.DataFrame([_row(band) for band in bands]), hide_index=True, alt="Precision of each band of ranks",
         key=f"bands_{run_id}",
@@ -109,12 +109,11 @@ def _in_words(whole: Estimate | None, bands: list[Band]) -> str:
     if whole is None:
         missing = sum(not band.decided for band in bands)
         return (
-            f"The precision of the whole list is known once each band has a label: {missing} of {len(bands)} lack one."
+            "The precision of the whole list is known once each band has a label. "
+            f"{missing} of {len(bands)} bands have none yet."
         )
     size, interval = sum(band.size for band in bands), f"{whole.low:.0%} to {whole.high:.0%}"
-    return (
-        f"Of all {size:,} mined pairs **{whole.value:.0%}** are right (95% interval {interval}, {whole.labels} labels)."
-    )
+    return f"Of all {size:,} mined pairs, **{whole.value:.0%}** are right (95% interval {interval}, {whole.labels} labels)."
 
 
 def _row(band: Band) -> dict[str, object]:
@@ -124,5 +123,5 @@ def _row(band: Band) -> dict[str, object]:
         "Precision (95% interval)": f"{found.value:.0%} ({found.low:.0%} to {found.high:.0%})" if found else "–",
         "Right": band.positives,
         "Labelled": band.decided,
-        "Drawn": band.drawn,
+        "Sampled": band.drawn,
     }

@@ -17,17 +17,17 @@ from db.results.opinions import Opinion
 
 STYLE = Path(__file__).with_name("opinions.css")
 ABOUT = (
-    "The encoder looks in each text for an answer to both questions; the better answer is the text's opinion. What a "
-    "question scores with words that say nothing is taken off before. Marked are the few words that answer best. "
-    "Opinions are no labels."
+    "The encoder looks in each text for an answer to both questions; the better answer is the text's opinion. Each "
+    "question's baseline score (its score on neutral text) is subtracted first. The highlighted words are the best "
+    "answer. Opinions are not labels."
 )
-MARGIN = "In brackets: by how much the better question scores higher. It is no probability."
+MARGIN = "In brackets: how much higher the better question scores. It is not a probability."
 
 
 def tell_opinions(project_id: int, run_id: str, one: Made) -> None:
-    """Nothing; draws the fields for texts and questions, and what the encoder finds."""
+    """Draw the fields for texts and questions, and what the encoder finds."""
     key = f"opinions_{run_id}_{one.number}"
-    with st.expander("Opinions and why", icon=":material/thumbs_up_down:", key=key, on_change="rerun") as opened:
+    with st.expander("Classify opinions", icon=":material/thumbs_up_down:", key=key, on_change="rerun") as opened:
         if not opened.open:
             return
         st.caption(ABOUT)
@@ -41,16 +41,16 @@ def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
     prompts = opinions.prompts(run_id)
     place = st.selectbox(
         "Questions of the run", range(len(prompts)), format_func=lambda i: " / ".join(prompts[i]), key=f"{key}_prompt",
-        help="They begin as the run was configured. Both can be changed below.",
+        help="The questions that the run was configured with. You can change both below.",
     )  # fmt: skip
     with st.form(f"{key}_form", border=False):
         lines = st.text_area(
-            "Texts, one on each line", key=f"{key}_texts", height=120, placeholder="It is a joy from start to end."
+            "Texts, one per line", key=f"{key}_texts", height=120, placeholder="It is a joy from start to end."
         )
         sides = st.columns(2)
         positive = sides[0].text_input("Question for a positive opinion", prompts[place][0], key=f"{key}_{place}_1")
         negative = sides[1].text_input("Question for a negative opinion", prompts[place][1], key=f"{key}_{place}_0")
-        asked = st.form_submit_button("Tell opinions", icon=":material/thumbs_up_down:", key=f"{key}_ask")
+        asked = st.form_submit_button("Classify", icon=":material/thumbs_up_down:", key=f"{key}_ask")
     if not asked:
         return
     try:
@@ -72,7 +72,7 @@ def _result(run_id: str, job_id: str) -> None:
 
 
 def _row(one: Opinion, question: str) -> str:
-    """The opinion as HTML."""
+    """Return the opinion as HTML."""
     side = "positive" if one.positive else "negative"
     head = f"<b>{side.capitalize()}</b> ({abs(one.margin):.2f}): <i>{escape(question)}</i>"
     return f'<li class="{side}"><div>{head}</div><div class="text">{opinions.marked(one)}</div></li>'

@@ -1,4 +1,4 @@
-"""One question of a study at a time, with its passage: a rater says yes or no to each criterion."""
+"""One question of a study at a time, with its passage: the rater says yes or no to each criterion."""
 
 from itertools import count
 
@@ -12,14 +12,14 @@ from db.errors import InputError
 from db.projects.studies import CRITERIA, Scores
 from db.schema.tables import StudyUnit
 
-WIDTH, BUTTON = 760, 84  # pixels: lines of a passage that are easy to read; room for an answer with its key
-ANSWERS = ((True, "Yes"), (False, "No"))  # each has a key of its own, 1 to 8: a key that moved would be missed in haste
+WIDTH, BUTTON = 760, 84  # pixels: a passage with lines of readable length; a button with its key
+ANSWERS = ((True, "Yes"), (False, "No"))  # each has its own key, 1 to 8; keys that moved would cause mistakes
 NOTHING = "(The model wrote nothing.)"
 
 
 @st.fragment
 def rating_desk(database: Engine, project_id: int, study_id: int, who: str) -> None:
-    """Nothing; draws the question that is to be rated, or that the rater went back to."""
+    """Draw the next question to rate, or the one the rater went back to."""
     place = f"rating_at_{study_id}_{who}"
     try:
         found = studies.desk(database, project_id, study_id, who, st.session_state.get(place))
@@ -54,15 +54,15 @@ def _question(database: Engine, project_id: int, found: Desk, unit: StudyUnit, w
 
 
 def _draft(unit: StudyUnit, who: str) -> str:
-    """Where the answers are kept until all four are given."""
+    """Return the session key under which answers are kept until all four are given."""
     return f"rating_{unit.id}_{who}"
 
 
 def _say(database: Engine, project_id: int, unit: StudyUnit, who: str, name: str, said: bool, place: str) -> None:
-    """Nothing; the answer is kept, and the rating stored once it has all four; the first time the next follows."""
+    """Keep the answer. With all four, store the rating and, the first time, go on to the next question."""
     before = studies.own_scores(database, unit, who)
     if before and st.session_state.get(place) != unit.position:
-        return  # a key pressed in haste, after the question was left
+        return  # a late key press: the question has been left
     scores = {**before, **st.session_state.get(_draft(unit, who), {}), name: said}
     if len(scores) < len(CRITERIA):
         st.session_state[_draft(unit, who)] = scores
@@ -78,7 +78,7 @@ def _say(database: Engine, project_id: int, unit: StudyUnit, who: str, name: str
 
 
 def _turn(found: Desk, place: str) -> None:
-    """Nothing; draws the ways to the question before and to the next one."""
+    """Draw the buttons for the previous and the next question."""
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         if found.before is not None:
             st.button(

@@ -21,10 +21,10 @@ from db.results.pipelines import RERANKER
 
 
 def made(project_id: int, run_id: str) -> None:
-    """Nothing; draws each thing that the run made, with its figures, its download, and its use."""
+    """Draw everything that the run made, with its figures, its download and its use."""
     found = made_by(run_id)
     if found:
-        st.subheader("What it made", anchor=False)
+        st.subheader("Results of the run", anchor=False)
     for one in found:
         with st.container(border=True, key=f"made_{run_id}_{one.number}"):
             _thing(project_id, run_id, one)
@@ -59,7 +59,7 @@ def _shown(value: object) -> str:
 
 
 def _encoder(project_id: int, run_id: str, one: Made) -> None:
-    """Nothing; draws the change of the project's encoder, with what it implies."""
+    """Draw the change of the project's encoder, with its effects."""
     key = f"encoder_{run_id}_{one.number}"
     title = "Use as the project's encoder"
     with st.popover(title, icon=":material/swap_horiz:", key=key, on_change="rerun") as opened:
@@ -71,10 +71,10 @@ def _encoder(project_id: int, run_id: str, one: Made) -> None:
             st.warning(literal(str(problem)))
             return
         if not lines:
-            st.write("The project has this encoder.")
+            st.write("The project uses this encoder.")
             return
-        st.markdown("**What the change implies**\n\n" + "\n".join(f"- {line}" for line in lines))
-        if st.button("Use it", key=f"{key}_use", type="primary"):
+        st.markdown("**Effects of the change**\n\n" + "\n".join(f"- {line}" for line in lines))
+        if st.button("Use this encoder", key=f"{key}_use", type="primary"):
             use_encoder(engine(), project_id, run_id, one.number)
-            st.toast(f"The encoder is {settings.encoder}.", icon=":material/check:")
+            st.toast(f"The encoder is now {settings.encoder}.", icon=":material/check:")
             st.rerun()

@@ -1,4 +1,4 @@
-"""One run of a pipeline: how far it is, its figures, its tables, its end."""
+"""One run of a pipeline: its progress, figures, tables and deletion."""
 
 import streamlit as st
 
@@ -13,7 +13,7 @@ from db.projects.jobs import OPEN
 
 
 def standing(run: RunRow) -> None:
-    """Nothing; draws how far the run is, what it began with, and why it failed."""
+    """Draw the run's progress, what it started from, and why it failed."""
     began = f" {literal(run.began.words)}" if run.began else ""
     st.caption(f"{run.job.state.capitalize()}, {ago(run.job.created_at)}.{began}")
     if run.job.state in OPEN:
@@ -23,7 +23,7 @@ def standing(run: RunRow) -> None:
 
 
 def results(run: RunRow) -> None:
-    """Nothing; draws the figures and tables of a run that is done."""
+    """Draw the figures and tables of a finished run."""
     for figure in pipelines.figures_of(run.id):
         draw_figure(figure)
     tables = pipelines.tables_of(run.id)
@@ -34,7 +34,7 @@ def results(run: RunRow) -> None:
 
 
 def end(run: RunRow) -> None:
-    """Nothing; draws the download of the report, what was asked for, and the deletion of the run."""
+    """Draw the download of the report, the configuration, and the deletion of the run."""
     if run.began is not None:
         with st.expander("Configuration", icon=":material/tune:"):
             st.json(run.began.config)
@@ -42,7 +42,7 @@ def end(run: RunRow) -> None:
         draw_report(pipelines.report_of(run.id), run.id)
         deletes = st.button(
             "Delete", key=f"delete_{run.id}", icon=":material/delete:",
-            help="Its files go for good, models among them. Labels that came of it stay.",
+            help="Deletes its files and models permanently. Labels made from it stay.",
         )  # fmt: skip
     if deletes:
         try:

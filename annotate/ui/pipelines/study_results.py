@@ -1,4 +1,4 @@
-"""What a study says: Table 7 of paper 001 with the paper's figures, how far raters agree, and both as files."""
+"""Results of a study: Table 7 of Kulshreshtha et al. (2021) with the paper's figures, and the agreement of raters."""
 
 import pandas as pd
 import streamlit as st
@@ -13,32 +13,32 @@ from db.estimate import Estimate
 from db.projects.studies import CRITERIA
 
 ABOUT = (
-    "The share of questions that raters find good, with its 95% interval: what other passages would give, by these "
-    "raters. The paper's figures are of 50 questions and three experts, without intervals."
+    "The share of questions that raters find good, with its 95% interval over other passages, for these raters. The "
+    "paper's figures come from 50 questions and three experts, without intervals."
 )
-GAIN = "back-training less self-training"  # passage by passage
+GAIN = "back-training minus self-training"  # passage by passage
 MEANING = """\
-- **Agreement**: how often two raters of a question say the same.
-- **AC1**, **kappa**, **alpha**: how far that goes beyond chance; 1 is all the way. They differ in what they take for
-  chance: kappa (Cohen's for two raters, Fleiss' for more) and alpha (Krippendorff's) expect much of it where one
+- **Agreement**: how often two raters of a question give the same answer.
+- **AC1**, **kappa**, **alpha**: agreement beyond chance; 1 is perfect. They differ in how they estimate chance
+  agreement: kappa (Cohen's for two raters, Fleiss' for more) and alpha (Krippendorff's) assume much of it where one
   answer is rare, AC1 (Gwet's) does not.
 - **On yes**, **on no**: where one rater says yes (no), how often another one does too.
 
-Intervals (95%) are a bootstrap over questions. –: not defined, for raters gave one answer only.
+Intervals (95%) come from a bootstrap over questions. –: not defined, since raters gave only one answer.
 """
 
 
 def study_results(project_id: int, standing: Standing) -> None:
-    """Nothing; draws what the study says so far."""
+    """Draw what the study shows so far."""
     if not standing.rated:
         st.info("Nobody has rated a question yet.")
         return
     found = results(engine(), project_id, standing.study.id)
     st.caption(" · ".join(f"{literal(who)}: {n} of {standing.units}" for who, n in standing.rated.items()))
-    st.subheader("How good the questions are", anchor=False)
+    st.subheader("Quality of the questions", anchor=False)
     _table(score_table(found), "Shares of good ratings of each model by each criterion")
     st.caption(ABOUT)
-    st.subheader("How far the raters agree", anchor=False)
+    st.subheader("Agreement of the raters", anchor=False)
     _agreement(found)
     with st.container(horizontal=True):
         for title, what in (("Ratings as CSV", RATINGS), ("Figures as CSV", FIGURES)):
@@ -46,7 +46,7 @@ def study_results(project_id: int, standing: Standing) -> None:
 
 
 def score_table(found: Results) -> pd.DataFrame:
-    """Table 7: a row for each model, and below it the paper's where that prints one."""
+    """Return Table 7: a row for each model, followed by the paper's where it prints one."""
     rows = []
     for scores in found.scores:
         ours = {TITLES[name][0]: _figure(one) for name, one in scores.shares.items()}
@@ -63,7 +63,7 @@ def score_table(found: Results) -> pd.DataFrame:
 
 
 def agreement_table(found: Results) -> pd.DataFrame:
-    """The raters' agreement: a row for each coefficient, a column for each criterion."""
+    """Return the raters' agreement: a row for each coefficient, a column for each criterion."""
     by_criterion = {TITLES[one.criterion][0]: one.figures for one in found.agreement}
     rows = [{"Coefficient": name, **{title: _figure(figures[name]) for title, figures in by_criterion.items()}}
             for name in AGREEMENT]  # fmt: skip
@@ -75,7 +75,7 @@ def _signed(one: Estimate) -> str:
 
 
 def _table(rows: pd.DataFrame, what: str) -> None:
-    first = {rows.columns[0]: st.column_config.TextColumn(pinned=True)}  # a phone shows a part of the others
+    first = {rows.columns[0]: st.column_config.TextColumn(pinned=True)}  # a phone shows only some of the others
     st.dataframe(rows, hide_index=True, column_config=first, alt=what)
 
 
@@ -85,10 +85,10 @@ def _figure(one: Estimate | None) -> str:
 
 def _agreement(found: Results) -> None:
     if not found.agreement:
-        st.info("It is known once two people have rated the same questions.")
+        st.info("Agreement appears once two people have rated the same questions.")
         return
     _table(agreement_table(found), "Agreement of the raters by each criterion")
-    st.caption(f"Over {found.common} questions that two or more of {len(found.raters)} raters have rated.")
+    st.caption(f"Based on {found.common} questions rated by two or more of {len(found.raters)} raters.")
     for one in found.agreement:
         if one.why:
             st.info(literal(f"{TITLES[one.criterion][0]}: {one.why}"))

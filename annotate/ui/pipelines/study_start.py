@@ -1,4 +1,4 @@
-"""A study of a run's questions: its start, and how far each study of the project is."""
+"""Ratings of a run's questions: starting a study, and the progress of each study of the project."""
 
 import streamlit as st
 
@@ -10,15 +10,15 @@ from annotate.ui.state import engine
 from db.errors import InputError
 
 ABOUT = (
-    "Draws test passages at random, and puts up what each model asks about them. People rate question by question, and "
-    "do not see which model wrote it."
+    "Samples test passages at random, with each model's question about them. People rate one question at a time and do "
+    "not see which model wrote it."
 )
 RATE = "../pages/rate.py"
-DELETE = "The study and all its ratings go for good."
+DELETE = "This permanently deletes the study and all its ratings."
 
 
 def study_start(project_id: int, run_id: str, one: Made) -> None:
-    """Nothing; draws the form that starts a study of these questions, and leads to it."""
+    """Draw the form that starts a study of these questions, and open the study."""
     key = f"study_{run_id}_{one.number}"
     title = "Have people rate the questions"
     with st.popover(title, icon=":material/reviews:", key=key, on_change="rerun") as opened:
@@ -31,10 +31,10 @@ def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
     st.write(ABOUT)
     chosen = st.multiselect(
         "Models", known, default=[model for model in known if model in BEGUN], key=f"{key}_models",
-        help="The paper compares no adaptation, self-training and back-training. Questions that people wrote are a "
-        "measure of how strict the raters are.",
+        help="The paper compares no adaptation, self-training and back-training. Questions written by people show how "
+        "strict the raters are.",
     )  # fmt: skip
-    passages = st.number_input("Questions of each model", 1, MOST, DRAWN, key=f"{key}_passages")
+    passages = st.number_input("Questions per model", 1, MOST, DRAWN, key=f"{key}_passages")
     seed = st.number_input("Seed", 0, 2**31 - 1, SEED, key=f"{key}_seed")
     if not st.button("Start", key=f"{key}_start", type="primary"):
         return
@@ -47,12 +47,12 @@ def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
 
 
 def _to(study_id: int) -> dict[str, str]:
-    """The address of the study on its page: everything that the address has now, and its number."""
+    """Return the query parameters of the study's page: the present ones, and the study's number."""
     return {**st.query_params.to_dict(), "study": str(study_id)}
 
 
 def study_list(project_id: int) -> None:
-    """Nothing; draws the project's studies, each with the ways to rate and to read it."""
+    """Draw the project's studies, each with links to rate and to read the results."""
     found = studies.list_studies(engine(), project_id)
     if found:
         st.subheader("Ratings by people", anchor=False)
@@ -65,11 +65,11 @@ def _study(project_id: int, standing: Standing) -> None:
     study = standing.study
     st.markdown(f"**{standing.units} questions** about {study.per_model} passages, drawn {ago(study.created_at)}")
     raters = " · ".join(f"{literal(who)} {n} of {standing.units}" for who, n in standing.rated.items())
-    st.caption(f"{literal(', '.join(study.models))}. Rated: {raters or 'nothing yet'}.")
+    st.caption(f"{literal(', '.join(study.models))}. Rated so far: {raters or 'none'}.")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.page_link(RATE, label="Rate, and results", icon=":material/reviews:", query_params=_to(study.id))
+        st.page_link(RATE, label="Rate and see results", icon=":material/reviews:", query_params=_to(study.id))
         with st.popover("Delete", icon=":material/delete:", type="tertiary", key=f"study_delete_{study.id}"):
             st.write(DELETE)
-            if st.button("Delete it", key=f"study_delete_{study.id}_yes", icon=":material/delete:"):
+            if st.button("Delete study", key=f"study_delete_{study.id}_yes", icon=":material/delete:"):
                 studies.remove(engine(), project_id, study.id)
                 st.rerun()

@@ -1,4 +1,4 @@
-"""A generator that a run made: a person picks a passage, and reads what questions it suggests."""
+"""A generator that a run made: a person chooses a passage, and reads the questions it suggests."""
 
 from functools import partial
 
@@ -14,19 +14,19 @@ from db.errors import InputError
 from db.results.suggestions import Asked
 from db.schema.tables import Item
 
-ABOUT = "The likeliest one and some that were drawn at random, the likeliest first. Suggestions are no labels."
+ABOUT = "The most likely question and some random samples, most likely first. Suggestions are not labels."
 
 
 def suggestions(project_id: int, run_id: str, one: Made) -> None:
-    """Nothing; draws the choice of a passage and the questions that the generator suggests about it."""
+    """Draw the choice of a passage and the questions that the generator suggests about it."""
     key = f"suggest_{run_id}_{one.number}"
     with st.expander("Suggest questions", icon=":material/lightbulb:", key=key, on_change="rerun") as opened:
         if not opened.open:
             return
-        words = st.text_input("Words of the passage", key=f"{key}_words", placeholder="Any words, in any order")
+        words = st.text_input("Words in the passage", key=f"{key}_words", placeholder="Words in any order")
         items = suggesting.passages_with(engine(), project_id, words)
         if not items:
-            st.caption("No passage holds all these words.")
+            st.caption("No passage contains all these words.")
             return
         _choice(project_id, items, run_id, one, key)
 
@@ -37,7 +37,7 @@ def _choice(project_id: int, items: list[Item], run_id: str, one: Made, key: str
         "Passage", list(texts), format_func=lambda id_: beginning(texts[id_]), key=f"{key}_passage_{items[0].id}"
     )
     if len(items) == suggesting.FOUND:
-        st.caption(f"These are the first {suggesting.FOUND}: more words narrow them down.")
+        st.caption(f"These are the first {suggesting.FOUND} passages. Add words to narrow the search.")
     asked = Asked(run_id, one.number, item_id)
     st.markdown(literal(texts[item_id]))
     if st.button("Suggest", key=f"{key}_ask_{item_id}", icon=":material/lightbulb:"):
@@ -53,7 +53,7 @@ def _choice(project_id: int, items: list[Item], run_id: str, one: Made, key: str
 
 
 def _result(asked: Asked) -> None:
-    """Nothing; draws what was suggested."""
+    """Draw the suggested questions."""
     questions = suggesting.found(asked)
     if questions is None:
         return

@@ -1,4 +1,4 @@
-"""The card of one project: how far it is, how good its model is, how much was labelled lately."""
+"""The card of one project: its progress, the quality of its model, and recent labels."""
 
 from datetime import datetime
 
@@ -20,19 +20,19 @@ from db.schema.engine import database_url
 
 TOUR = "Show the tour"
 HALF = 150  # pixels of the first of two figures
-TO_TOUR = "to_tour"  # in the session: the project whose tour was asked for
+TO_TOUR = "to_tour"  # in the session: the project whose tour to show
 
 
 def project_card(project: Overview) -> None:
-    """Nothing; draws the card."""
+    """Draw the card."""
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.subheader(literal(project.name), anchor=False, width="content")
         if project.archived:
             st.badge("archived", icon=":material/inventory_2:", color="gray")
     contents = _contents(database_url(), project.id, project.created_at)
-    st.caption(" · ".join([*_size(project.kind, contents), f"made {ago(project.created_at)}"]))
+    st.caption(" · ".join([*_size(project.kind, contents), f"created {ago(project.created_at)}"]))
     _batch(project)
-    with st.container(horizontal=True, gap="small", wrap=False):  # columns would be below each other on a phone
+    with st.container(horizontal=True, gap="small", wrap=False):  # columns would stack on a phone
         with st.container(width=HALF, gap="xsmall"):
             _precision(project.precision)
         with st.container(gap="xsmall"):
@@ -44,7 +44,7 @@ def project_card(project: Overview) -> None:
 def _batch(project: Overview) -> None:
     batch = project.batch
     if batch is None:
-        st.progress(0.0, "The first batch is not made yet.")
+        st.progress(0.0, "The first batch is not ready yet.")
         return
     done = min(1.0, batch.answered / batch.size) if batch.size else 1.0
     st.progress(done, f"Batch {batch.number} · {batch.answered:,} of {batch.size:,} answered")
@@ -60,7 +60,7 @@ def _precision(measured: Precision | None) -> None:
 
 
 def precision_in_words(measured: Precision) -> str:
-    """The interval of the figure and its method, or that it is exact; and of which round it is."""
+    """Return the figure's interval and method, or that it is exact, and its round."""
     found, of = measured.found, round_name(measured.number).lower()
     if found.high <= found.low:
         return f"exact over {measured.pairs:,} pairs, {of}"
@@ -71,7 +71,7 @@ def precision_in_words(measured: Precision) -> str:
 def _labels(days: tuple[int, ...]) -> None:
     st.metric(f"Labels in {DAYS} days", f"{sum(days):,}", chart_data=days if any(days) else None, chart_type="bar")
     most = max(days)
-    st.caption(f"{days[-1]:,} today, at most {most:,} a day" if most else "none")
+    st.caption(f"{days[-1]:,} today, at most {most:,} per day" if most else "none")
 
 
 def _last_round(project: Overview) -> str:
@@ -79,7 +79,7 @@ def _last_round(project: Overview) -> str:
     if last is None:
         return "No model yet."
     if not last.number:
-        return f"No model is trained yet; the encoder was measured {ago(last.created_at)}."
+        return f"No model is trained yet. The encoder was measured {ago(last.created_at)}."
     return f"Round {last.number} was trained {ago(last.created_at)} on {counted(last.labels, 'label')}."
 
 
@@ -108,7 +108,7 @@ def _actions(project: Overview) -> None:
 
 
 def _chosen(key: str, project: Overview) -> None:
-    """Nothing; what was chosen in the card's menu is done, or asked for when the page is drawn."""
+    """Do what was chosen in the card's menu, or ask for confirmation at the next draw."""
     act = st.session_state[key]
     if act == TOUR:
         call_back(annotator())
@@ -119,7 +119,7 @@ def _chosen(key: str, project: Overview) -> None:
 
 @st.cache_data(show_spinner=False, max_entries=1000)
 def _contents(url: str, project_id: int, created_at: datetime) -> Contents:
-    """What was imported never changes; the time tells a project from a deleted one with the same number."""
+    """Return the project's contents, which never change. The time tells it from a deleted project with the same id."""
     return project_contents(engine(), project_id)
 
 

@@ -1,4 +1,4 @@
-"""What a person confirms before a project is copied, archived, deleted or removed for good; and what takes it back."""
+"""Confirmations before a project is duplicated, archived, deleted or removed permanently, and the undo bar."""
 
 import streamlit as st
 
@@ -20,19 +20,19 @@ from annotate.ui.state import engine
 from db.errors import InputError
 from db.projects.projects import MAX_NAME
 
-DUPLICATE, ARCHIVE, DELETE, REMOVE = "Duplicate", "Archive", "Delete", "Remove for good"
+DUPLICATE, ARCHIVE, DELETE, REMOVE = "Duplicate", "Archive", "Delete", "Remove permanently"
 ACTS = (DUPLICATE, ARCHIVE, DELETE)  # of projects that are not in the bin
-ASKING = "asking"  # in the session: the act that waits for a confirmation, with the project's id and name
-UNDO = "undo_project"  # in the session: the project put away last, and how
+ASKING = "asking"  # in the session: the act to confirm, with the project's id and name
+UNDO = "undo_project"  # in the session: the project archived or deleted last, and which of the two
 
 
 def ask(act: str, project_id: int, name: str) -> None:
-    """Nothing; the act is asked about when the page is drawn the next time."""
+    """Ask for confirmation when the page is next drawn."""
     st.session_state[ASKING] = (act, project_id, name)
 
 
 def open_dialog() -> None:
-    """Nothing; draws the question that waits for an answer, if there is one."""
+    """Draw the pending confirmation, if there is one."""
     if ASKING in st.session_state:
         act, project_id, name = st.session_state[ASKING]
         dialogs = {DUPLICATE: _duplicate, ARCHIVE: _archive, DELETE: _delete, REMOVE: _remove}
@@ -44,21 +44,19 @@ def _forget() -> None:
 
 
 def _done() -> None:
-    """Nothing; the question is answered, and the page is drawn anew."""
+    """Close the dialog and redraw the page."""
     _forget()
     st.rerun()
 
 
 def _duplicate(project_id: int, name: str) -> None:
-    """Nothing; asks for the copy's name and whether labels go with it."""
-    st.write(
-        f"The copy of **{literal(name)}** has the same texts, known pairs and settings, and makes batches of its own."
-    )
+    """Ask for the copy's name, and whether to copy the labels."""
+    st.write(f"The copy of **{literal(name)}** has the same texts, known pairs and settings, but its own batches.")
     named = st.text_input("Name of the copy", name_of_copy(engine(), name), max_chars=MAX_NAME, key="copy_name")
     labels = st.toggle(
         "Copy the labels too",
         key="copy_labels",
-        help="They train the copy's models from its second batch on. Rounds and models are not copied.",
+        help="The copy's models train on them from its second batch on. Rounds and models are not copied.",
     )
     problem = name_problem(engine(), named)
     if problem:
@@ -70,35 +68,35 @@ def _duplicate(project_id: int, name: str) -> None:
             request_round(engine(), copy_id)
         except InputError as error:
             st.toast(str(error))
-        st.toast(f"{literal(named)} is made.", icon=":material/content_copy:")
+        st.toast(f"Created {literal(named)}.", icon=":material/content_copy:")
         _done()
 
 
 def _archive(project_id: int, name: str) -> None:
-    """Nothing; says what archiving does, and does it."""
+    """Say what archiving does, and do it."""
     st.write(
-        f"**{literal(name)}** is left out of all lists and of the selection. Jobs that wait or run are cancelled, and "
-        "none runs for it. Nothing is removed: “Show archived” on this page lists it, and “Restore” brings it back."
+        f"This hides **{literal(name)}** from all lists, and cancels its waiting and running jobs. Nothing is removed: "
+        "“Show archived” on this page lists it, and “Restore” brings it back."
     )
     if st.button("Archive", key="confirm_archive", type="primary", icon=":material/archive:"):
         _put_away(project_id, name, "archived")
 
 
 def _delete(project_id: int, name: str) -> None:
-    """Nothing; says what goes, and puts the project into the bin once that is ticked."""
-    st.write(f"**{literal(name)}** goes with {_what_goes(project_id)}")
-    st.write(f"It lies in the bin on this page for {KEPT.days} days and can be restored whole. Its jobs are cancelled.")
+    """Say what will be deleted, and move the project to the bin once the box is ticked."""
+    st.write(f"This deletes **{literal(name)}** with {_what_goes(project_id)}")
+    st.write(f"It stays in the bin on this page for {KEPT.days} days and can be restored. Its jobs are cancelled.")
     sure = st.checkbox(f"Delete {literal(name)}", key="sure")
     if st.button("Delete", key="confirm_delete", type="primary", icon=":material/delete:", disabled=not sure):
         _put_away(project_id, name, "in the bin")
 
 
 def _remove(project_id: int, name: str) -> None:
-    """Nothing; says what goes, and removes the project for good once that is ticked."""
-    st.write(f"**{literal(name)}** goes with {_what_goes(project_id)}")
-    st.write("Nothing brings it back.")
-    sure = st.checkbox(f"Remove {literal(name)} for good", key="sure_for_good")
-    if st.button("Remove for good", key="confirm_remove", type="primary", disabled=not sure):
+    """Say what will be deleted, and remove the project permanently once the box is ticked."""
+    st.write(f"This removes **{literal(name)}** with {_what_goes(project_id)}")
+    st.write("This cannot be undone.")
+    sure = st.checkbox(f"Remove {literal(name)} permanently", key="sure_for_good")
+    if st.button(REMOVE, key="confirm_remove", type="primary", disabled=not sure):
         with st.spinner("Removing …"):
             delete_project(engine(), project_id)
         _done()
@@ -107,11 +105,11 @@ def _remove(project_id: int, name: str) -> None:
 def _what_goes(project_id: int) -> str:
     held = holdings(engine(), project_id)
     parts = (counted(held.items, "text"), counted(held.labels, "label"), counted(held.models, "model"))
-    return f"{', '.join(parts)}; {megabytes(held.folder_bytes)} of models and vectors on disk."
+    return f"{', '.join(parts)}, and {megabytes(held.folder_bytes)} of models and vectors on disk."
 
 
 def _put_away(project_id: int, name: str, where: str) -> None:
-    """Nothing; the project is archived or in the bin, the page is drawn anew and offers to undo it."""
+    """Archive or bin the project, and redraw the page with an undo bar."""
     try:
         (archive_project if where == "archived" else bin_project)(engine(), project_id)
     except InputError as error:  # somebody else was faster
@@ -123,7 +121,7 @@ def _put_away(project_id: int, name: str, where: str) -> None:
 
 
 def undo_bar() -> None:
-    """Nothing; draws what was put away last in this session, with a button that takes it back."""
+    """Draw what was last archived or deleted in this session, with an undo button."""
     if UNDO not in st.session_state:
         return
     project_id, name, where = st.session_state[UNDO]
@@ -133,7 +131,7 @@ def undo_bar() -> None:
 
 
 def restore(project_id: int, name: str) -> None:
-    """Nothing; the project is back."""
+    """Restore the project."""
     if UNDO in st.session_state and st.session_state[UNDO][0] == project_id:
         del st.session_state[UNDO]
     try:
@@ -141,4 +139,4 @@ def restore(project_id: int, name: str) -> None:
     except InputError as error:
         st.toast(str(error))
         return
-    st.toast(f"{literal(name)} is back.", icon=":material/undo:")
+    st.toast(f"Restored {literal(name)}.", icon=":material/undo:")

@@ -16,45 +16,45 @@ GROUPS: dict[str, dict[str, str]] = {
     "Annotators": {
         "question": "Question",
         "guidelines": "Guidelines",
-        "overlap": "Share labelled by several",
-        "votes": "Annotators of such a pair",
-        "double_check": "Double check at matches",
-        "gold_share": "Known pairs slipped in",
-        "repeat_share": "Pairs slipped in once more",
-        "fast_answers": "Quick equal answers in a row",
+        "overlap": "Share with multiple annotators",
+        "votes": "Annotators per shared pair",
+        "double_check": "Double-check matches",
+        "gold_share": "Hidden test pairs",
+        "repeat_share": "Repeated pairs",
+        "fast_answers": "Fast identical answers before a warning",
     },
     "Batches": {
         "strategy": "Strategy",
         "first": "First batch",
         "growth": "Growth",
         "growth_kind": "Kind of growth",
-        "neighbours": "Neighbours of each text",
-        "search": "Search for neighbours",
+        "neighbours": "Neighbours per text",
+        "search": "Neighbour search",
         "auto_train": "Train when a batch is complete",
-        "per_text": "Most pairs of one text",
-        "per_neighbourhood": "Most pairs of one neighbourhood",
+        "per_text": "Maximum pairs per text",
+        "per_neighbourhood": "Maximum pairs per neighbourhood",
         "control_share": "Share drawn at random",
-        "reranker": "Re-ranker that orders batches",
-        "batch_order": "Its order",
+        "reranker": "Re-ranker of batches",
+        "batch_order": "Re-ranker order",
     },
-    "Measuring": {
-        "evaluation_share": "Share kept for measuring",
-        "audit_every": "Tasks for each audit task",
-        "target_precision": "Precision to announce",
+    "Evaluation": {
+        "evaluation_share": "Share of evaluation items",
+        "audit_every": "Pairs per audit pair",
+        "target_precision": "Target precision",
     },
     "Training": {
         "encoder": "Encoder",
         "epochs": "Epochs",
         "learning_rate": "Learning rate",
-        "batch_size": "Pairs in a step",
-        "group_pairs": "Pairs of one text in one step",
-        "initialization": "Output layer at the start",
+        "batch_size": "Pairs per training step",
+        "group_pairs": "Maximum pairs per text in a training step",
+        "initialization": "Initial output layer",
         "seed": "Seed",
         "warm_start": "Continue from the last round",
         "batch_norm": "Batch norm before the output layer",
-        "hubness": "Weight of crowded neighbourhoods",
-        "lexical": "Let spelling count",
-        "implied": "Train on what follows",
+        "hubness": "Hubness correction",
+        "lexical": "Use lexical features",
+        "implied": "Train on implied pairs",
     },
 }
 LABELS = {name: label for group in GROUPS.values() for name, label in group.items()}
@@ -68,11 +68,11 @@ def settings_form(
     fixed: Collection[str] = (),
     places: dict[str, DeltaGenerator] | None = None,
 ) -> dict[str, Any]:
-    """What the person has entered, by field; to be checked with `problems`.
+    """Draw the form and return the entered values by field, unchecked (see `problems`).
 
-    `values` fill the form when it is first drawn; `fixed` fields are shown and cannot be changed. `places` gets a
-    container below each group, by its name: for what can only be drawn when everything entered is known. It has a
-    button of its own, so it does not go into an `st.form`.
+    `values` fill the form when it is first drawn; `fixed` fields are shown but cannot be changed. `places` receives a
+    container below each group, by the group's name, for elements that need all entered values. The form has a button
+    of its own, so it cannot be inside an `st.form`.
     """
     initial = Settings.model_validate({}).model_dump() | values
     entered: dict[str, Any] = {}
@@ -87,7 +87,7 @@ def settings_form(
 
 
 def problems(values: dict[str, Any]) -> list[str]:
-    """One line for each field whose value is not possible, in the order of the form."""
+    """Return one line for each field whose value is invalid, in the order of the form."""
     try:
         Settings.model_validate(values)
     except ValidationError as error:
@@ -123,7 +123,7 @@ def _group(initial: dict[str, Any], key: str, fixed: Collection[str]) -> dict[st
 
 
 def _widget(name: str, key: str, disabled: bool, initial: Any) -> Any:
-    """The value of the field's widget; its kind follows from the field's type."""
+    """Draw the field's widget, chosen by the field's type, and return its value."""
     field = Settings.model_fields[name]
     common: dict[str, Any] = {"key": key, "help": help_of(field), "disabled": disabled}
     if name == "guidelines":
@@ -134,7 +134,7 @@ def _widget(name: str, key: str, disabled: bool, initial: Any) -> Any:
 
 
 def _strategy(common: dict[str, Any], initial: str) -> str:
-    """The name of the chosen strategy, each explained in a line; those that need answers nobody has are not offered."""
+    """Draw the choice of a strategy, each explained in a line; return its name. Only live strategies are offered."""
     current = st.session_state.get(common["key"], initial)
     options = [name for name, entry in STRATEGIES.items() if entry.live or name == current]
     captions = [literal(STRATEGIES[name].description) for name in options]
@@ -147,5 +147,5 @@ def _title(strategy: str) -> str:
 
 
 def _as_typed(name: str, value: Any) -> Any:
-    """The value in the type that its widget holds: a number out of JSON may be whole where the field is not."""
+    """Return the value in the type of its widget: a number from JSON may be whole where the field is not."""
     return float(value) if Settings.model_fields[name].annotation is float else value

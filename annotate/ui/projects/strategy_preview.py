@@ -1,4 +1,4 @@
-"""The next pairs that a strategy would ask for: the button, the wait, the pairs."""
+"""The pairs that a strategy would choose next: the button, the progress, the pairs."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -17,18 +17,18 @@ from db.results.previews import Preview
 from learner.catalog import STRATEGIES
 
 WHAT = (
-    "The ten pairs that the strategy would ask for next, chosen by the newest model among those that nobody has "
-    "answered. The values entered here count, saved or not; nothing of the project changes."
+    "The ten pairs that the strategy would choose next, with the newest model, among pairs without an answer. It uses "
+    "the values entered here, saved or not, and does not change the project."
 )
 UNTRAINED = (
-    "No model is trained yet: until there are answers of both kinds, the first batches have the pairs that the "
-    "pre-trained encoder finds most similar."
+    "No model is trained yet. Until there are answers of both kinds, batches hold the pairs that the pre-trained "
+    "encoder finds most similar."
 )
-EMPTY = "Every pair that the search finds has been answered: raise the number of neighbours, or stop here."
+EMPTY = "Every pair that the search finds has been answered. Raise the number of neighbours, or stop here."
 
 
 def strategy_preview(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
-    """Nothing; draws the preview of the entered strategy. possible: whether everything entered is."""
+    """Draw the preview of the entered strategy. possible: whether all entered settings are valid."""
     with st.container(border=True):
         look = partial(previews.work, engine(), project_id)
         watch(look, "Preview: ", partial(_offer, project_id, entered, possible))
@@ -38,10 +38,10 @@ def strategy_preview(project_id: int, entered: Mapping[str, Any], possible: bool
 
 
 def _offer(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
-    """Nothing; draws the button that asks for a preview."""
+    """Draw the button that asks for a preview."""
     with st.container(horizontal=True, vertical_alignment="center"):
         asked = st.button("Preview", key="preview", icon=":material/preview:", disabled=not possible)
-        st.caption(WHAT if possible else "The values entered have problems: see the end of the page.")
+        st.caption(WHAT if possible else "Some values are invalid: see the end of the page.")
     if not asked:
         return
     try:
@@ -53,14 +53,14 @@ def _offer(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
 
 
 def _show(preview: Preview, entered: Mapping[str, Any]) -> None:
-    """Nothing; draws the pairs, and what to know about how they were chosen."""
+    """Draw the pairs, and how they were chosen."""
     model = f"the model of round {preview.matcher}" if preview.matcher else "the pre-trained encoder"
-    st.markdown(f"**{STRATEGIES[preview.strategy].title}**, under {model}")
+    st.markdown(f"**{STRATEGIES[preview.strategy].title}**, with {model}")
     if preview.chosen_by != preview.strategy:
         st.info(UNTRAINED, icon=":material/info:")
     other = [LABELS[name] for name in previews.changed_since(preview, entered)]
     if other:
-        st.warning(f"Made with other values: {', '.join(other)}. Preview again.", icon=":material/history:")
+        st.warning(f"These values have changed since: {', '.join(other)}. Preview again.", icon=":material/history:")
     if not preview.pairs:
         st.info(EMPTY, icon=":material/inbox:")
     for place, pair in enumerate(previews.shown_pairs(engine(), preview), start=1):

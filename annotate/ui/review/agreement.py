@@ -1,4 +1,4 @@
-"""How far annotators agree, and how often each is right by their consensus."""
+"""Agreement of annotators, and how often each is right by their consensus."""
 
 import pandas as pd
 import streamlit as st
@@ -13,15 +13,15 @@ from annotate.ui.common.figure import plot, table_open
 from annotate.ui.state import engine
 from db.estimate import Estimate
 
-DRAWN, ALL = "Drawn at random for several", "All that several labelled"
+DRAWN, ALL = "Random sample", "All shared pairs"
 NOBODY = "No pair has been labelled by several annotators yet."
-HOW = "On the page Settings, “Share labelled by several” puts a share of each batch before two annotators or more."
-NONE_DRAWN = "No pair that was drawn at random for several annotators has been labelled by them yet."
+HOW = "On the page “Settings”, “Share with multiple annotators” gives a share of each batch to two or more annotators."
+NONE_DRAWN = "No randomly sampled pair has been labelled by several annotators yet."
 
 
 @st.fragment
 def agreement_section(project_id: int) -> None:
-    """Nothing; how far annotators agree is drawn once somebody asks."""
+    """Draw the agreement of annotators, once somebody asks."""
     with st.expander("Agreement of annotators", key="show_agreement", on_change="rerun") as opened:
         if opened.open:
             _draw(project_id)
@@ -30,8 +30,8 @@ def agreement_section(project_id: int) -> None:
 def _draw(project_id: int) -> None:
     which = st.segmented_control(
         "Pairs", [DRAWN, ALL], default=DRAWN, required=True, key="agreement_pairs",
-        help="What is drawn at random stands for all pairs of the batches. A double check is only taken at pairs that "
-        "somebody called a match or was unsure of, so that agreement there is another one.",
+        help="The random sample represents all pairs of the batches. With double checks, only pairs marked match or "
+        "unsure get a second annotator, so agreement on them is not comparable with the random sample.",
     )  # fmt: skip
     found, persons = _measured(
         str(engine().url), project_id, last_answer(engine(), project_id), which == DRAWN, engine()
@@ -39,7 +39,7 @@ def _draw(project_id: int) -> None:
     if not found.pairs:
         st.info(f"{NOBODY if which == ALL else NONE_DRAWN} {HOW}")
         return
-    st.caption(f"{counted(found.pairs, 'pair')} with a yes or no of several annotators; unsure is no opinion.")
+    st.caption(f"{counted(found.pairs, 'pair')} with a yes or no from several annotators. Unsure answers do not count.")
     table = agreement_table(found.coefficients)
     plot(agreement_chart, table, described=describe_agreement(table))
     if found.why:
@@ -59,10 +59,10 @@ def _measured(
 
 
 def _twos(found: Agreement) -> None:
-    """Nothing; each two annotators, with what they agree on."""
+    """Draw the agreement of each two annotators."""
     if not found.twos:
         return
-    st.markdown("**Each two**")
+    st.markdown("**By pair of annotators**")
     rows = [
         {"annotators": f"{two.one}, {two.other}", "pairs": two.pairs, "on matches": _shown(two.positive),
          "on others": _shown(two.negative), "Cohen's kappa": _shown(two.kappa)}
@@ -72,13 +72,13 @@ def _twos(found: Agreement) -> None:
 
 
 def _people(persons: list[Person]) -> None:
-    """Nothing; each annotator against the consensus."""
+    """Draw each annotator against the consensus."""
     st.markdown("**Against the consensus**")
     st.caption(
-        "Dawid and Skene's model weighs each annotator by how often the others bear them out: sensitivity is the share "
-        "of matches that somebody calls one, specificity the share of others that they call none. With two annotators "
-        "it cannot tell who is right where they differ: read it from three on. The intervals take it that annotators "
-        "err independently."
+        "The model of Dawid and Skene (1979) weights each annotator by how often the others confirm them. Sensitivity "
+        "is the share of matches that an annotator calls a match, specificity the share of other pairs that they call "
+        "no match. With two annotators it cannot tell who is right, so use it with three or more. The intervals assume "
+        "that annotators err independently."
     )
     rows = [
         {"annotator": one.name, "answers": one.answers, "sensitivity": _shown(one.sensitivity),

@@ -1,4 +1,4 @@
-"""Hidden checks and rushes, for administrators: how far each annotator can be relied on."""
+"""Hidden checks and fast answers, for administrators: how reliable each annotator is."""
 
 from datetime import timedelta
 
@@ -18,37 +18,38 @@ from db.schema.tables import now
 
 NEWS = timedelta(days=7)
 HOW = (
-    "On the page Settings, “Known pairs slipped in” and “Pairs slipped in once more” put pairs before annotators whose "
-    "answer is known, or that they answered before. They cannot tell which, and their answers there change no label."
+    "On the page “Settings”, “Hidden test pairs” and “Repeated pairs” add pairs with a known answer, and pairs that "
+    "the annotator answered before. Annotators cannot tell which these are. Their answers there change no label."
 )
 
 
 def checks_section(project_id: int) -> None:
-    """Nothing; the section is drawn for who manages the project's people."""
+    """Draw the section for those who manage the project's people."""
     if not may(Right.PEOPLE, project_id):
         return
     st.subheader("Hidden checks", anchor=False)
     found = read_quality(engine(), project_id)
     if found:
         st.caption(
-            "Shares with 95% intervals (Wilson); unsure is neither right nor wrong. Known matches and others came "
-            "with the data or were settled in a review. Repeats are pairs that the annotator had answered before."
+            "Shares of correct answers with 95% intervals (Wilson 1927). Unsure answers do not count. Known answers "
+            "came with the data or from a review. Repeats are pairs that the annotator had answered before."
         )
         table_open(_quality_table(found), "hidden_checks")
     else:
         st.info(f"No hidden check has been answered yet. {HOW}")
     told = read_fast_answers(engine(), project_id)
     if told:
-        st.markdown("**Faster than anyone reads**")
+        st.markdown("**Suspiciously fast answers**")
         st.caption(
-            "Equal answers in a row, each in less time than it takes to read the beginning of both texts. Some of the "
-            "pairs are put up again: for another annotator, or where there is none, for the same one as hidden checks."
+            "Identical answers in a row, each given in less time than it takes to read the beginning of both texts. "
+            "Some of the pairs are asked again: of another annotator or, if there is none, of the same one as hidden "
+            "checks."
         )
-        table_open(_fast_answers_table(told), "rushes", {"seconds each": "%.1f"})
+        table_open(_fast_answers_table(told), "fast_answers", {"seconds each": "%.1f"})
 
 
 def fast_answers_line(project_id: int) -> None:
-    """Nothing; who manages the project's people is told of rushes of the last days."""
+    """Tell those who manage the project's people about fast answers of the last days."""
     if not may(Right.PEOPLE, project_id):
         return
     news = [one for one in read_fast_answers(engine(), project_id) if one.ended > now() - NEWS]
@@ -56,8 +57,8 @@ def fast_answers_line(project_id: int) -> None:
         people = ", ".join(sorted({one.annotator for one in news}))
         answers = counted(sum(one.answers for one in news), "answer")
         st.warning(
-            f"In the last {NEWS.days} days {answers} came in a row faster than anyone reads, by {literal(people)}: the "
-            "page Review says when, and what became of the pairs that were looked at again.",
+            f"In the last {NEWS.days} days {literal(people)} gave {answers} too fast to have read the texts, in runs "
+            "of identical answers. See the page “Review” for the times and the re-checked pairs.",
             icon=":material/speed:",
         )
 
@@ -73,8 +74,8 @@ def _quality_table(found: list[Quality]) -> pd.DataFrame:
 def _fast_answers_table(told: list[Told]) -> pd.DataFrame:
     return pd.DataFrame([
         {"annotator": one.annotator, "since": f"{one.began:%Y-%m-%d %H:%M} UTC", "answer": TITLES[one.answer],
-         "in a row": one.answers, "seconds each": one.seconds, "put up again": one.again, "looked at": one.looked_at,
-         "otherwise": one.otherwise}
+         "in a row": one.answers, "seconds each": one.seconds, "re-asked": one.again, "re-answered": one.looked_at,
+         "changed": one.otherwise}
         for one in told
     ])  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Labels that contradict each other, put right one after another, and what all others imply."""
+"""Contradictory labels, corrected one after another, and the labels that all others imply."""
 
 import streamlit as st
 from sqlalchemy import Engine
@@ -16,13 +16,13 @@ from db.labels.pairs import Pair
 
 @st.fragment
 def contradictions(database: Engine, project_id: int, who: str) -> None:
-    """Nothing; what follows from the labels of one list, and a contradiction with what changes it, once asked for."""
-    with st.expander("What labels imply, and contradictions", key="show_implied", on_change="rerun") as opened:
+    """Draw, once asked for, what the labels of one list imply, and a contradiction with its corrections."""
+    with st.expander("Implied labels and conflicts", key="show_implied", on_change="rerun") as opened:
         if not opened.open:
             return
         found = _algebra(str(database.url), project_id, last_answer(database, project_id), database)
         if found is None or not found.groups:
-            st.caption("Nothing follows yet: no pair is labelled a match.")
+            st.caption("Nothing is implied yet: no pair is labelled a match.")
             return
         _draw_all(database, project_id, who, found)
 
@@ -31,16 +31,16 @@ def _draw_all(database: Engine, project_id: int, who: str, found: Algebra) -> No
     if found.problem:
         st.warning(literal(f"{found.problem[0].upper()}{found.problem[1:]}."))
     st.caption(
-        f"Matches make {counted(found.groups, 'group')}. From them follow {found.matches:,} more matches and "
-        f"{found.others:,} more pairs that are none: with “Train on what follows” (Settings) they train, but they are "
-        "nobody's labels and are counted as none."
+        f"Matches form {counted(found.groups, 'group')}. They imply {found.matches:,} more positive and "
+        f"{found.others:,} more negative pairs. With “Train on implied pairs” (page “Settings”) these are used for "
+        "training. They do not count as labels."
     )
     if not found.shown:
-        st.success("No label contradicts another.")
+        st.success("No labels contradict each other.")
         return
     st.warning(
-        f"{counted(found.contradictions, 'label')} cannot be right together with others. Nothing follows from "
-        "their groups until one of them is changed."
+        f"{counted(found.contradictions, 'label')} cannot be right together with others. Their groups imply nothing "
+        "until one of the labels is changed."
     )
     later: list[Pair] = st.session_state.setdefault(f"contradictions_{project_id}_{who}_later", [])
     first = min(found.shown, key=lambda steps: later.index(_ends(steps)) + 1 if _ends(steps) in later else 0)
@@ -53,12 +53,12 @@ def _draw_all(database: Engine, project_id: int, who: str, found: Algebra) -> No
 
 
 def _ends(steps: list[Step]) -> Pair:
-    """What tells a contradiction from others: the pair that is none."""
+    """Return the pair of the contradiction that is labelled negative; it tells contradictions apart."""
     return steps[-1].case.left_id, steps[-1].case.right_id
 
 
 def _put_off(later: list[Pair], ends: Pair) -> None:
-    """Nothing; this contradiction comes after all others."""
+    """Move this contradiction behind all others."""
     if ends in later:
         later.remove(ends)
     later.append(ends)
@@ -70,7 +70,7 @@ def _algebra(database: str, project_id: int, last: int, _engine: Engine) -> Alge
 
 
 def _draw(database: Engine, project_id: int, who: str, step: Step) -> None:
-    """Nothing; one pair of the contradiction, and its label, which can be changed."""
+    """Draw one pair of the contradiction and its label, which can be changed."""
     case = step.case
     for column, text in zip(st.columns(2), (case.left, case.right), strict=True):
         column.text(text)

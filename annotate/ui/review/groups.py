@@ -1,4 +1,4 @@
-"""The groups that matches make, on the page Review, and the act that divides one."""
+"""Groups of matching texts on the page Review, and the form that splits one."""
 
 import streamlit as st
 from sqlalchemy import Engine
@@ -15,17 +15,17 @@ from db.schema.engine import reading
 
 SHOWN = 5  # groups on one page
 TEXTS = 50  # of a group on one page
-PAIRS = 20  # across a cut
+PAIRS = 20  # of a cut that are listed
 WHAT = (
-    "Texts that matches connect, directly or by way of others, are one group. Where one does not belong, split it: the "
-    "labels across the cut become your “no”, which trains, and nobody is asked about them again."
+    "Texts connected by matches, directly or through others, form one group. If a text does not belong, split the "
+    "group: the matches across the split become your “no”. That answer is used for training, and nobody is asked again."
 )
 
 
 @st.fragment
 def label_groups(database: Engine, project_id: int, who: str) -> None:
-    """Nothing; the groups of the labels of one list, largest first, are drawn once somebody asks."""
-    with st.expander("Groups of texts that matches connect", key="show_groups", on_change="rerun") as opened:
+    """Draw the groups of the labels of one list, largest first, once somebody asks."""
+    with st.expander("Groups of matching texts", key="show_groups", on_change="rerun") as opened:
         if opened.open:
             _draw_groups(database, project_id, who)
 
@@ -48,11 +48,11 @@ def _groups(database: str, project_id: int, last: int, _engine: Engine) -> list[
 
 
 def _group(database: Engine, project_id: int, who: str, group: Group) -> None:
-    """Nothing; draws the texts of a group, each with a box for those that do not belong, and what that would change."""
-    held = f"held together by {counted(len(group.matches), 'label')}"
-    st.caption(f"**{counted(len(group.items), 'text')}** {held}. Tick what to split off:")
+    """Draw the texts of a group, each with a box for those that do not belong, and the effect of splitting them off."""
+    held = f"connected by {counted(len(group.matches), 'label')}"
+    st.caption(f"**{counted(len(group.items), 'text')}** {held}. Tick the texts to split off:")
     key = f"split_{project_id}_{group.items[0]}_{len(group.items)}"
-    apart: set[int] = st.session_state.setdefault(f"{key}_apart", set())  # boxes on other pages keep nothing themselves
+    apart: set[int] = st.session_state.setdefault(f"{key}_apart", set())  # boxes on other pages lose their state
     page = paged(len(group.items), f"{key}_page", TEXTS, f"{len(apart):,} ticked on all of them")
     shown = group.items[page * TEXTS : (page + 1) * TEXTS]
     with reading(database) as session:
@@ -66,7 +66,7 @@ def _group(database: Engine, project_id: int, who: str, group: Group) -> None:
         return
     cut = across(group.matches, apart)
     if not cut:
-        st.caption("That is the whole group: leave out those that belong together.")
+        st.caption("All texts are ticked. Leave those that belong together unticked.")
         return
     _against(database, cut)
     st.button(
@@ -76,7 +76,7 @@ def _group(database: Engine, project_id: int, who: str, group: Group) -> None:
 
 
 def _against(database: Engine, cut: list[Label]) -> None:
-    """Nothing; draws the labels that stand against the split, and who gave them."""
+    """Draw the labels that contradict the split, and who gave them."""
     with reading(database) as session:
         texts = item_texts(session, [item for label in cut[:PAIRS] for item in (label.left_id, label.right_id)])
     lines = [
@@ -85,7 +85,7 @@ def _against(database: Engine, cut: list[Label]) -> None:
         for label in cut[:PAIRS]
     ]
     more = [f"- *{len(cut) - PAIRS:,} more*"] if len(cut) > PAIRS else []
-    st.markdown("\n".join(["Labelled a match, against this split:\n", *lines, *more]))
+    st.markdown("\n".join(["Labelled as matches across this split:\n", *lines, *more]))
 
 
 def _split(database: Engine, project_id: int, who: str, cut: list[Label]) -> None:

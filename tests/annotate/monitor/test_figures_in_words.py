@@ -69,9 +69,8 @@ def test_recall_of_an_audit_is_that_of_the_pool(engine: Engine) -> None:
     _, evaluation = audited(engine).measured[-1]
     found = estimate(evaluation, "average_precision")
     assert found is not None
-    assert method_in_words("average_precision", found, evaluation) == (
-        "95% interval 0.520 to 0.680, from 200 audit labels. Recall is of the positives in the audited pool."
-    )
+    said = method_in_words("average_precision", found, evaluation)
+    assert said.startswith("95% interval 0.520 to 0.680, from 200 audit labels.") and "sampled ranks" in said
 
 
 def test_numbers_of_pairs_are_whole() -> None:
@@ -85,9 +84,10 @@ def test_the_change_of_an_audit_is_the_stored_one(engine: Engine) -> None:
     measured = audited(engine).measured
     found = change(measured, "average_precision")
     assert found is not None and (found.since, found.clear) == (3, False)
-    assert change_in_words(found) == "Change: 95% interval −0.010 to +0.050. It cannot be told from no change."
+    said = change_in_words(found)
+    assert "95% interval −0.010 to +0.050" in said and "may be chance" in said
     gained = change(measured, "precision_at_recall_20")
-    assert gained is not None and gained.clear and "It can be told" in change_in_words(gained)
+    assert gained is not None and gained.clear and "may be chance" not in change_in_words(gained)
     assert change(measured, "recall") is None and change(measured[:1], "average_precision") is None
 
 
@@ -112,31 +112,33 @@ def test_a_change_is_clear_when_its_interval_leaves_out_zero(low: float, width: 
 
 def test_exact_figures_are_explained_with_their_numbers(engine: Engine) -> None:
     first, known = explain(read_report(engine, make_measured_project(engine)))
-    assert "Every one of the 200,600 pairs" in first
-    assert known.startswith("600 pairs of them are known positives.") and "counts as a negative" in known
+    assert "All 200,600 pairs" in first
+    assert "600 pairs" in known and "counts as a negative" in known
 
 
 def test_sampled_figures_say_what_was_scored(engine: Engine) -> None:
     report = read_report(engine, make_measured_project(engine, half_width=0.03))
-    assert "Some of the negatives were scored: those among the nearest neighbours" in explain(report)[0]
+    assert "Some of the negatives were scored" in explain(report)[0] and "nearest neighbours" in explain(report)[0]
     stored = Estimate(0.7, 0.6, 0.8, "stratified", 20_000).as_dict()
     change_evaluation(engine, report, average_precision=stored)
     report = read_report(engine, report.measured[-1][0].project_id)
-    assert "20,000 negatives were scored: a random sample of each stratum" in explain(report)[0]
+    assert "20,000 negatives were scored" in explain(report)[0] and "strata" in explain(report)[0]
 
 
 def test_an_audit_is_explained_with_its_numbers(engine: Engine) -> None:
     text = "\n".join(explain(audited(engine)))
     for words in (
         "all 4,498,500 pairs",
-        "The highest 65,536 are the *audited pool*",
+        "The highest 65,536",
         "into 10 strata",
         "labelled 200: 56 are positives",
-        "stands for 7.1 pairs in the stratum “pairs 1 to 128” and for 1,820",
-        "in the audited pool, about 1,348. Below it lie 4,432,964 more pairs: 20 pairs of them labelled, 0 positive.",
-        "no more than 616,182 of them",
+        "7.1 pairs in the stratum “pairs 1 to 128” and 1,820",
+        "about 1,348",
+        "4,432,964 more pairs",
+        "20 pairs of them labelled, 0 positive",
+        "at most 616,182 of them",
         "never train a model",
-        "7 of the positives stand for more than 50 pairs each",
+        "7 of the positives represent more than 50 pairs each",
     ):
         assert words in text, words
 
@@ -145,17 +147,17 @@ def test_positives_that_stand_for_few_pairs_need_no_double_check(engine: Engine)
     report = audited(engine)
     evaluation = report.measured[-1][1]
     light = [stratum | {"weight": 50.0} for stratum in evaluation.audit["strata"]]
-    assert "double check" not in "\n".join(explain(audited(engine, name="Light", strata=light)))
+    assert "double-check" not in "\n".join(explain(audited(engine, name="Light", strata=light)))
 
 
 def test_nothing_is_known_of_a_tail_stratum_without_labels(engine: Engine) -> None:
     evaluation = audited(engine, far=FAR).measured[-1][1]
-    assert far_in_words(evaluation).endswith("so how many positives are among them is not known.")
+    assert far_in_words(evaluation).endswith("unknown.")
 
 
 def test_a_pool_of_all_pairs_leaves_nothing_below(engine: Engine) -> None:
     evaluation = audited(engine, far={"size": 0, "sampled": 0, "positives": 0, "high": 0.0}).measured[-1][1]
-    assert far_in_words(evaluation) == "The audited pool holds all pairs, so recall counts every positive, about 1,348."
+    assert far_in_words(evaluation).endswith("recall counts every positive, about 1,348.")
 
 
 def test_what_is_not_measured_is_not_explained(engine: Engine) -> None:
@@ -169,22 +171,22 @@ def test_gold_tells_the_gain_the_share_and_the_target_exactly(engine: Engine) ->
     gain, share, target = advice(read_report(engine, make_measured_project(engine)))
     course = r"Average precision rose by 0\.108 per hundred labels over the last 3 rounds, from 0\.447 to 0\.753\."
     assert re.fullmatch(course, gain)
-    assert share == "44% of the decided pairs in batch 4 were positives, after 47% in the one before."
+    assert "batch 4" in share and share.index("44%") < share.index("47%")
     assert target == "Precision at the threshold is 0.616 over all pairs: the target of 0.8 is not reached."
 
 
 def test_an_audit_tells_what_would_halve_its_interval(engine: Engine) -> None:
     gain, width, _, target = advice(audited(engine))
     assert "rose by 0.056 per hundred labels" in gain and "may be chance" not in gain
-    assert width == "The 95% interval of average precision is 0.160 wide. About 480 more audit labels would halve that."
-    assert target.startswith("Precision of 0.8 at the threshold is not shown yet") and target.endswith("is 0.69.")
+    assert "0.160 wide" in width and "About 480 more audit labels" in width
+    assert "recision of 0.8 at the threshold is not certain" in target and target.endswith("is 0.69.")
 
 
 def test_a_gain_within_the_interval_may_be_chance(engine: Engine) -> None:
     report = audited(engine)
     change_evaluation(engine, report, average_precision=Estimate(0.46, 0.4, 0.5, "audit", 9).as_dict())
     gain = advice(read_report(engine, report.measured[-1][0].project_id))[0]
-    assert gain.endswith("That is within the interval (± 0.050): it may be chance.")
+    assert "(±0.050)" in gain and "may be chance" in gain
 
 
 def test_no_number_of_labels_is_promised_where_none_is_known(engine: Engine) -> None:

@@ -26,7 +26,7 @@ function record(s, pair, name, seconds, group = null) {
   append(s, pair, name, seconds, note)
 }
 
-// Undo takes back one answer, or all answers of one question where they were given at once.
+// Undo retracts the last answer, or all answers of a group that were given at once.
 function undo(s) {
   const last = s.undo.at(-1)
   if (!last) return
@@ -57,13 +57,13 @@ function secondsOnScreen(s) {
 }
 
 function newKey(s) {
-  // crypto.randomUUID is missing where the page is not served by https or localhost.
+  // crypto.randomUUID is missing unless the page comes from https or localhost.
   const random = crypto.getRandomValues(new Uint32Array(3))
   s.serial += 1
   return `${Date.now().toString(36)}-${s.serial}-${Array.from(random, (x) => x.toString(36)).join("")}`
 }
 
-// One message at a time is under way, always with the whole log: answers given meanwhile go with the next one.
+// One message at a time, always with the whole log. Answers given meanwhile go with the next one.
 function send(s, evenIfEmpty = false) {
   if ((!s.log.length && !evenIfEmpty) || Date.now() - s.sentAt < RETRY) return
   s.sentAt = Date.now()
@@ -86,7 +86,7 @@ function onNote(s, event) {
   s.notes.set(id, event.target.value)
 }
 
-// Enter ends the note, Escape drops it; the keys answer again.
+// Enter keeps the note, Escape discards it; after both, keys answer again.
 function onNoteKey(s, event) {
   if (event.key !== "Escape" && !(event.key === "Enter" && !event.shiftKey)) return
   event.preventDefault()
@@ -96,7 +96,7 @@ function onNoteKey(s, event) {
   draw(s)
 }
 
-// ---- one question, several candidates ---------------------------------------------------------------------------------
+// ---- one left text, several candidates --------------------------------------------------------------------------------
 
 const MOST_CANDIDATES = 9 // as many as there are digits
 
@@ -117,8 +117,8 @@ function mark(s, number, name = "positive") {
   draw(s)
 }
 
-// "submit": what is marked, and no for the others; "negative" and "skip": that for all of them. One key for “all of them
-// answer” would be pressed by mistake.
+// "submit" stores the marks, and no for the others; "negative" and "skip" apply to all. A key that marks all candidates
+// as matches would be pressed by mistake.
 function answerGroup(s, name) {
   if (!["submit", "negative", "skip"].includes(name)) return
   const group = candidates(s)

@@ -1,21 +1,22 @@
 // ---- drawing -------------------------------------------------------------------------------------------------------
 
+const ANSWERS = { positive: "Yes", negative: "No", unsure: "Unsure" }
 const SCALE = "allpairs:text-size"
 const DIFFERENCES = "allpairs:differences"
-const PACED = 20 // answers of which the median says how long a pair takes
+const PACED = 20 // answers whose median is the time per pair
 
 function draw(s) {
   const find = (selector) => s.root.querySelector(selector)
   const pair = s.buffer[0]
   const card = find(".card")
-  card.hidden = false // hidden until now: nothing is shown before keys work
+  card.hidden = false // it was hidden until keys work
   if (pair?.id !== s.shownId) s.shownAt = performance.now()
   s.shownId = pair?.id
   find(".question").textContent = s.view.question
   find(".pair").hidden = !pair || s.view.grouped
   find(".candidates").hidden = !pair || !s.view.grouped
   find(".empty").hidden = Boolean(pair)
-  card.classList.toggle("plain", !s.differences || s.view.grouped) // one text differs from each candidate otherwise
+  card.classList.toggle("plain", !s.differences || s.view.grouped) // the left text differs from each candidate in another way
   card.classList.toggle("long", s.buffer.some((p) => p.long))
   card.style.setProperty("--scale", s.scale)
   if (s.view.grouped) drawCandidates(s, find)
@@ -39,11 +40,11 @@ function drawText(box, segments, id) {
   const nodes = segments.map(([text, kind]) => {
     const node = document.createElement(kind === "same" ? "span" : "mark")
     node.className = kind
-    node.textContent = text // never HTML: texts appear as they are
+    node.textContent = text // never HTML, so texts appear unchanged
     return node
   })
   box.replaceChildren(...nodes)
-  if (box.dataset.shown === String(id)) return // it is being read: leave it where it was scrolled to
+  if (box.dataset.shown === String(id)) return // it is being read: keep its scroll position
   box.dataset.shown = String(id)
   const likely = box.querySelector("mark.likely")
   box.scrollTop = likely ? Math.max(0, likely.offsetTop - box.clientHeight / 3) : 0
@@ -68,7 +69,7 @@ function drawCandidates(s, find) {
   })
   find(".candidates ol").replaceChildren(...rows)
   const yes = group.filter((pair) => s.marks.get(pair.id) === "positive").length
-  find("[data-act=submit] .what").textContent = yes ? `${yes} of ${group.length} answer` : `None of ${group.length} answers`
+  find("[data-act=submit] .what").textContent = yes ? `${yes} of ${group.length} match` : "None match"
 }
 
 function drawNote(s, find, pair) {
@@ -85,37 +86,39 @@ function drawProgress(s, find) {
   const c = counts(s)
   find("progress").max = Math.max(c.size, 1)
   find("progress").value = c.answered
-  const all = c.all_positives > c.positives ? ` (${c.all_positives} in all)` : ""
+  const all = c.all_positives > c.positives ? ` (${c.all_positives} in total)` : ""
   find(".counts").textContent = s.view.title
     ? `${s.view.title}: ${c.answered} of ${c.size} answered · ${c.positives} positive${all}`
     : "No batch yet"
   find(".pace").textContent = pace(s, c.size - c.answered)
   const late = s.log.length && Date.now() - Date.parse(s.log[0].at) > 2 * RETRY
-  find(".saved").textContent = `saved ${s.saved} · waiting ${s.log.length}` + (late ? " · kept in this browser" : "")
+  const unsaved = `${s.log.length} not saved yet` + (late ? " · kept in this browser" : "")
+  find(".saved").textContent = s.log.length ? unsaved : "All saved"
+  find(".saved").dataset.count = s.saved
   find(".saved").classList.toggle("late", Boolean(late))
 }
 
-// The median of the last answers, each at most as long as counts for work: a coffee is no reading time.
+// The median of the last answers, capped as labelling time is: a coffee break is not reading time.
 function pace(s, left) {
   if (s.paces.length < 5) return ""
   const lately = s.paces.slice(-PACED).sort((a, b) => a - b)
   const seconds = lately[Math.floor(lately.length / 2)]
   const minutes = Math.max(1, Math.round((left * seconds) / 60))
-  return `${seconds.toFixed(1)} s a pair` + (left > 0 ? ` · about ${minutes} min left` : "")
+  return `${seconds.toFixed(1)} s per pair` + (left > 0 ? ` · about ${minutes} min left` : "")
 }
 
-// Why a pair was chosen comes with the receipt: before the answer, this side does not know it.
+// The reason for a pair comes with the receipt; before the answer, the browser does not know it.
 function last(s) {
   const entry = s.undo.at(-1)
   if (!entry) return ""
-  if (entry.answer === "skip") return "last pair: skipped"
+  if (entry.answer === "skip") return "Last pair: skipped"
   const why = s.why[entry.pair.id]
-  return `last pair: ${entry.answer}` + (why ? ` · ${why}` : "")
+  return `Last answer: ${ANSWERS[entry.answer]}` + (why ? ` · ${why}` : "")
 }
 
 function refusal(refused) {
   const many = refused.length === 1 ? "1 answer was" : `${refused.length} answers were`
-  return refused.length ? `${many} not stored: ${refused.at(-1)}` : ""
+  return refused.length ? `${many} not saved: ${refused.at(-1)}` : ""
 }
 
 function toggleDifferences(s) {

@@ -6,7 +6,7 @@ const DEFAULT_KEYS = {
 }
 const KEY_STORE = "allpairs:keys"
 const NAMES = { backspace: "⌫", enter: "↵", " ": "space", arrowleft: "←", arrowright: "→", arrowup: "↑", arrowdown: "↓" }
-const TOUCHES = ["keydown", "pointerdown", "pointermove", "wheel", "visibilitychange"] // of somebody who is there
+const TOUCHES = ["keydown", "pointerdown", "pointermove", "wheel", "visibilitychange"] // signs that somebody is there
 const UNUSABLE = new Set(["tab", "escape", "enter", "shift", "control", "alt", "meta", "capslock", "dead", "process"])
 
 function keyMap() {
@@ -41,7 +41,7 @@ function listen(s) {
   s.close = () => { stop.abort(); clearInterval(clock) }
 }
 
-// A hidden tab, or one that nobody touches, lets its pairs go.
+// A hidden or idle tab lets its leases run out.
 function isDueToBeat(s) {
   const there = document.visibilityState === "visible" && Date.now() - s.touchedAt < AWAY
   return there && s.buffer.length > 0 && Date.now() - s.heardAt > BEAT
@@ -59,7 +59,7 @@ function onKey(s, event) {
   act(s, name)
 }
 
-// Where a question has several candidates, digits mark them and Enter answers; a digit that repeats would mark and unmark.
+// With several candidates, digits mark them and Enter answers. A key held down must not mark and unmark in turn.
 function groupKey(s, event, key) {
   if (/^[1-9]$/.test(key)) {
     if (!event.repeat) mark(s, Number(key))
@@ -86,7 +86,7 @@ function onClick(s, event) {
   else if (dialog === "close") s.root.querySelector("dialog").close()
 }
 
-// ---- the overlay that shows the keys and changes them -------------------------------------------------------------------
+// ---- the dialog that shows and changes the keys --------------------------------------------------------------------------
 
 function openKeys(s) {
   drawKeys(s)
@@ -136,7 +136,7 @@ function drawKeys(s) {
     }
     const change = s.root.querySelector(`[data-change=${name}]`)
     if (!change) continue
-    change.textContent = s.changing === name ? "press a key …" : words
+    change.textContent = s.changing === name ? "Press a key …" : words
     change.setAttribute("aria-label", `Change the key of “${change.dataset.label}”, now ${words}`)
   }
 }

@@ -1,14 +1,14 @@
-// The labelling card. It holds the next pairs, shows the following one at once after a key press, and keeps every answer
-// in a log (and in localStorage) until the server says that it is stored. The log only grows at its end: undo is an entry.
+// The labelling card. It buffers the next pairs, so that a key press shows the following one at once, and keeps every
+// answer in a log (and in localStorage) until the server has stored it. The log is append-only: undo is an entry too.
 
 const LABELS = new Set(["positive", "negative", "unsure"])
-const RETRY = 2000 // ms after which an answer that is not acknowledged is sent again
-const STALE = 300_000 // ms after which whoever comes back to the page is served anew, for leases do not last
-const BEAT = 120_000 // ms without a message after which whoever is there says so: it prolongs the leases
-const AWAY = 300_000 // ms without a touch of keys, mouse or screen after which nobody is there
-const UNSEEN = 300 // ms for which keys are ignored when the pair on screen was replaced by one of a newer batch
+const RETRY = 2000 // ms after which an unacknowledged answer is sent again
+const STALE = 300_000 // ms after which a returning annotator gets pairs anew, since leases expire
+const BEAT = 120_000 // ms without a message after which an active annotator sends one to renew the leases
+const AWAY = 300_000 // ms without keys, mouse or touch after which the annotator counts as away
+const UNSEEN = 300 // ms for which keys are ignored after a newer batch has replaced the pair on screen
 
-const sessions = new Map() // by project and annotator: a session outlives the element that Streamlit draws anew
+const sessions = new Map() // by project and annotator; a session outlives its element, which Streamlit redraws
 
 export default function ({ data: [data], parentElement, setStateValue }) {
   const s = session(data)
@@ -32,12 +32,12 @@ function session(data) {
     }
     remember(s, data)
     sessions.set(prefix, s)
-    document.activeElement?.blur?.() // a select box that was just used would swallow the keys
+    document.activeElement?.blur?.() // a focused select box would swallow the keys
   }
   return sessions.get(prefix)
 }
 
-// After a reload, what was answered before it can still be undone: what the server knows, and what it does not know yet.
+// After a reload, earlier answers can still be undone: those that the server knows, and those it does not know yet.
 function remember(s, data) {
   for (const { pair, answer, note } of data.recent) {
     s.pairs.set(pair.id, pair)

@@ -17,7 +17,7 @@ function merge(s, data) {
   fill(s, data.pairs)
 }
 
-// Undo reaches back to the change between batch and sitting; answers of both are in one log.
+// Undo reaches back to the last change between batch and audit batch; answers of both share one log.
 function leaveQueue(s) {
   s.undo = []
   for (const pair of s.buffer) pair.undone = false
@@ -29,7 +29,7 @@ function fill(s, served) {
   const undone = s.buffer.filter((pair) => pair.undone)
   const taken = new Set(undone.map((pair) => pair.id))
   const open = served.filter((p) => !taken.has(p.id) && [undefined, "retract"].includes(pending.get(p.id)))
-  // The pair that is being read stays, unless somebody else answered it or a newer batch takes its place.
+  // The pair on screen stays, unless somebody else answered it or a newer batch replaces it.
   const shown = open.filter((p) => p.id === before?.id)
   s.buffer = [...undone, ...shown, ...open.filter((p) => p.id !== before?.id)]
   if (before && s.buffer[0]?.id !== before.id) s.guardUntil = performance.now() + UNSEEN
@@ -39,7 +39,7 @@ function lastOf(log) {
   return new Map(log.map((event) => [event.task_id, event.answer]))
 }
 
-// The server's counts with what it has not heard yet. A pair that was answered before moves none of them.
+// The server's counts, plus the answers it does not know yet. A pair that had been answered before does not change them.
 function counts(s) {
   const c = { ...s.view.progress }
   for (const [id, now] of lastOf(s.log)) {

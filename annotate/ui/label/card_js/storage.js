@@ -1,10 +1,10 @@
-// ---- localStorage: each answer under its own entry, so that tabs do not overwrite each other ------------------------
+// ---- localStorage: one entry per answer, so that tabs do not overwrite each other -------------------------------------
 
 function storage(use) {
   try {
     return use(localStorage)
   } catch {
-    return null // forbidden or full: the log in memory still holds every answer
+    return null // forbidden or full; the log in memory still holds every answer
   }
 }
 
