@@ -14,7 +14,7 @@ from tests.helpers.files.hostile import ANNOTATORS, NAME, make_hostile_project
 WAIT = 60_000  # milliseconds
 # Each page, and what is on it once it shows the project.
 PAGES = {
-    "": "text=Guidelines", "answers": "text=has answered in", "review": ".st-key-review_case",
+    "": "text=Guidelines", "answers": "text=Answers by", "review": ".st-key-review_case",
     "monitor": "[data-testid=stVegaLiteChart] :is(canvas, svg.marks)", "explore": "[data-testid=stButtonGroup]",
     "rate": "h2", "jobs": "[data-testid=stAlert]", "settings": "textarea",
 }  # fmt: skip

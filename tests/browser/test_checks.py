@@ -65,7 +65,7 @@ def see_figures(page: Page, app: App) -> None:
     page.goto(f"{app.url}/review?project=Checked&annotator=ann")
     heading = page.get_by_role("heading", name="Hidden checks")
     heading.wait_for(timeout=30_000)
-    expect(page.get_by_text("Faster than anyone reads")).to_be_visible(timeout=15_000)  # so many keys in a row
+    expect(page.get_by_text("Suspiciously fast answers")).to_be_visible(timeout=15_000)  # so many keys in a row
     for device, size in SIZES.items():
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]

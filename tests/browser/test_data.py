@@ -66,21 +66,21 @@ def downloaded(page: Page, link: str, to: Path) -> Path:
 def test_labels_go_away_as_parquet(data: Page, tmp_path: Path) -> None:
     data.get_by_role("radio", name="Parquet").first.click()
     data.wait_for_timeout(1500)  # the link has the new address
-    table = pq.read_table(downloaded(data, "Download the labels", tmp_path / "labels.parquet"))
+    table = pq.read_table(downloaded(data, "Download labels", tmp_path / "labels.parquet"))
     assert table.num_rows == 325 and {"id1", "id2", "label", "annotator"} <= set(table.column_names)
 
 
 def test_a_project_goes_out_and_comes_in_again(data: Page, database: Engine, tmp_path: Path) -> None:
-    archive = downloaded(data, "Download the project", tmp_path / "example.zip")
+    archive = downloaded(data, "Download project", tmp_path / "example.zip")
     upload(data, 1, archive)
-    button = data.get_by_role("button", name="Import the project")
+    button = data.get_by_role("button", name="Import project")
     expect(button).to_be_enabled(timeout=30_000)
     button.click()
     expect(data.get_by_text("180 texts and 325 answers")).to_be_visible(timeout=60_000)
     copy = next(found for found in list_projects(database) if found.name == f"{NAME} (2)")
     original = next(found for found in list_projects(database) if found.name == NAME)
     assert (copy.answers, copy.rounds, copy.created_at) == (original.answers, original.rounds, original.created_at)
-    data.get_by_role("link", name="Open it").click()
+    data.get_by_role("link", name="Open the project").click()
     data.wait_for_url(f"**/?project={quote_plus(f'{NAME} (2)')}*", timeout=30_000)
 
 
@@ -92,7 +92,7 @@ def test_screenshots(data: Page, tmp_path: Path, device: str, scheme: str) -> No
     data.set_viewport_size({"width": width, "height": height})
     (tmp_path / "labels.csv").write_text(TABLE)
     upload(data, 0, tmp_path / "labels.csv")
-    data.get_by_role("button", name="Check the file").click(timeout=30_000)
+    data.get_by_role("button", name="Check file").click(timeout=30_000)
     expect(data.get_by_role("button", name="Store 2 labels")).to_be_visible(timeout=30_000)
     data.get_by_text("1 row: an id that").click()
     data.wait_for_timeout(1000)

@@ -80,7 +80,7 @@ def test_a_reload_in_the_middle_loses_nothing(page: Page, make_desk: MakeDesk) -
     expect(page.locator(".counts")).to_have_text("Batch 1: 12 of 30 answered · 0 positive", timeout=15_000)
     page.keyboard.press("1")
     expect(page.locator(".counts")).to_have_text("Batch 1: 13 of 30 answered · 1 positive")
-    expect(page.locator(".saved")).to_contain_text("waiting 0")
+    expect(page.locator(".saved")).to_have_text("All saved")
     assert desk.labels == [N] * 12 + [P] + [None] * 17
     assert len(desk.answers) == 13
 
@@ -167,7 +167,7 @@ def test_the_score_is_hidden_until_the_answer(page: Page, make_desk: MakeDesk) -
     open_card(page, desk.url)
     assert "cosine" not in page.locator(".card").inner_text()
     page.keyboard.press("1")
-    expect(page.locator(".last")).to_have_text("last pair: positive · score 0.95 · uncertainty")
+    expect(page.locator(".last")).to_have_text("Last answer: Yes · score 0.95")
     assert "cosine" not in page.locator(".pair").inner_text()
 
 
@@ -194,12 +194,12 @@ def test_audit_pairs_of_a_batch_are_answered_like_the_others(page: Page, make_de
     make_design(desk.engine, desk.project_id)
     make_round(desk.engine, desk.project_id, 6, audits=(1, 4))
     open_card(page, desk.url)
-    expect(page.get_by_text("Audit audit batch")).to_have_count(0)
+    expect(page.get_by_text("Audit batch")).to_have_count(0)
     page.keyboard.press("1")
-    expect(page.locator(".last")).to_have_text("last pair: positive · score 0.95 · uncertainty")
+    expect(page.locator(".last")).to_have_text("Last answer: Yes · score 0.95")
     assert "audit" not in page.content()
     page.keyboard.press("1")
-    expect(page.locator(".last")).to_have_text("last pair: positive · audit: it measures, and never trains")
+    expect(page.locator(".last")).to_have_text("Last answer: Yes · audit pair, not used for training")
     page.keyboard.press("z")
     for _ in range(5):
         page.keyboard.press("2")
@@ -215,8 +215,8 @@ def test_an_audit_batch_is_labelled_to_its_end_and_the_batch_goes_on(page: Page,
     open_card(page, desk.url)
     batch = shown(page)
     page.keyboard.press("s")
-    page.get_by_role("radio", name="Audit audit batch (3 left)").click()
-    expect(page.locator(".counts")).to_have_text("Audit audit batch: 0 of 3 answered · 0 positive")
+    page.get_by_role("radio", name="Audit batch (3 left)").click()
+    expect(page.locator(".counts")).to_have_text("Audit batch: 0 of 3 answered · 0 positive")
     expect(page.locator("[data-act=undo]")).to_be_disabled()
     page.wait_for_timeout(350)  # a pair that took another's place ignores keys for a moment
     assert shown(page) != batch
@@ -225,10 +225,10 @@ def test_an_audit_batch_is_labelled_to_its_end_and_the_batch_goes_on(page: Page,
     expect(page.locator(".empty")).to_contain_text("The audit audit batch is complete")
     settle(page, 6)
     expect(page.get_by_role("link", name="See the figures")).to_be_visible()
-    expect(page.get_by_text("The figures are being updated: waiting for a worker")).to_be_visible()
+    expect(page.get_by_text("Updating the figures: waiting for a worker")).to_be_visible()
     assert [label for label in desk.labels if label] == [N, N, P]
     page.get_by_role("radio", name="Batch").click()
-    expect(page.locator(".counts")).to_have_text("Batch 1: 0 of 2 answered · 0 positive (1 in all)")
+    expect(page.locator(".counts")).to_have_text("Batch 1: 0 of 2 answered · 0 positive (1 in total)")
     expect(page.get_by_role("radio")).to_have_count(0)
     page.wait_for_timeout(350)
     page.keyboard.press("2")
@@ -308,13 +308,13 @@ def test_a_complete_batch_asks_for_the_next_one_and_the_reserve_is_served(page: 
     open_card(page, desk.url)
     page.keyboard.press("2")
     page.keyboard.press("2")
-    expect(page.get_by_text("The next batch is being made")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("Preparing the next batch")).to_be_visible(timeout=15_000)
     expect(page.locator(".counts")).to_have_text("Batch 1: 2 of 2 answered · 0 positive")
     expect(page.locator(".pair")).to_be_visible()
     page.keyboard.press("1")
     settle(page, 3)
     make_round(desk.engine, desk.project_id, 2)
-    expect(page.locator(".counts")).to_have_text("Batch 2: 0 of 2 answered · 0 positive (1 in all)", timeout=10_000)
+    expect(page.locator(".counts")).to_have_text("Batch 2: 0 of 2 answered · 0 positive (1 in total)", timeout=10_000)
 
 
 def test_pairs_of_others_are_not_shown_and_the_page_says_so(

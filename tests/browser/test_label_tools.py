@@ -89,7 +89,7 @@ def test_keys_can_be_changed_and_stay_changed(page: Page, make_desk: MakeDesk) -
     open_card(page, desk.url)
     page.keyboard.press("?")
     page.locator("[data-change=positive]").click()
-    expect(page.locator("[data-change=positive]")).to_have_text("press a key …")
+    expect(page.locator("[data-change=positive]")).to_have_text("Press a key …")
     page.keyboard.press("n")  # so far this has meant no
     expect(page.locator("[data-change=positive]")).to_have_text("N")
     expect(page.locator("[data-change=negative]")).to_have_text("2")
@@ -101,7 +101,7 @@ def test_keys_can_be_changed_and_stay_changed(page: Page, make_desk: MakeDesk) -
     page.keyboard.press("n")
     page.keyboard.press("1")  # means nothing any more
     page.keyboard.press("?")
-    page.get_by_role("button", name="Back to the usual keys").click()
+    page.get_by_role("button", name="Reset to defaults").click()
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     settle(page, 2)
@@ -134,7 +134,7 @@ def test_the_pace_counts_no_idle_time(page: Page, make_desk: MakeDesk) -> None:
     for seconds in (2, 2, 4, 600, 600, 600):
         page.clock.fast_forward(seconds * 1_000)
         page.keyboard.press("2")
-    expect(page.locator(".pace")).to_have_text("60.0 s a pair · about 24 min left")
+    expect(page.locator(".pace")).to_have_text("60.0 s per pair · about 24 min left")
 
 
 def test_right_to_left_texts_begin_at_the_right(page: Page, make_desk: MakeDesk) -> None:
@@ -148,7 +148,7 @@ def test_right_to_left_texts_begin_at_the_right(page: Page, make_desk: MakeDesk)
 def test_all_that_answer_are_marked_at_once(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(12, texts=["Who wrote it?", "When was it?"], right=RIGHT)
     open_card(page, desk.url)
-    page.get_by_text("One question, its candidates").click()
+    page.get_by_text("Group by left text").click()
     expect(page.locator(".candidate-text")).to_have_count(6)
     expect(page.locator("[data-side=asked]")).to_have_text("Who wrote it?")
     for key in ("2", "5", "3", "3"):
@@ -179,7 +179,7 @@ def test_candidates_on_a_phone(page: Page, make_desk: MakeDesk) -> None:
     page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     desk = make_desk(6, texts=["Who wrote it?"], right=RIGHT)
     open_card(page, desk.url)
-    page.get_by_text("One question, its candidates").click()
+    page.get_by_text("Group by left text").click()
     page.locator(".candidate-text").nth(1).click()
     page.locator("[data-act=submit]").click()
     settle(page, 6)
@@ -190,7 +190,7 @@ def test_candidates_on_a_phone(page: Page, make_desk: MakeDesk) -> None:
 def test_one_list_offers_no_candidates(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(2)
     open_card(page, desk.url)
-    expect(page.get_by_text("One question, its candidates")).to_have_count(0)
+    expect(page.get_by_text("Group by left text")).to_have_count(0)
 
 
 def test_the_likely_sentence_of_a_passage_is_in_sight(page: Page, make_desk: MakeDesk) -> None:
@@ -226,7 +226,7 @@ def test_screenshots(page: Page, make_desk: MakeDesk, device: str, scheme: str) 
         page.set_viewport_size(PHONE)  # type: ignore[arg-type]
     page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
     open_card(page, desk.url)
-    page.get_by_text("One question, its candidates").click()
+    page.get_by_text("Group by left text").click()
     page.locator(".candidate-text").nth(2).click()
     folder = ROOT / "docs" / "screenshots"
     page.screenshot(path=folder / f"candidates-{device}-{scheme}.png")

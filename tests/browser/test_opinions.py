@@ -32,11 +32,11 @@ def desk(app: App, make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPat
 
 def test_texts_are_typed_and_their_reasons_read(page: Page, app: App, desk: Desk) -> None:
     page.goto(f"{app.url}/pipelines?project={quote(NAME)}")
-    page.get_by_text("Opinions and why").click(timeout=30_000)
-    ask = page.get_by_role("button", name="Tell opinions")
+    page.get_by_text("Classify opinions").click(timeout=30_000)
+    ask = page.get_by_role("button", name="Classify")
     ask.click()
     expect(page.get_by_text("there is no text to read")).to_be_visible(timeout=15_000)
-    page.get_by_role("textbox", name="Texts, one on each line").fill("A <b>joy</b> & more\n2 < 3, so dull")
+    page.get_by_role("textbox", name="Texts, one per line").fill("A <b>joy</b> & more\n2 < 3, so dull")
     page.get_by_role("textbox", name="Question for a positive opinion").fill("What is lovely?")
     ask.click()
     expect(page.get_by_text("Reading: waiting for a worker")).to_be_visible(timeout=15_000)

@@ -113,7 +113,7 @@ def test_logging_out_everywhere_reaches_the_page_that_is_open(
     here.reload()
     expect(here.locator(".pair")).to_be_visible(timeout=30_000)  # the login survives a reload
     here.goto(f"{team.url}/account")
-    here.get_by_role("button", name="Log out everywhere").click(timeout=30_000)
+    here.get_by_role("button", name="Sign out everywhere").click(timeout=30_000)
     for page in (here, there):
         expect(page).to_have_url(re.compile("/login"), timeout=30_000)
     there.goto(f"{team.url}/?project=Team")
@@ -125,7 +125,7 @@ def test_a_link_lets_somebody_in_and_a_role_that_changes_reaches_the_open_page(
 ) -> None:
     root, nora = open_context().new_page(), open_context().new_page()
     log_in(root, team, "Root", "/people")
-    root.get_by_role("button", name="Make a link").click(timeout=30_000)
+    root.get_by_role("button", name="Create link").click(timeout=30_000)
     link = root.get_by_test_id("stCode").inner_text()
     assert f"{team.url}/{invitations.PATH}/" in link
     nora.goto(link.strip())
@@ -155,8 +155,8 @@ def test_pictures(team: App, open_context: Callable[..., BrowserContext], scheme
     shot(page, f"people-{size}-{scheme}")
     page.set_viewport_size({**(page.viewport_size or DESKTOP), "height": 1_300})  # down to the tokens
     page.goto(f"{team.url}/account")
-    expect(page.get_by_role("button", name="Withdraw")).to_be_visible(timeout=30_000)
-    expect(page.get_by_label("What a new token is for")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="Revoke")).to_be_visible(timeout=30_000)
+    expect(page.get_by_label("Purpose of the new token")).to_be_visible(timeout=30_000)
     shot(page, f"account-{size}-{scheme}")
     page.goto(f"{team.url}/history")
     expect(page.get_by_text("Settings changed").first).to_be_visible(timeout=30_000)

@@ -107,7 +107,7 @@ def test_a_project_is_duplicated_archived_deleted_and_brought_back(stocked: tupl
     assert labels[f"{EXACT} copy"] == labels[EXACT] == 348
 
     choose(page, f"{EXACT} copy", "Delete")
-    expect(dialog).to_contain_text("goes with 180 texts, 348 labels, 0 models")
+    expect(dialog).to_contain_text("180 texts, 348 labels, 0 models")
     delete = dialog.get_by_role("button", name="Delete", exact=True)
     expect(delete).to_be_disabled()
     dialog.get_by_text(f"Delete {EXACT} copy").last.click()
@@ -125,9 +125,9 @@ def test_a_project_is_duplicated_archived_deleted_and_brought_back(stocked: tupl
     expect(page.get_by_text("Show archived (1)")).to_be_visible(timeout=15_000)
 
     page.get_by_text("Bin (1)").click()
-    page.get_by_role("button", name="Remove for good").click()
+    page.get_by_role("button", name="Remove permanently").click()
     dialog.get_by_text(f"Remove {GONE} for good").last.click()
-    dialog.get_by_role("button", name="Remove for good").click()
+    dialog.get_by_role("button", name="Remove permanently").click()
     expect(page.get_by_text("Bin (1)")).to_have_count(0, timeout=15_000)
     assert GONE not in [row.name for row in list_projects(engine, everything=True)]
     choose(page, OLD, "Delete")
@@ -149,11 +149,11 @@ def test_the_tour_leads_through_the_demo_and_ends(own: tuple[App, Engine], page:
     with writing(engine) as session:
         tasks = session.scalars(select(Task).where(Task.position < 40)).all()
         session.add_all(answer_on(task, AnswerKind.NEGATIVE) for task in tasks)
-    expect(tour).to_contain_text("the model learns from it by itself", timeout=15_000)
+    expect(tour).to_contain_text("the model is now training on it", timeout=15_000)
     with writing(engine) as session:
         (project,) = session.scalars(select(Project.id))
         session.add(Matcher(project_id=project, number=1, folder="m", encoder="e", w=1.0, b=0.0, labels=40))
-    expect(tour).to_contain_text("Monitor shows average precision", timeout=15_000)
+    expect(tour).to_contain_text("shows average precision", timeout=15_000)
     tour.get_by_role("link", name="See average precision").click()
     expect(page.get_by_role("heading", name="Monitor", exact=True)).to_be_visible(timeout=15_000)
     tour.get_by_role("button", name="Finish").click()
@@ -178,7 +178,7 @@ def test_screenshots(stocked: tuple[App, Engine], page: Page, device: str, schem
     page.get_by_text("Show archived (1)").click()
     expect(card(page, OLD)).to_be_visible(timeout=15_000)  # type: ignore[arg-type]
     page.get_by_text("Bin (1)").click()
-    expect(page.get_by_role("button", name="Remove for good")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove permanently")).to_be_visible()
     page.wait_for_timeout(1000)  # the plots are drawn
     main = page.locator("[data-testid=stMain]")
     assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "wider than the screen"

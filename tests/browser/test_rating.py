@@ -44,7 +44,7 @@ def chosen(page: Page, criterion: str) -> Locator:
 def test_a_study_is_started_rated_by_keys_and_read(page: Page, app: App, desk: Desk) -> None:
     page.goto(f"{app.url}/pipelines?project={quote(NAME)}&annotator=ann")
     page.get_by_role("button", name="Have people rate the questions").click(timeout=60_000)
-    passages = page.get_by_role("spinbutton", name="Questions of each model")
+    passages = page.get_by_role("spinbutton", name="Questions per model")
     passages.fill("2")
     passages.press("Enter")
     page.get_by_role("button", name="Start", exact=True).last.click()
@@ -76,9 +76,9 @@ def test_a_study_is_started_rated_by_keys_and_read(page: Page, app: App, desk: D
         found = ratings_of(session, study)
     assert [(one.rater, list(one.scores.values())) for one in found] == [("ann", [True, False, True, True])]
     page.get_by_role("link", name="Pipelines").click()
-    page.get_by_role("link", name="Rate, and results").click(timeout=15_000)
+    page.get_by_role("link", name="Rate and see results").click(timeout=15_000)
     page.get_by_text("Results", exact=True).click(timeout=15_000)
-    expect(page.get_by_text("How good the questions are")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("Quality of the questions")).to_be_visible(timeout=15_000)
     with page.expect_download() as started:
         page.get_by_role("link", name="Ratings as CSV").click()
     assert started.value.suggested_filename.endswith(f"-study-{study}-ratings.csv")

@@ -74,11 +74,11 @@ def test_batches_are_put_in_a_rerankers_order(page: Page, app: App, database: En
     page.get_by_text("Contested first", exact=True).click()
     differs = page.get_by_text("those whose rank differs most from the model's come first")
     expect(differs).to_be_visible(timeout=30_000)
-    page.get_by_role("button", name="Use it").click()
-    expect(page.get_by_text("The project has this order.")).to_be_visible(timeout=30_000)
+    page.get_by_role("button", name="Use this order").click()
+    expect(page.get_by_text("The project uses this order.")).to_be_visible(timeout=30_000)
     with reading(database) as session:
         settings = session.get_one(Project, project).settings
     assert settings["reranker"].endswith("/run-reranked/model") and settings["batch_order"] == "contested first"
     opened(page, app, "settings")
-    field = page.get_by_role("textbox", name="Re-ranker that orders batches")
+    field = page.get_by_role("textbox", name="Re-ranker of batches")
     expect(field).to_have_value(re.compile("/run-reranked/model$"), timeout=30_000)

@@ -69,7 +69,7 @@ def test_a_group_is_split_and_put_together_again(page: Page, app: App, make_desk
     desk = make_desk(0, texts=[f"How do I {what}?" for what in topics], name="Grouped")
     label_pairs(desk.engine, desk.project_id, {(0, 1): YES, (1, 2): YES, (2, 3): YES, (3, 4): YES})
     page.goto(f"{app.url}/review?project=Grouped&annotator=eve")
-    page.get_by_text("Groups of texts that matches connect").click(timeout=30_000)
+    page.get_by_text("Groups of matching texts").click(timeout=30_000)
     group = page.locator("[class*=st-key-label_group]").first
     for text in topics[3:]:
         group.get_by_text(text).first.click(timeout=30_000)

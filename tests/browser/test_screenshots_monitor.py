@@ -39,7 +39,7 @@ SHOWN = {
     "monitor": Shown("monitor", NAME, "Round 4, after 325 labels", 11, 1900),
     "monitor-audit": Shown("monitor", AUDITED, "Strata of the audit", 12, 4700),
     "jobs": Shown("jobs", NAME, "training, 43%, about 2 min left", 0, 1000),
-    "settings": Shown("settings", NAME, "Everything is saved.", 0, 2600),
+    "settings": Shown("settings", NAME, "All saved.", 0, 2600),
     "experiments": Shown("experiments", NAME, "Table 3: Strategies", 4, 2600),
 }
 OpenPage = Callable[[str], None]
@@ -113,7 +113,7 @@ def test_every_plot_can_be_heard(page: Page, open_page: OpenPage) -> None:
     open_page("monitor-audit")
     for start in ("Average precision over all pairs", "Precision against recall", "Score histogram",
                   "Estimated share of positives", "Positives found", "Forecast of average precision", "Calibration of",
-                  "Labels by day", "Labels by annotator", "Median seconds for a label"):  # fmt: skip
+                  "Labels by day", "Labels by annotator", "Median seconds per label"):  # fmt: skip
         assert page.locator(f"[aria-label^='{start}']").count() >= 1, start
 
 
@@ -149,9 +149,9 @@ def test_on_paper_there_are_plots_and_words_and_nothing_to_press(page: Page, ope
 
 def test_what_is_below_the_audited_pool_is_one_click_away(page: Page, open_page: OpenPage) -> None:
     open_page("monitor-audit")
-    bound = page.get_by_text("At 95% certainty no more than 616,182 of them are positives.")
+    bound = page.get_by_text("at most 616,182 of them are positives.")
     expect(bound.locator("visible=true")).to_have_count(0)
-    page.get_by_role("button", name="Below the audited pool").click()
+    page.get_by_role("button", name="Tail stratum").click()
     expect(bound.locator("visible=true")).to_have_count(1)
 
 
@@ -161,7 +161,7 @@ def test_the_model_is_downloaded_as_a_folder(
     folder = write_model_folder(app.home, f"matchers/{project}-4")
     open_page("monitor")
     with page.context.expect_event("download") as downloading:
-        page.get_by_role("link", name="Download the model").click()
+        page.get_by_role("link", name="Download model").click()
     downloading.value.save_as(tmp_path / "model.zip")
     with ZipFile(tmp_path / "model.zip") as bundle:
         assert bundle.read("example-made-up-figures-round-4/matcher.json") == (folder / "matcher.json").read_bytes()

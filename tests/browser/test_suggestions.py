@@ -38,7 +38,7 @@ def desk(app: App, make_desk: Callable[..., Desk], monkeypatch: pytest.MonkeyPat
 def test_a_passage_is_chosen_and_its_questions_are_read(page: Page, app: App, desk: Desk) -> None:
     page.goto(f"{app.url}/pipelines?project={quote(NAME)}")
     page.get_by_text("Suggest questions").click(timeout=30_000)
-    words = page.get_by_role("textbox", name="Words of the passage")
+    words = page.get_by_role("textbox", name="Words in the passage")
     words.fill("part 17")
     words.press("Enter")
     made = page.locator(f".st-key-made_{RUN}_0")

@@ -105,7 +105,8 @@ def open_card(page: Page, url: str) -> None:
 def settle(page: Page, saved: int) -> None:
     """Wait until the server has acknowledged this many answers and owes none."""
     # While a restarted app draws the page anew, the old card is there for a moment beside the new one.
-    expect(page.locator(".saved").last).to_have_text(f"saved {saved} · waiting 0", timeout=15_000)
+    expect(page.locator(".saved").last).to_have_attribute("data-count", str(saved), timeout=15_000)
+    expect(page.locator(".saved").last).to_have_text("All saved")
 
 
 def shown(page: Page) -> tuple[str, str]:

@@ -57,7 +57,7 @@ def _differences(project_id: int, earlier: Round, later: Round) -> None:
     part = compared.take(slice(page * SHOWN, (page + 1) * SHOWN))
     pairs = shown_pairs(engine(), later.matcher, part.scored)
     for pair, before, after, bound in zip(pairs, part.before, part.after, part.bound, strict=True):
-        about = " (or a larger change)" if bound else ""
+        about = " (at least this much)" if bound else ""
         pair_row(project_id, pair, f"**p {before:.3f} → {after:.3f}**{about}")
 
 

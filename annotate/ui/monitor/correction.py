@@ -39,7 +39,7 @@ def corrections(project_id: int) -> None:
     rounds = correctable_rounds(engine(), project_id)
     if not rounds:
         return
-    st.subheader("Check false positives", anchor=False)
+    st.subheader("Check the false positives", anchor=False)
     st.caption(WHAT)
     if may(Right.CHANGE, project_id):
         _form(project_id, rounds)

@@ -44,10 +44,10 @@ def mined_pairs(project_id: int, run_id: str, one: Made) -> None:
 
 def _sample(project_id: int, run_id: str, one: Made) -> None:
     key = f"sample_{run_id}_{one.number}"
-    with st.popover("Label a sample", icon=":material/rule:", key=key):
+    with st.popover("Draw a sample for labelling", icon=":material/rule:", key=key):
         st.write(SAMPLE)
         draw = st.number_input("Pairs to draw", 1, 5_000, DRAW, key=f"{key}_draw")
-        if not st.button("Queue sample", key=f"{key}_start", type="primary"):
+        if not st.button("Draw sample", key=f"{key}_start", type="primary"):
             return
         try:
             count = put_up(engine(), project_id, run_id, one.number, draw, np.random.default_rng())
@@ -113,7 +113,10 @@ def _in_words(whole: Estimate | None, bands: list[Band]) -> str:
             f"{missing} of {len(bands)} bands have none yet."
         )
     size, interval = sum(band.size for band in bands), f"{whole.low:.0%} to {whole.high:.0%}"
-    return f"Of all {size:,} mined pairs, **{whole.value:.0%}** are right (95% interval {interval}, {whole.labels} labels)."
+    return (
+        f"Of all {size:,} mined pairs, **{whole.value:.0%}** are right "
+        f"(95% interval {interval}, {whole.labels} labels)."
+    )
 
 
 def _row(band: Band) -> dict[str, object]:

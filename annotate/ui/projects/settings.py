@@ -47,7 +47,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "epochs": "Epochs",
         "learning_rate": "Learning rate",
         "batch_size": "Pairs per training step",
-        "group_pairs": "Maximum pairs per text in a training step",
+        "group_pairs": "Group pairs that share a text",
         "initialization": "Initial output layer",
         "seed": "Seed",
         "warm_start": "Continue from the last round",

@@ -54,15 +54,15 @@ def get(engine: Engine) -> TestClient:
 
 def test_every_form_has_an_explanation_and_a_working_link(engine: Engine, project: int, get: TestClient) -> None:
     page = open_page()
-    assert links(page)["Download the labels"] == f"download/labels/{project}?form=labels&suffix=csv&noted=0"
+    assert links(page)["Download labels"] == f"download/labels/{project}?form=labels&suffix=csv&noted=0"
     page.segmented_control(key="take_as").set_value("jsonl").run()
     for form in page.selectbox(key="take_form").options:
-        page.selectbox(key="take_form").set_value({"Labels that count": "labels", "Whole history": "history",
+        page.selectbox(key="take_form").set_value({"Current labels": "labels", "Whole history": "history",
             "Labelled pairs": "pairs", "Positive pairs": "positives", "Triplets": "triplets",
-            "Hugging Face dataset": "dataset", "Labels that measure": "audit",
+            "Hugging Face dataset": "dataset", "Audit labels": "audit",
             "Implied pairs": "implied"}[form]).run()  # fmt: skip
         assert not page.exception
-        got = get.get("/" + links(page)["Download the labels"])
+        got = get.get("/" + links(page)["Download labels"])
         assert got.status_code == 200, form
         assert got.content[:2] == b"PK" or got.content == b"" or got.content.startswith(b"{")
     assert not list(artifacts().glob(".*"))  # what was made is gone once it is sent
@@ -95,7 +95,7 @@ def test_a_project_is_downloaded_and_imported_again(
     engine: Engine, project: int, get: TestClient, tmp_path: Path
 ) -> None:
     page = open_page()
-    where = links(page)["Download the project"]
+    where = links(page)["Download project"]
     assert where.endswith("models=1&vectors=0")
     (tmp_path / "questions.zip").write_bytes(get.get(f"/{where}").content)
     assert page.button(key="bring_import").disabled
@@ -104,7 +104,7 @@ def test_a_project_is_downloaded_and_imported_again(
     assert not page.exception
     assert [one.name for one in list_projects(engine)].count("Questions (2)") == 1
     assert "6 texts and 2 answers" in page.success[0].value
-    assert page.get("page_link")[-1].proto.label == "Open it"
+    assert page.get("page_link")[-1].proto.label == "Open the project"
 
 
 def test_a_damaged_archive_is_an_error_on_the_page(engine: Engine, project: int, tmp_path: Path) -> None:
@@ -126,14 +126,14 @@ def test_labels_are_checked_and_then_stored(engine: Engine, project: int, tmp_pa
     page.button(key="bring_check").click().run()
     assert page.success[0].value == "1 label can be stored." and stored(engine) == 2
     assert [box.label for box in page.expander] == [
-        "1 row: an id that the project does not have",
-        "1 row: the project's label says otherwise, and stays",
-        "1 row: there already",
+        "1 row: the project has no text with this id",
+        "1 row: the project's label differs and is kept",
+        "1 row: already in the project",
     ]
     assert page.button(key="bring_store").label == "Store 1 label"
     page.button(key="bring_store").click().run()
     assert not page.exception
-    assert page.success[0].value == "1 label is stored now." and stored(engine) == 3
+    assert page.success[0].value == "1 label stored." and stored(engine) == 3
     assert page.button(key="bring_store").disabled
     page.checkbox(key="bring_replace").check().run()
     assert not page.success  # another choice is another report
@@ -193,7 +193,7 @@ def test_a_reranker_of_a_run_can_order_the_matches(
     (results_folder("run-1") / "artifacts.json").write_text(json.dumps([made]))
     page = open_page()
     order = page.selectbox(key="match_order")
-    assert order.options[0] == "the score" and order.options[1].startswith("Re-ranker, ")
+    assert order.options[0] == "score" and order.options[1].startswith("Re-ranker, ")
     order.set_value("run-1/model").run()
     page.button(key="find_matches").click().run()
     assert asked == ["run-1/model"]
@@ -211,7 +211,7 @@ def test_a_reranker_of_a_run_can_order_the_matches(
         pq.write_table(pa.Table.from_pylist([row]), folder / "pairs.parquet")
         write_about(folder, Matches("job", 1, 0.625, 1, 1, 2, "run-1/model"))
     page.run()
-    assert any("in the order of a re-ranker" in text.value for text in page.markdown)
+    assert any("ordered by a re-ranker" in text.value for text in page.markdown)
     assert get.get(f"/{links(page)['Pairs as CSV']}").text.splitlines()[1] == "a,b,0.5,0.7,positive,x,y,2.5"
 
 
@@ -228,10 +228,10 @@ def test_the_newest_model_is_offered(engine: Engine, home: Path) -> None:
     make_measured_project(engine, rounds=3)
     page = open_page()
     assert page.selectbox(key="take_model_2").options == ["Round 2", "Round 1"]
-    assert links(page)["Download the model"].startswith("download/matchers/")
+    assert links(page)["Download model"].startswith("download/matchers/")
 
 
 def test_without_a_project_one_can_be_imported(engine: Engine) -> None:
     page = open_page()
-    assert [header.value for header in page.header] == ["Bring in"]
+    assert [header.value for header in page.header] == ["Import"]
     assert page.button(key="bring_import").disabled

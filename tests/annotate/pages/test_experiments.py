@@ -148,7 +148,7 @@ def test_an_experiment_can_be_deleted(engine: Engine, project: int) -> None:
     page.button(key="delete_e").click().run()
     assert not experiment_folder("e").exists()
     assert list_experiments(engine) == []
-    assert page.caption[-1].value == "No experiment yet."
+    assert page.caption[-1].value == "There are no experiments yet."
 
 
 def test_an_experiment_at_work_is_not_deleted(engine: Engine, project: int) -> None:

@@ -76,7 +76,7 @@ def test_a_failed_job_shows_a_sentence_the_traceback_and_a_retry(
 def test_a_failed_job_without_words_still_says_something(engine: Engine, project: int) -> None:
     add_job(engine, project, "j", state="failed")
     page = open_page()
-    assert "failed without saying why" in page.error[0].value
+    assert "failed without a message" in page.error[0].value
     assert not page.expander
 
 
@@ -98,7 +98,7 @@ def test_workers_that_are_alive_are_listed(engine: Engine, project: int) -> None
 
 def test_without_a_worker_the_page_names_the_command(engine: Engine, project: int) -> None:
     page = open_page()
-    assert page.warning[0].value.startswith("No worker is alive")
+    assert page.warning[0].value.startswith("No worker is running")
     assert page.code[0].value == COMMAND
 
 

@@ -65,7 +65,7 @@ def test_the_native_buttons_answer_the_pair_they_were_drawn_for(
     assert page.text[2].value == "text 4"  # the reserve
     click(page, task.id + 3, "negative")
     assert "Batch 1 is complete" in page.text[0].value
-    assert page.button(key="make_next_batch").label == "Make the next batch"
+    assert page.button(key="make_next_batch").label == "Prepare the next batch"
 
 
 def test_the_annotator_of_the_address_answers(engine: Engine, project: int, open_page: Callable[..., AppTest]) -> None:
@@ -88,14 +88,14 @@ def test_the_project_of_the_address_is_shown_and_can_be_changed(
     page.selectbox(key="chosen_project").select("Newer").run()
     assert page.header[0].value == "Newer"
     assert page.query_params["project"] == "Newer"
-    assert "There is no batch yet" in page.text[0].value
+    assert "first batch" in page.text[0].value
 
 
 def test_an_unknown_project_is_named_and_the_newest_shown(
     engine: Engine, project: int, open_page: Callable[..., AppTest]
 ) -> None:
     page = open_page(project="Gone")
-    assert page.warning[0].value == "There is no project named Gone; this is Questions."
+    assert page.warning[0].value == "There is no project named Gone. This is Questions."
     assert page.header[0].value == "Questions"
 
 
@@ -106,7 +106,7 @@ def test_without_a_project_the_page_says_what_to_do(open_page: Callable[..., App
 def test_a_red_line_says_that_no_worker_is_alive(
     engine: Engine, project: int, open_page: Callable[..., AppTest]
 ) -> None:
-    line = "No worker is alive: start one with `python -m learner worker`"
+    line = "No worker is running. Start one with `python -m learner worker`."
     assert [error.value for error in open_page().error] == [line]
     with writing(engine) as session:
         session.add(Worker(executor_id="w", host="h", pid=1, device="cpu", seen_at=now()))
@@ -116,7 +116,7 @@ def test_a_red_line_says_that_no_worker_is_alive(
 @pytest.mark.parametrize(
     ("state", "error", "texts"),
     [
-        ("waiting", None, ["The next batch is being made: waiting for a worker"]),
+        ("waiting", None, ["Preparing the next batch: waiting for a worker"]),
         ("failed", "The disk is full", ["The disk is full"]),
     ],
 )
@@ -189,7 +189,9 @@ def test_without_an_audit_batch_there_is_nothing_to_choose(
     assert not open_page(PAGE).button_group
 
 
-@pytest.mark.parametrize(("kind", "title"), [(DesignKind.AUDIT, "Audit audit batch"), (DesignKind.CORRECTION, "Check")])
+@pytest.mark.parametrize(
+    ("kind", "title"), [(DesignKind.AUDIT, "Audit batch"), (DesignKind.CORRECTION, "False-positive check")]
+)
 def test_an_audit_batch_is_chosen_and_labelled_to_its_end(
     engine: Engine, audited: int, open_page: Callable[..., AppTest], measured: list[str], kind: DesignKind, title: str
 ) -> None:
@@ -206,7 +208,7 @@ def test_an_audit_batch_is_chosen_and_labelled_to_its_end(
     assert page.get_by_key(f"queue_{audited}").options[1] == f"{title} (1 left)"
     click(page, second, "unsure")
     assert f"The {title.lower()} is complete. The figures are on the page “Monitor”." in page.text[0].value
-    assert [link.proto.label for link in page.get("page_link")] == ["See the figures on the Monitor page"]
+    assert [link.proto.label for link in page.get("page_link")] == ["See the figures on the page “Monitor”"]
     assert not [button for button in page.button if button.key == "make_next_batch"]
     assert measured == [kind]
     choose(page, audited, "batch")
@@ -228,7 +230,7 @@ def test_an_audit_batch_can_be_ended_early(
     assert button.label == "Drop 2 pairs"
     button.click().run()
     assert not page.exception
-    assert "The audit audit batch is complete" in page.text[0].value
+    assert "The audit batch is complete" in page.text[0].value
     assert measured == ["audit"]
     with reading(engine) as session:
         assert session.get_one(Round, audit_batch).size == 1
@@ -248,8 +250,8 @@ def test_an_audit_batch_dropped_as_a_whole_gives_the_batch_back(
 
 @pytest.mark.parametrize(
     ("queue", "text"),
-    [("audit", "The figures are being updated: they appear on the page “Monitor”."),
-     ("batch", "The next one waits until the job at work is done.")],
+    [("audit", "being updated. They will appear on the page “Monitor”."),
+     ("batch", "prepared after the running job.")],
 )  # fmt: skip
 def test_a_measurement_under_way_is_shown_for_what_it_is(
     engine: Engine, audited: int, open_page: Callable[..., AppTest], queue: str, text: str
@@ -266,7 +268,7 @@ def test_a_measurement_under_way_is_shown_for_what_it_is(
         )  # fmt: skip
     page.run()
     assert not page.exception
-    assert [bar.text for bar in page.progress] == ["The figures are being updated: waiting for a worker"]
+    assert [bar.text for bar in page.progress] == ["Updating the figures: waiting for a worker"]
     assert text in page.text[0].value
 
 
@@ -287,7 +289,7 @@ def test_the_browser_is_sent_nothing_that_tells_audit_pairs(
         monkeypatch.setattr(card, "outbox", lambda key, events=events: (1, events))
         page.run()
     assert [words for data in sent for words in data["why"].values()] == [
-        "score 0.95 · uncertainty",
-        "audit: it measures, and never trains",
+        "score 0.95",
+        "audit pair, not used for training",
     ]
     assert sent[-1]["progress"] == {"size": 4, "answered": 2, "positives": 2, "all_positives": 2}

@@ -228,7 +228,7 @@ def opened_popover(page: Any, key: str) -> Any:
 def test_what_a_run_made_is_on_the_page(mined: int) -> None:
     page = open_page()
     shown = texts(page)
-    assert "What it made" in shown
+    assert "Results of the run" in shown
     for title, figures in (
         ("Mined pairs", "pairs 12"),
         ("Bi\\-encoder", "steps 100"),
@@ -243,14 +243,14 @@ def test_a_sample_is_queued_and_its_precision_shown(engine: Engine, mined: int) 
     page.number_input(key="sample_r_0_draw").set_value(12)
     page.button(key="sample_r_0_start").click().run()
     assert not page.exception
-    assert "0 of 12 drawn pairs are labelled." in texts(page)
+    assert "0 of 12 sampled pairs are labelled." in texts(page)
     with reading(engine) as session:
         tasks = session.scalars(select(Task).where(Task.project_id == mined)).all()
     for place, task in enumerate(tasks):
         said = AnswerKind.POSITIVE if place < 9 else AnswerKind.NEGATIVE
         record(engine, mined, "ann", [{"key": f"k{place}", "task_id": task.id, "answer": said}])
     page = open_page()
-    assert "Of all 12 mined pairs **75%** are right (95% interval 75% to 75%, 12 labels)." in texts(page)
+    assert "Of all 12 mined pairs, **75%** are right (95% interval 75% to 75%, 12 labels)." in texts(page)
     row = page.dataframe[0].value.iloc[0]
     assert (row["Ranks"], row["Drawn"], row["Right"], row["Precision (95% interval)"]) == (
         "1 to 12", 12, 9, "75% (75% to 75%)",
@@ -266,7 +266,7 @@ def test_the_best_pairs_become_labels_and_are_taken_back(engine: Engine, mined: 
     page.button(key="training_r_0_use").click().run()
     assert used(engine, mined, "r") == 5
     page = opened_popover(page, "training_r_0")
-    assert "5 are labelled already, and stay as they are." in texts(page)
+    assert "5 are already labelled" in texts(page)
     page.button(key="training_r_0_back").click().run()
     assert used(engine, mined, "r") == 0
 

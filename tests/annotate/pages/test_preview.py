@@ -45,7 +45,7 @@ def keys(page: AppTest) -> list[str | None]:
 def test_the_page_says_what_a_preview_is(project: int) -> None:
     page = open_page()
     assert page.button(key="preview").label == "Preview"
-    assert any(text.startswith("The ten pairs that the strategy would ask for next") for text in captions(page))
+    assert any(text.startswith("The ten pairs that the strategy would choose next") for text in captions(page))
 
 
 def test_what_is_entered_is_asked_for(engine: Engine, project: int) -> None:
@@ -71,15 +71,15 @@ def test_impossible_values_preview_nothing(project: int) -> None:
     page = open_page()
     page.get_by_key(f"settings_{project}_first").set_value(1).run()
     assert page.button(key="preview").disabled
-    assert "The values entered have problems: see the end of the page." in captions(page)
+    assert "Some values are invalid: see the end of the page." in captions(page)
 
 
 def test_why_it_waits(engine: Engine, project: int) -> None:
     add_job(engine, project, "p", kind=PREVIEW)
-    assert any("No worker is alive" in text for text in captions(open_page()))
+    assert any("No worker is running" in text for text in captions(open_page()))
     add_worker(engine)
     add_job(engine, project, "train", state="running", stage="train", fraction=0.4)
-    words = "It begins when the job at work is done: “Train and make the next batch” (training, 40%)."
+    words = "It starts after the running job “Train and prepare the next batch” (training, 40%)."
     assert words in captions(open_page())
 
 
@@ -120,7 +120,7 @@ def test_the_pairs_with_their_figures(engine: Engine, project: int) -> None:
 
 def test_other_values_than_those_of_the_preview_are_named(engine: Engine, project: int) -> None:
     make_preview(engine, project, neighbours=7)
-    assert open_page().warning[0].value == "Made with other values: Neighbours of each text. Preview again."
+    assert open_page().warning[0].value == "These values have changed since: Neighbours per text. Preview again."
 
 
 def test_without_a_model_the_page_says_what_chooses(engine: Engine, project: int) -> None:

@@ -87,7 +87,7 @@ def test_each_project_has_a_card_with_its_counts_and_links(engine: Engine) -> No
     assert "one list of 6 texts" in text
     assert "two lists, 2 × 3 texts" in text
     assert "Batch 1 · 0 of 3 answered" in text
-    assert "The first batch is not made yet." in text
+    assert "The first batch is not ready yet." in text
     links = [(link.proto.page, link.proto.query_string) for link in page.get("page_link")]
     assert ("", "project=Products") in links  # labelling is the start page
     assert ("monitor", "project=Help+%2Adesk%2A") in links
@@ -98,7 +98,7 @@ def test_a_project_is_made_from_a_path_on_the_server(engine: Engine, folder: Pat
     page.switch_page("../pages/new_project.py").run()
     assert disabled(page)
     fill(page, new_name="Help desk", left_path=str(folder / "q.csv"), gold_path=str(folder / "gold.csv"))
-    assert "8 texts; known pairs: 3 positive (1 of them follow from others), 1 negative" in said(page)
+    assert "8 texts; known pairs: 3 positive (1 of them implied by others), 1 negative" in said(page)
     assert "2 rows share their text with another row" in said(page)
     assert list(page.dataframe[0].value["text"][:2]) == ["How do I do *0*?", "How do I do *1*?"]
     assert not disabled(page)
@@ -118,7 +118,7 @@ def test_uploaded_files_of_two_lists_have_columns_of_their_own(engine: Engine, f
     page = open_page(NEW)
     fill(page, new_name="Products", new_kind=page.radio(key="new_kind").options[1])
     upload(page, "left", folder / "q.csv")
-    assert "Choose a file for each list" in said(page)
+    assert "Choose a readable file for each list" in said(page)
     upload(page, "right", folder / "right.csv.gz")
     assert [box.value for box in page.selectbox if box.label == "Id column"] == ["id", "key"]
     assert [box.value for box in page.multiselect] == [["text"], ["body"]]

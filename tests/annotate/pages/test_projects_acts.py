@@ -140,7 +140,7 @@ def test_a_project_is_deleted_undone_and_removed_for_good(engine: Engine) -> Non
     summary = project_summary(engine, "Help *desk*")
     page = open_page()
     choose(page, project, "Delete")
-    assert "goes with 180 texts, 325 labels, 4 models; 0 kB of models" in said(page)
+    assert "180 texts, 325 labels, 4 models, and 0 kB of models" in said(page)
     assert page.button(key="confirm_delete").disabled
     page.checkbox(key="sure").check().run()
     press(page, "confirm_delete")
@@ -212,17 +212,17 @@ def test_the_tour_follows_the_demo_and_ends_for_good(engine: Engine) -> None:
         session.add_all(answer_on(task, P if task.position % 3 else N) for task in tasks)
     assert stage_of(engine, row.id).step == Step.TRAIN
     page.run()
-    assert "the model learns from it by itself" in said(page)
+    assert "the model is now training on it" in said(page)
     with writing(engine) as session:
         session.add(Matcher(project_id=row.id, number=1, folder="m", encoder="e", w=1.0, b=0.0, labels=40))
     page.run()
-    assert "Monitor shows average precision" in said(page)
+    assert "shows average precision" in said(page)
     press(page, "end_tour")
-    assert "Monitor shows average precision" not in said(page)
+    assert "shows average precision" not in said(page)
     again = open_page()  # another session of the same annotator
-    assert "Monitor shows average precision" not in said(again)
+    assert "shows average precision" not in said(again)
     choose(again, row.id, "Show the tour")
-    assert "Monitor shows average precision" in said(again)
+    assert "shows average precision" in said(again)
 
 
 def test_other_projects_have_no_tour(engine: Engine) -> None:

@@ -130,9 +130,9 @@ def test_results_stand_beside_the_papers(engine: Engine, project: int) -> None:
     scores, agreement = (table.value for table in page.dataframe)
     assert scores.iloc[0].tolist()[:2] == ["no adaptation", "4 of 4"] and scores["Coverage"][0].startswith("0.75 (0.")
     assert scores.iloc[5].tolist() == ["– the paper", "50", "0.70", "0.44", "0.62", "0.88"]
-    assert scores.iloc[6].tolist()[:2] == ["back-training less self-training", "4 of 4"]
+    assert scores.iloc[6].tolist()[:2] == ["back-training minus self-training", "4 of 4"]
     assert agreement["Coefficient"][0] == "Agreement" and agreement["Naturalness"][0].startswith("0.55 (0.")
-    assert "Over 11 questions that two or more of 2 raters" in text
+    assert "11 questions rated by two or more of 2 raters" in text
     assert "ann: 12 of 12 · bob: 11 of 12" in text
     assert page.warning[0].value.startswith("The results name the models")  # bob is not through
     assert len(page.get("link_button")) == 2

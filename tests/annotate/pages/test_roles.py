@@ -85,7 +85,7 @@ def test_nobody_sees_anything_but_the_way_to_the_login(
     for token in (None, "wrong"):
         monkeypatch.setattr(app_state, "login_token", lambda token=token: token)
         page = opened(project="Mine")
-        assert "You are not logged in." in read(page) and "Mine" not in read(page)
+        assert "You are not signed in." in read(page) and "Mine" not in read(page)
         assert not page.sidebar.selectbox and not page.button
         body = page.get("html")[0].proto.body
         assert 'href="/login"' in body and 'data-leave="?next="' in body and f"<script>{LEAVE_SCRIPT}</script>" in body
@@ -106,7 +106,7 @@ def test_files_of_the_worker_are_named_by_the_installations_administrators(
     read(page)
     labels = [field.label for field in page.text_input]
     assert ("File of questions" in labels, "File of opinions" in labels) == (shown, shown)
-    assert any("named by administrators of the installation" in one.value for one in page.caption) != shown
+    assert any("name files on the worker" in one.value for one in page.caption) != shown
 
 
 def test_the_answer_is_the_logins_whatever_the_address_says(enter: Callable[..., AppTest], engine: Engine) -> None:
@@ -120,7 +120,7 @@ def test_the_answer_is_the_logins_whatever_the_address_says(enter: Callable[...,
 def test_who_is_disabled_sees_nothing_more(enter: Callable[..., AppTest], engine: Engine) -> None:
     page = enter(Role.VIEWER)
     people.disable(engine, people.id_of(engine, "viewer"), now())
-    assert "You are not logged in." in read(page.run())
+    assert "You are not signed in." in read(page.run())
 
 
 def test_a_viewer_is_offered_nothing_that_changes_anything(enter: Callable[..., AppTest]) -> None:
@@ -144,7 +144,7 @@ def test_roles_are_changed_and_links_made_and_withdrawn(
     page.button(key="invite").click().run()
     token = token_of(page.code[0].value.removeprefix("/"))
     assert invitations.offer_of(engine, token.rpartition("/")[2], now()).role == Role.ANNOTATOR
-    next(button for button in page.button if button.label == "Withdraw").click().run()
+    next(button for button in page.button if button.label == "Revoke").click().run()
     assert not page.code and people.invitations(engine, project, now()) == []
 
 
@@ -167,12 +167,12 @@ def test_an_administrator_of_the_installation_keeps_people_out(enter: Callable[.
 def test_one_changes_ones_password_and_logs_out(enter: Callable[..., AppTest], engine: Engine) -> None:
     page = enter(Role.VIEWER).switch_page("../pages/account.py").run()
     for old, again, said in (("wrong", "a new password", "The old password is wrong."),
-                             (PASSWORD, "another one", "The two new passwords are not the same."),
+                             (PASSWORD, "another one", "The two new passwords differ."),
                              (PASSWORD, "a new password", "")):  # fmt: skip
         page.text_input(key="old_password").input(old)
         page.text_input(key="new_password").input("a new password")
         page.text_input(key="new_password_again").input(again)
-        next(button for button in page.button if button.label == "Change the password").click().run()
+        next(button for button in page.button if button.label == "Change password").click().run()
         assert not page.exception
         assert [error.value.replace("\\", "") for error in page.error if "worker" not in error.value] == (
             [said] if said else []
@@ -180,14 +180,14 @@ def test_one_changes_ones_password_and_logs_out(enter: Callable[..., AppTest], e
     assert logins.log_in(engine, "viewer", "a new password", "2.2.2.2", now())
     page.run()
     page.button(key="log_out_everywhere").click().run()
-    assert "You are not logged in." in read(page)
+    assert "You are not signed in." in read(page)
     assert next(row.browsers for row in people.list_people(engine, now()) if row.name == "viewer") == 0
 
 
 def test_one_makes_and_withdraws_tokens_of_ones_own(enter: Callable[..., AppTest], engine: Engine) -> None:
     page = enter(Role.VIEWER).switch_page("../pages/account.py").run()
     page.text_input(key="token_purpose").input("nightly [import](x)")
-    press(page, "Make a token")
+    press(page, "Create token")
     token = page.code[0].value
     viewer = people.id_of(engine, "viewer")
     (row,) = tokens.list_tokens(engine, viewer)
@@ -198,7 +198,7 @@ def test_one_makes_and_withdraws_tokens_of_ones_own(enter: Callable[..., AppTest
     assert "last used" in read(page)
     page.button(key=f"withdraw_{row.id}").click().run()
     assert not tokens.list_tokens(engine, viewer) and "nightly" not in read(page)
-    press(page, "Make a token")
+    press(page, "Create token")
     assert "what the token is for" in read(page)
 
 
@@ -248,8 +248,8 @@ def test_whom_the_provider_vouches_for_gets_in_if_known(engine: Engine, vouched:
     [
         (KNOWN | {"name": "Olga"}, "ask an administrator of your project for an invitation"),
         (KNOWN | {"email": "Root"}, "ask an administrator of your project for an invitation"),
-        ({"sub": "42"}, "does not say who vouches"),
-        ({"iss": "https://id.example"}, "does not say who vouches"),
+        ({"sub": "42"}, "did not send an issuer"),
+        ({"iss": "https://id.example"}, "did not send an issuer"),
     ],
 )
 def test_who_is_not_known_hears_what_to_do(vouched: Callable[..., AppTest], said: dict[str, str], heard: str) -> None:

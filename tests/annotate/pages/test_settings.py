@@ -78,13 +78,13 @@ def test_settings_are_saved(engine: Engine, project: int) -> None:
 
 def test_what_a_change_implies_is_said_before_it_is_saved(engine: Engine, project: int) -> None:
     page = open_page()
-    assert "What the change implies" not in "\n".join(text.value for text in page.markdown)
+    assert "Effects of the change" not in "\n".join(text.value for text in page.markdown)
     field(page, project, "encoder").set_value("bge-small").run()
     (said,) = [text.value for text in page.markdown if text.value.startswith("- ")]
     assert said.replace("\\", "").startswith("- All 2 texts are encoded again by bge-small")
     field(page, project, "encoder").set_value(DEFAULTS["encoder"])
     field(page, project, "audit_every").set_value(3).run()  # no item is kept for measuring
-    assert "Nothing: it has no effect on this project." in [text.value for text in page.markdown]
+    assert "The change has no effect on this project." in [text.value for text in page.markdown]
     assert stored(engine).model_dump() == DEFAULTS
 
 
@@ -117,7 +117,7 @@ def test_the_split_cannot_be_changed(project: int) -> None:
     ("values", "line"),
     [
         ({"growth": 0.5}, "Growth: should be greater than or equal to 1, not 0.5."),
-        ({"initialization": "x"}, "Output layer at the start: should be 'balanced' or 'reference', not 'x'."),
+        ({"initialization": "x"}, "Initial output layer: should be 'balanced' or 'reference', not 'x'."),
         ({"colour": 1}, "colour: Extra inputs are not permitted, not 1."),
     ],
 )

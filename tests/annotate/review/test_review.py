@@ -155,9 +155,9 @@ def test_the_page_shows_agreement(engine: Engine, project: int, votes: int) -> N
     want(engine, votes)
     page = open_page("show_agreement")
     if votes == 1:
-        assert any("drawn at random" in box.value for box in page.info)
-        page.segmented_control(key="agreement_pairs").set_value("All that several labelled").run()
-    assert any("4 pairs with a yes or no of several" in caption.value for caption in page.caption)
+        assert any("Share with multiple annotators" in box.value for box in page.info)
+        page.segmented_control(key="agreement_pairs").set_value("All shared pairs").run()
+    assert any("4 pairs with a yes or no" in caption.value for caption in page.caption)
     (two,) = (table.value for table in page.dataframe if "Cohen's kappa" in table.value.columns)
     assert two["annotators"].tolist() == ["ann, ben"]
     assert not page.exception
@@ -187,7 +187,7 @@ def test_a_contradiction_is_shown_and_put_right(engine: Engine) -> None:
     assert not page.exception
     again = algebra(engine, project)
     assert again is not None and (again.contradictions, again.matches, again.others) == (0, 0, 1)
-    assert any("No label contradicts another" in box.value for box in page.success)
+    assert any("No labels contradict each other" in box.value for box in page.success)
 
 
 def test_an_unsure_answer_contradicts_nothing_and_implies_nothing(engine: Engine) -> None:

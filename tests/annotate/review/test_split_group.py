@@ -101,7 +101,7 @@ def test_the_page_shows_what_stands_against_a_split_before_it_is_made(engine: En
     for item in items[:4]:
         page.checkbox(key=f"{key}_{item}").check()
     page.run()
-    assert any("the whole group" in caption.value for caption in page.caption)
+    assert any("All texts are ticked" in caption.value for caption in page.caption)
     for item in items[:3]:
         page.checkbox(key=f"{key}_{item}").uncheck()
     page.run()
