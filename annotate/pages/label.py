@@ -130,11 +130,15 @@ def choose_view(project_id: int) -> bool:
 
 def offer_to_drop(database: Engine, project_id: int, left: int) -> None:
     """Draw the button that ends the audit batch early, behind a confirmation."""
-    with st.popover("End early", type="tertiary", key=f"end_sitting_{project_id}"):
+    with st.popover("End early", type="tertiary", key=f"end_audit_batch_{project_id}"):
         st.write("Answers so far count. Unanswered pairs are dropped for all annotators.")
         drop = f"Drop {left} pair{'s' if left > 1 else ''}"
         st.button(
-            drop, key="drop_sitting", icon=":material/delete:", on_click=drop_audit_batch, args=(database, project_id)
+            drop,
+            key="drop_audit_batch",
+            icon=":material/delete:",
+            on_click=drop_audit_batch,
+            args=(database, project_id),
         )
 
 

@@ -226,7 +226,7 @@ def test_an_audit_batch_can_be_ended_early(
     with reading(engine) as session:
         first = session.scalars(select(Task.id).where(Task.round_id == audit_batch).order_by(Task.position)).all()[0]
     click(page, first, "negative")
-    button = page.button(key="drop_sitting")
+    button = page.button(key="drop_audit_batch")
     assert button.label == "Drop 2 pairs"
     button.click().run()
     assert not page.exception
@@ -242,7 +242,7 @@ def test_an_audit_batch_dropped_as_a_whole_gives_the_batch_back(
     make_audit_batch(engine, audited, 3)
     page = open_page()
     choose(page, audited, "audit")
-    page.button(key="drop_sitting").click().run()
+    page.button(key="drop_audit_batch").click().run()
     assert not page.exception
     assert page.text[1].value == "text 0"
     assert measured == []
