@@ -67,6 +67,6 @@ def cost(chosen: Round) -> str:
     seconds = chosen.matcher.details.get("seconds", {}).get("encode")
     if exploring.vectors_are_kept(chosen.matcher):
         return "The vectors of this round are stored, so only the pairs are searched."
-    took = f", which took {_time(seconds)} the first time" if seconds else ""
+    took = f" The first time took {_time(seconds)}." if seconds else ""
     which = "its model" if chosen.matcher.folder else "the pre-trained encoder, unless its vectors are stored"
-    return f"All texts are encoded again with {which}{took}."
+    return f"All texts are encoded again with {which}.{took}"

@@ -67,7 +67,9 @@ def test_without_a_project_or_a_model(engine: Engine, home: Path) -> None:
 
 def test_a_round_is_prepared_when_asked(engine: Engine, project: int) -> None:
     page = choose_round(open_page("Matches"), project, 1)
-    assert "Nothing is prepared yet. All texts are encoded again with its model, which took 3 s" in captions(page)
+    assert "Nothing is prepared yet. All texts are encoded again with its model. The first time took 3 s." in captions(
+        page
+    )
     assert not page.metric
     page.button(key="prepare_1").click().run()
     job = exploring.work(engine, project).job

@@ -39,7 +39,7 @@ def test_each_job_shows_its_state_and_only_open_ones_can_be_cancelled(engine: En
     page = open_page()
     shown = [text.value for text in page.markdown]
     assert [state for text in shown for state in states if f"{state}" in text] == list(reversed(states))
-    assert "running, asked for 26 min ago" in [text.value for text in page.caption]
+    assert "running, requested 26 min ago" in [text.value for text in page.caption]
     assert [bar.proto.text for bar in page.get("progress")] == ["encoding texts, 50%", "waiting for a worker"]
     assert keys(page) == ["cancel_running", "cancel_waiting"]
 
@@ -47,7 +47,7 @@ def test_each_job_shows_its_state_and_only_open_ones_can_be_cancelled(engine: En
 def test_jobs_of_other_projects_are_not_shown(engine: Engine, project: int) -> None:
     add_job(engine, project - 1, "other", state="running")
     page = open_page()
-    assert page.info[0].value == "No job yet."
+    assert page.info[0].value == "There are no jobs yet."
     assert keys(page) == ["train_now"]
 
 

@@ -271,7 +271,7 @@ def test_gold_without_a_measurement_waits_for_the_first_job(engine: Engine, home
 def test_a_project_without_a_round_says_what_comes(engine: Engine, home: Path) -> None:
     make_project(engine, ["a", "b"], name="**new**")
     page = open_page()
-    assert page.info[0].value.startswith("No round yet.")
+    assert page.info[0].value.startswith("There is no round yet.")
     assert "**" not in page.caption[0].value
 
 

@@ -252,7 +252,7 @@ def test_a_sample_is_queued_and_its_precision_shown(engine: Engine, mined: int) 
     page = open_page()
     assert "Of all 12 mined pairs, **75%** are right (95% interval 75% to 75%, 12 labels)." in texts(page)
     row = page.dataframe[0].value.iloc[0]
-    assert (row["Ranks"], row["Drawn"], row["Right"], row["Precision (95% interval)"]) == (
+    assert (row["Ranks"], row["Sampled"], row["Right"], row["Precision (95% interval)"]) == (
         "1 to 12", 12, 9, "75% (75% to 75%)",
     )  # fmt: skip
     page.button(key="sample_r_0_start").click().run()

@@ -110,7 +110,7 @@ def test_the_pairs_with_their_figures(engine: Engine, project: int) -> None:
     make_preview(engine, project)
     page = open_page()
     shown = [text.value for text in page.markdown]
-    assert "**Uncertainty sampling**, under the model of round 2" in shown
+    assert "**Uncertainty sampling**, with the model of round 2" in shown
     assert "1\\. one \\*star\\*" in shown
     assert next(text for text in shown if text.startswith("two")).endswith(" …")
     assert "score 0.750, p 0.600" in captions(page)
@@ -126,7 +126,7 @@ def test_other_values_than_those_of_the_preview_are_named(engine: Engine, projec
 def test_without_a_model_the_page_says_what_chooses(engine: Engine, project: int) -> None:
     write_preview(project, Preview("p", ENTERED, SEED_STRATEGY, None, []))
     page = open_page()
-    assert [text.value.split(":")[0] for text in page.info] == [
+    assert [text.value.split(".")[0] for text in page.info] == [
         "No model is trained yet", "Every pair that the search finds has been answered"
     ]  # fmt: skip
-    assert any("under the pre-trained encoder" in text.value for text in page.markdown)
+    assert any("with the pre-trained encoder" in text.value for text in page.markdown)

@@ -62,7 +62,7 @@ def test_a_card_shows_batch_round_figure_and_daily_labels(engine: Engine) -> Non
     assert "exact over 200,600 pairs, round 4" in text
     assert "95% interval 0.520 to 0.680, sampled: 200 audit labels, round 4" in text
     assert "Round 4 was trained" in text and "on 325 labels" in text
-    assert "325 today, at most 325 a day" in text
+    assert "325 today, at most 325 per day" in text
     assert [bar.proto.text for bar in page.get("progress")] == [
         "Batch 4 · 135 of 135 answered", "Batch 5 · 0 of 20 answered"
     ]  # fmt: skip
@@ -181,7 +181,7 @@ def test_a_link_to_an_archived_project_says_so(engine: Engine) -> None:
     page = AppTest.from_file(str(APP), default_timeout=30)
     page.query_params["project"] = "Old"
     page.run()
-    assert page.warning[0].value == "Old is archived; this is New."
+    assert page.warning[0].value == "Old is archived. This is New."
 
 
 @pytest.mark.parametrize("labels", [False, True])

@@ -63,7 +63,7 @@ def test_a_study_is_started_on_the_page_pipelines(engine: Engine, project: int) 
     assert (standing.units, standing.study.seed, standing.study.per_model) == (16, 3, 6)
     assert progress(page) == "1 of 16" and page.query_params["study"] == str(standing.study.id)
     page.switch_page("../pages/pipelines.py").run()
-    assert "**16 questions** about 6 passages" in shown(page) and "Rated: nothing yet" in shown(page)
+    assert "**16 questions** about 6 passages" in shown(page) and "Rated so far: none" in shown(page)
     link = page.get("page_link")[0].proto
     assert f"study={standing.study.id}" in link.query_string and "annotator=me" in link.query_string
     page.button(key=f"study_delete_{standing.study.id}_yes").click().run()

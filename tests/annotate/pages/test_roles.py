@@ -240,7 +240,7 @@ def test_whom_the_provider_vouches_for_gets_in_if_known(engine: Engine, vouched:
     guest = logins.guest_of(engine, token, now())
     assert guest is not None and guest.name == "Olga"
     people.disable(engine, guest.person_id, now())
-    assert "nobody here does" in read(vouched(**KNOWN))
+    assert "no account here" in read(vouched(**KNOWN))
 
 
 @pytest.mark.parametrize(
