@@ -1,4 +1,4 @@
-"""`python -m annotate`: projects, labels, people, the database and the app, without the learner."""
+"""The command line `python -m annotate`: projects, labels, people, the database and the app, without the learner."""
 
 import sys
 from typing import Annotated

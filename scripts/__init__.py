@@ -1,1 +1,1 @@
-"""What makes parts of the documents from the code."""
+"""Scripts that write parts of the documents from the code."""

@@ -1,4 +1,4 @@
-"""docs/reference.md from the code: commands, settings, strategies, environment variables.
+"""Write docs/reference.md from the code: commands, settings, strategies, environment variables.
 
 python -m scripts.reference          (`make reference`)
 """
@@ -24,31 +24,32 @@ COMMAND = "make reference"
 TYPES = {"str": "text", "Path": "file", "int": "whole number", "float": "number"}
 BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 ENVIRONMENT = {
-    "ALLPAIRS_ENGINE": "Where large computations are worked at: `local` (default) in the worker, `ray` on a "
+    "ALLPAIRS_ENGINE": "Where large computations run: `local` (default) in the worker, `ray` on a "
     "[cluster](cluster.md).",
-    "ALLPAIRS_PROCESSES": "How many processes train a model, on GPUs one on each; 1 by default. See "
+    "ALLPAIRS_PROCESSES": "How many processes train a model (on GPUs, one each). Default: 1. See "
     "[A cluster](cluster.md#training-on-several-processors).",
     "ALLPAIRS_RAY_ADDRESS": "The Ray cluster, as `host:6379`; without it Ray starts one on this machine.",
     "ALLPAIRS_HOME": "Folder of the database, the job queue, models and vectors. Default: `.allpairs` in the working "
-    "folder. Several machines share one folder, as they share one database, or keep artifacts in a store.",
-    "ALLPAIRS_ARTIFACTS": "Where models, vectors and results lie: a folder (default: `artifacts` in `ALLPAIRS_HOME`), "
-    "or the address of a store, `s3://bucket/prefix`; see [A cluster](cluster.md#files-in-a-store).",
-    "ALLPAIRS_CACHE_BYTES": "How much of a store this machine keeps in `ALLPAIRS_HOME`. Default: 53687091200, which is "
-    "50 GiB.",
+    "folder. Several machines share one folder and one database, or keep artifacts in an object store.",
+    "ALLPAIRS_ARTIFACTS": "Where models, vectors and results are stored: a folder (default: `artifacts` in "
+    "`ALLPAIRS_HOME`), or the address of an object store, `s3://bucket/prefix`; see "
+    "[A cluster](cluster.md#files-in-a-store).",
+    "ALLPAIRS_CACHE_BYTES": "Size of this machine's cache of the object store, in `ALLPAIRS_HOME`. Default: "
+    "53687091200, which is 50 GiB.",
     "ALLPAIRS_DATABASE_URL": "A PostgreSQL database instead of the SQLite file, for the job queue too: "
     "`postgresql://user:password@host/name`.",
-    "ALLPAIRS_LOGIN": "`required`: everybody must log in, even where the app listens on its own machine only. For an "
+    "ALLPAIRS_LOGIN": "`required`: everybody must sign in, even if the app only listens on its own machine. For an "
     "app behind a reverse proxy; see [People](people.md#behind-a-reverse-proxy).",
-    "ALLPAIRS_WORKER": "`0`: the app starts no worker, also while none is alive.",
-    "ALLPAIRS_LOG": "How app and worker log, to stderr: `text` (default), or `json`: one object a line; see "
+    "ALLPAIRS_WORKER": "`0`: the app never starts a worker.",
+    "ALLPAIRS_LOG": "Log format of app and worker, on stderr: `text` (default) or `json` (one object a line); see "
     "[Operations](operations.md#logs).",
-    "ALLPAIRS_DEMO": "`0`: an empty database gets no demo project.",
+    "ALLPAIRS_DEMO": "`0`: no demo project in an empty database.",
     "ALLPAIRS_DATA": "Folder of the real data that slow tests and benchmarks read. Default: `../shared/data`.",
 }
 
 
 def page() -> str:
-    """The text of docs/reference.md."""
+    """Return the text of docs/reference.md."""
     parts = [_head(), _settings(), _strategies(), _environment()]
     for name, app in (("annotate", annotate_app), ("learner", learner_app)):
         parts += [f"## python -m {name}", *_commands(typer.main.get_command(app), f"python -m {name}")]
@@ -58,8 +59,8 @@ def page() -> str:
 def _head() -> str:
     return (
         "# Reference\n\n"
-        f"Made from the code by `{COMMAND}`: change the code, not this page. Every command prints its own part with "
-        "`--help`.\n\n"
+        f"Generated from the code by `{COMMAND}`: change the code, not this page. Every command prints its own part "
+        "with `--help`.\n\n"
         "- [Settings of a project](#settings-of-a-project)\n- [Strategies](#strategies)\n"
         "- [Environment variables](#environment-variables)\n- [python -m annotate](#python--m-annotate)\n"
         "- [python -m learner](#python--m-learner)"
@@ -73,7 +74,7 @@ def _settings() -> str:
     paper = ", ".join(f"`{name}` {value}" for name, value in PAPER_SETTINGS.items())
     return (
         "## Settings of a project\n\n"
-        "The pages *New project* and *Settings* show them by the names of the second column; files of experiments use "
+        "The pages *New project* and *Settings* show the names of the second column; experiment files use "
         f"those of the first.\n\n{_table(('setting', 'on the page', 'value', 'default', 'what it does'), rows)}\n\n"
         f"“Use the paper's values” sets {paper}."
     )
@@ -118,7 +119,7 @@ def _environment() -> str:
 
 
 def variables() -> set[str]:
-    """The project's environment variables that the code reads."""
+    """Return the project's environment variables that the code reads."""
     sources = (path.read_text() for folder in ("annotate", "benchmarks", "db", "learner") for path in _files(folder))
     return {name for source in sources for name in re.findall(r"environ\S*?[\[(]\s*\"(ALLPAIRS_\w+)", source)}
 
@@ -128,7 +129,7 @@ def _files(folder: str) -> Iterator[Path]:
 
 
 def _commands(command: Any, name: str) -> Iterator[str]:
-    """A section for each command, those of a group after one another."""
+    """Yield a section for each command, the commands of a group one after another."""
     if children := getattr(command, "commands", None):
         for child in children:
             yield from _commands(children[child], f"{name} {child}")
@@ -149,7 +150,7 @@ def _parameter(parameter: Any) -> tuple[str, ...]:
 
 
 def _apart(about: str) -> tuple[str, str]:
-    """A help text without the default that it ends with, and that default, where the option itself has none."""
+    """Split a help text into the text and the default at its end, for options without a default of their own."""
     found = re.fullmatch(r"(.*) \[default: (.*)\]", about)
     return (found[1], f"`{found[2]}`") if found else (about, "")
 
@@ -177,7 +178,7 @@ def _table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def main() -> None:
-    """Nothing; the page is as the code is."""
+    """Write the page."""
     PAGE.write_text(page())
 
 

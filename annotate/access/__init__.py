@@ -1,1 +1,1 @@
-"""Who may do what: accounts, logins, roles; and the gate that every request passes."""
+"""Who may do what: accounts, logins, roles and API tokens."""

@@ -1,4 +1,4 @@
-"""The cookie that says who somebody is. Only the browser and the server see it: no script can read it."""
+"""The cookie that holds a login's token. Only the browser and the server see it: no script can read it."""
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
@@ -7,36 +7,36 @@ from starlette.responses import Response
 
 from db.people.logins import LASTS
 
-# The browser takes the second one from this very host only, and by TLS.
+# Browsers accept the second name only from this very host, and only over TLS.
 NAME, SECURE_NAME = "allpairs", "__Host-allpairs"
-INVITED = "allpairs_invitation"  # while somebody is away at their provider
-PROVIDER = "_streamlit_user"  # Streamlit's own, where a provider vouches for somebody; may come in several pieces
+INVITED = "allpairs_invitation"  # kept while somebody signs in at their provider
+PROVIDER = "_streamlit_user"  # set by Streamlit for users of an OpenID Connect provider; may be several
 
 
 def name_of(secure: bool) -> str:
-    """The cookie's name; secure: over TLS, where no other name is looked at."""
+    """Return the cookie's name; secure: over TLS, where no other name is accepted."""
     return SECURE_NAME if secure else NAME
 
 
 def token_in(cookies: Mapping[str, str], secure: bool) -> str | None:
-    """The token that the browser sent."""
+    """Return the token that the browser sent, or None."""
     return cookies.get(name_of(secure))
 
 
 def set_token(response: Response, token: str, secure: bool) -> None:
-    """Nothing; the browser has the token until it is too old, and no script there can read it."""
+    """Store the token in the browser until the login expires, where no script can read it."""
     age = int(LASTS.total_seconds())
     response.set_cookie(name_of(secure), token, max_age=age, path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def browser_of(cookies: Mapping[str, str]) -> str:
-    """What stands for a browser in which a provider vouches for somebody; empty where none does."""
+    """Return a hash that identifies the browser of a provider's user; empty if there is no such cookie."""
     pieces = [cookies[name] for name in sorted(cookies) if name.startswith(PROVIDER)]
     return sha256("\n".join(pieces).encode()).hexdigest() if pieces else ""
 
 
 def without_tokens(header: str) -> str:
-    """The Cookie header without ours."""
+    """Return the Cookie header without the cookies of this app."""
     kept: Iterable[str] = (part for part in header.split(";") if part.partition("=")[0].strip() not in _OURS)
     return ";".join(kept)
 

@@ -1,4 +1,4 @@
-"""Links that let one person into a project."""
+"""Links that let one person join a project."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,12 +20,12 @@ from db.schema.tables import Invitation, Person, Project
 
 PATH = "invitation"  # followed by the token
 LONGEST = 30  # days
-SPENT = "this invitation was used already, is too old, or was never made: ask for a new one"
+SPENT = "this invitation was already used, has expired, or never existed: ask for a new one"
 
 
 @dataclass(frozen=True)
 class Offer:
-    """What an invitation is good for."""
+    """What an invitation offers: a role in a project."""
 
     project: str
     role: Role
@@ -33,12 +33,12 @@ class Offer:
 
 
 def invite(engine: Engine, project_id: int, role: Role, days: int, at: datetime) -> str:
-    """The path of a link that lets one person into the project within this many days. It is stored nowhere.
+    """Return the path of a link that lets one person join the project within `days` days. It is not stored.
 
-    Raises Refused for those who may not, and InputError for a time that is none.
+    Raises Refused without the right to invite, and InputError for days out of range.
     """
     if not 1 <= days <= LONGEST:
-        raise InputError(f"an invitation is good for 1 to {LONGEST} days, not {days}")
+        raise InputError(f"an invitation can be valid for 1 to {LONGEST} days, not {days}")
     with acting(engine, Right.PEOPLE, project_id) as session:
         live_project(session, project_id)
         token = logins.add_invitation(session, project_id, role, person_of(engine), at, timedelta(days=days))
@@ -47,9 +47,9 @@ def invite(engine: Engine, project_id: int, role: Role, days: int, at: datetime)
 
 
 def offer_of(engine: Engine, token: str, at: datetime) -> Offer:
-    """What the invitation is good for.
+    """Return what the invitation offers.
 
-    Raises InputError where it is good for nothing.
+    Raises InputError if it is not valid.
     """
     with reading(as_system(engine)) as session:
         invitation, project = _open(session, token, at)
@@ -57,18 +57,18 @@ def offer_of(engine: Engine, token: str, at: datetime) -> Offer:
 
 
 def accept(engine: Engine, token: str, person_id: int, at: datetime) -> None:
-    """Nothing; somebody who has an account is in the project. A role that allows more is kept.
+    """Add somebody who has an account to the project. A role that allows more is kept.
 
-    Raises InputError where the invitation is good for nothing.
+    Raises InputError if the invitation is not valid.
     """
     with writing(as_system(engine)) as session:
         _enter(session, token, session.get_one(Person, person_id), at)
 
 
 def accept_as_new(engine: Engine, token: str, name: str, password: str, at: datetime) -> str:
-    """The token of a login of the new person, who is in the project.
+    """Add a new person to the project and return the token of their login.
 
-    Raises InputError where the invitation is good for nothing, the name is none or taken, the password too short.
+    Raises InputError if the invitation is not valid, the name is invalid or taken, or the password is too short.
     """
     offer_of(engine, token, at)  # before the password is hashed, which takes time
     checked_person_name(name)
@@ -80,7 +80,7 @@ def accept_as_new(engine: Engine, token: str, name: str, password: str, at: date
 
 
 def accept_by_subject(engine: Engine, token: str, name: str, issuer: str, subject: str, at: datetime) -> None:
-    """Nothing; the new person, for whom a provider vouches, is in the project. Raises InputError as `accept_as_new`."""
+    """Add a new person, whom a provider vouches for, to the project. Raises InputError as `accept_as_new` does."""
     with writing(as_system(engine)) as session:
         _enter(session, token, _add_invited(session, name, at, issuer=issuer, subject=subject), at)
 
@@ -99,7 +99,7 @@ def _add_invited(
 
 
 def withdraw(engine: Engine, project_id: int, invitation_id: int, at: datetime) -> None:
-    """Nothing; the invitation is good for nothing any more. Raises Refused for those who may not."""
+    """Withdraw the invitation. Raises Refused without the right to manage people."""
     with acting(engine, Right.PEOPLE, project_id) as session:
         invitation = session.get(Invitation, invitation_id)
         if invitation is not None and invitation.project_id == project_id and invitation.used_at is None:
@@ -109,7 +109,7 @@ def withdraw(engine: Engine, project_id: int, invitation_id: int, at: datetime) 
 
 
 def _open(session: Session, token: str, at: datetime) -> tuple[Invitation, Project]:
-    """The invitation and its project. Raises InputError where it is good for nothing, or who made it may not invite."""
+    """Return the invitation and its project. Raises InputError if it is not valid, or if its maker may not invite."""
     invitation = logins.invitation_of(session, token, at)
     project = session.get(Project, invitation.project_id) if invitation is not None else None
     if invitation is None or project is None or project.deleted_at is not None or project.archived_at is not None:
@@ -124,7 +124,7 @@ def _enter(session: Session, token: str, person: Person, at: datetime) -> None:
     invitation, project = _open(session, token, at)
     if person.disabled_at is not None or not logins.use_invitation(session, invitation, person.id, at):
         raise InputError(SPENT)
-    order = list(Role)  # from the most to the least
+    order = list(Role)  # from most to fewest rights
     had, role = role_in(session, person, project.id), Role(invitation.role)
     if had is None or order.index(role) < order.index(had):
         set_role(session, person, project.id, role, at)

@@ -1,4 +1,4 @@
-"""Logging in and out. Every function is one act; the time is handed in, so that tests need not wait."""
+"""Signing in and out. Each function is one transaction; callers pass the time, so that tests need not wait."""
 
 import math
 from dataclasses import dataclass
@@ -16,32 +16,32 @@ from db.schema.engine import as_system, reading, writing
 from db.schema.tables import Login, Person
 
 WINDOW = timedelta(minutes=15)
-PER_NAME, PER_ADDRESS = 5, 20  # failures within the window, after which a login waits
+PER_NAME, PER_ADDRESS = 5, 20  # failures within the window before signing in is blocked
 WRONG = "the name or the password is wrong"
-KEPT = timedelta(days=30)  # logins that ended
+KEPT = timedelta(days=30)  # ended logins are kept for so long
 
 
 class TooMany(InputError):
-    """Too many logins failed; the message says how long to wait."""
+    """Too many attempts to sign in failed; the message says how long to wait."""
 
 
 @dataclass(frozen=True)
 class Guest:
-    """Who a login belongs to, and what of it may change while a page is open."""
+    """The person of a login, and what may change while their page is open."""
 
     login_id: int
     person_id: int
     name: str
     changed_at: datetime  # of the person's rights
     rotate: bool = False  # whether the token is due to be replaced
-    unseen: bool = False  # whether it is due to be written down that the person was here
+    unseen: bool = False  # whether the time they were last seen is due for an update
 
 
 def log_in(engine: Engine, name: str, password: str, address: str, at: datetime, old: str | None = None) -> str:
-    """The token of a new login; the one that this browser had (`old`) is good no more.
+    """Return the token of a new login, and end the login that this browser had (`old`).
 
-    Raises TooMany after five failures of the name or twenty from the address within fifteen minutes, and InputError
-    where name or password is wrong, whichever it is.
+    Raises TooMany after five failures for the name or twenty from the address within fifteen minutes, and InputError if
+    the name or the password is wrong, without saying which.
     """
     key = folded(name)
     attempt = _attempt(engine, key, address, at)
@@ -64,7 +64,7 @@ def log_in(engine: Engine, name: str, password: str, address: str, at: datetime,
 
 
 def _attempt(engine: Engine, name: str, address: str, at: datetime) -> int:
-    """The id of the attempt. It is stored before it is counted, so that many at once do not all find room."""
+    """Store the attempt and return its id. It is stored before counting, so that parallel attempts cannot all pass."""
     with writing(engine) as session:
         logins.forget_attempts(session, before=at - WINDOW)
         attempt = logins.add_attempt(session, name, address, at)
@@ -75,17 +75,17 @@ def _attempt(engine: Engine, name: str, address: str, at: datetime) -> int:
         if until is None:
             return attempt
         logins.forget_attempts(session, only=attempt)
-    raise TooMany(f"too many logins failed: try again in {minutes_until(until + WINDOW, at)}")
+    raise TooMany(f"too many attempts to sign in failed: try again in {minutes_until(until + WINDOW, at)}")
 
 
 def minutes_until(moment: datetime, at: datetime) -> str:
-    """How long it is until then, in whole minutes and in words."""
+    """Return the time left until then in words, in whole minutes."""
     minutes = max(1, math.ceil((moment - at) / timedelta(minutes=1)))
     return f"{minutes} minute{'s' if minutes > 1 else ''}"
 
 
 def guest_of(engine: Engine, token: str, at: datetime) -> Guest | None:
-    """Whose login this token is good for; nobody's where it is unknown, ended or too old, or the person disabled."""
+    """Return whose login this token is; None if it is unknown, ended or expired, or if the person is disabled."""
     with reading(engine) as session:
         login = logins.login_of(session, token, at)
         person = session.get(Person, login.person_id) if login is not None else None
@@ -97,7 +97,7 @@ def guest_of(engine: Engine, token: str, at: datetime) -> Guest | None:
 
 
 def still(engine: Engine, guest: Guest, at: datetime) -> bool:
-    """Whether the login is good, and the person's rights are what they were."""
+    """Return whether the login is still valid and the person's rights are unchanged."""
     with reading(engine) as session:
         login = logins.login_alive(session, guest.login_id, at)
         person = session.get(Person, guest.person_id)
@@ -105,7 +105,7 @@ def still(engine: Engine, guest: Guest, at: datetime) -> bool:
 
 
 def rotated(engine: Engine, guest: Guest, at: datetime) -> str | None:
-    """The new token of the login; nothing where another request has replaced it just now, or it has ended."""
+    """Replace the login's token and return the new one; None if another request just did, or the login has ended."""
     with writing(engine) as session:
         login = logins.login_alive(session, guest.login_id, at)
         if login is None or at - login.rotated_at < logins.ROTATED:
@@ -114,13 +114,13 @@ def rotated(engine: Engine, guest: Guest, at: datetime) -> str | None:
 
 
 def seen(engine: Engine, guest: Guest, at: datetime) -> None:
-    """Nothing; it is known that the person was here."""
+    """Record that the person was just here."""
     with writing(engine) as session:
         logins.see_login(session, guest.login_id, at)
 
 
 def log_out(engine: Engine, guest: Guest, at: datetime, everywhere: bool = False) -> None:
-    """Nothing; this login has ended, or every login of the person has."""
+    """End this login, or every login of the person."""
     with writing(as_system(engine)) as session:
         if everywhere:
             logins.end_logins(session, guest.person_id, at)
@@ -130,22 +130,22 @@ def log_out(engine: Engine, guest: Guest, at: datetime, everywhere: bool = False
 
 
 def change_own_password(engine: Engine, guest: Guest, old: str, new: str, address: str, at: datetime) -> None:
-    """Nothing; the person has a new password, and every other login of theirs has ended.
+    """Change the person's password and end all their other logins.
 
-    Raises InputError where the old one is wrong or the new one too short, and TooMany as `log_in` does.
+    Raises InputError if the old password is wrong or the new one too short, and TooMany as `log_in` does.
     """
     engine, key = as_system(engine), folded(guest.name)
     attempt = _attempt(engine, key, address, at)
     with reading(engine) as session:
         stored = session.get_one(Person, guest.person_id).password
     if stored is None:
-        raise InputError("you have no password here: whom you log in with keeps it")
+        raise InputError("you sign in with an external provider: change your password there")
     if not is_password(stored, old):
         raise InputError("the old password is wrong")
     new = hash_of(new)
     with writing(engine) as session:
         if logins.login_alive(session, guest.login_id, at) is None:
-            raise InputError("you are not logged in any more: log in again")
+            raise InputError("you are no longer signed in: sign in again")
         logins.forget_attempts(session, only=attempt)
         session.get_one(Person, guest.person_id).password = new
         add_event(session, guest.person_id, EventKind.PASSWORD, about=guest.name)
@@ -154,7 +154,7 @@ def change_own_password(engine: Engine, guest: Guest, old: str, new: str, addres
 
 
 def ticket_for(engine: Engine, issuer: str, subject: str, browser: str, at: datetime) -> str | None:
-    """A ticket with which this browser can log in within a minute, for whom a provider vouches; nothing for others."""
+    """Return a ticket with which this browser can sign in within a minute; None if the user has no account."""
     engine = as_system(engine)
     with writing(engine) as session:
         person = person_by_subject(session, issuer, subject)
@@ -164,6 +164,6 @@ def ticket_for(engine: Engine, issuer: str, subject: str, browser: str, at: date
 
 
 def redeem(engine: Engine, ticket: str, browser: str, at: datetime) -> str | None:
-    """The token of the login that the ticket begins; nothing where it is too late, or another browser's."""
+    """Return the token of the login that the ticket starts; None if it has expired or belongs to another browser."""
     with writing(engine) as session:
         return logins.redeem(session, ticket, browser, at)

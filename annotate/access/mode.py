@@ -1,4 +1,4 @@
-"""Whether a login is needed. Only somebody who is alone on their own machine needs none."""
+"""Whether users must sign in. Only somebody who works alone on their own machine need not."""
 
 from ipaddress import ip_address
 
@@ -9,14 +9,14 @@ from db.people.people import anybody
 from db.schema.engine import reading
 
 REQUIRED = "required"
-ANNOTATOR = "me"  # under which answers are stored where nobody logs in and no name is given
+ANNOTATOR = "me"  # the name that answers get where nobody signs in and no name is given
 NO_ACCOUNTS = (
-    "a login is needed here, and there is no account yet: run python -m annotate people add NAME --administrator first"
+    "users must sign in here, but no account exists yet: run python -m annotate people add NAME --administrator first"
 )
 
 
 def is_loopback(address: str | None) -> bool:
-    """Whether the address is one that only programs on the same machine reach; no address stands for all of them."""
+    """Return whether only programs on the same machine can reach the address; no address means all of them."""
     if address in (None, ""):
         return False
     if str(address).lower().rstrip(".") == "localhost":
@@ -28,24 +28,24 @@ def is_loopback(address: str | None) -> bool:
 
 
 def host_of(header: str) -> str:
-    """The name or number in a Host header, without the port."""
+    """Return the host name or number in a Host header, without the port."""
     if header.startswith("["):
         return header[1:].partition("]")[0]
     return header.rpartition(":")[0] if header.count(":") == 1 else header
 
 
 def forced(variable: str | None, address: str | None) -> bool:
-    """Whether a login is needed even where there is no account: the variable ALLPAIRS_LOGIN says so, or the address.
+    """Return whether users must sign in even if there is no account: by the variable ALLPAIRS_LOGIN, or by the address.
 
-    Raises InputError for another value of the variable.
+    Raises InputError for any other value of the variable.
     """
     if variable not in (None, "", REQUIRED):
-        raise InputError(f"ALLPAIRS_LOGIN is {variable!r}: it can be {REQUIRED!r}, or not be there")
+        raise InputError(f"ALLPAIRS_LOGIN is {variable!r}: set it to {REQUIRED!r}, or unset it")
     return variable == REQUIRED or not is_loopback(address)
 
 
 def login_needed(engine: Engine, is_forced: bool) -> bool:
-    """Whether whoever comes must log in: where that is forced, and where there is any account."""
+    """Return whether users must sign in: if that is forced, or if any account exists."""
     if is_forced:
         return True
     with reading(engine) as session:
@@ -53,7 +53,7 @@ def login_needed(engine: Engine, is_forced: bool) -> bool:
 
 
 def check_start(engine: Engine, is_forced: bool) -> None:
-    """Nothing. Raises InputError where everybody must log in and nobody can."""
+    """Raise InputError if everybody must sign in but there is no account."""
     if not is_forced:
         return
     with reading(engine) as session:

@@ -1,4 +1,4 @@
-"""Passwords: what is stored of one is its argon2id hash."""
+"""Passwords. Only an argon2id hash of each is stored."""
 
 from functools import cache
 from secrets import token_urlsafe
@@ -9,13 +9,13 @@ from argon2.exceptions import InvalidHashError, VerifyMismatchError
 from db.errors import InputError
 
 SHORTEST, LONGEST = 10, 1_000  # characters
-HASHER = PasswordHasher()  # argon2id, RFC 9106's parameters for little memory: 64 MiB, 3 passes, 4 lanes
+HASHER = PasswordHasher()  # argon2id, RFC 9106, low-memory parameters: 64 MiB, 3 passes, 4 lanes
 
 
 def hash_of(password: str) -> str:
-    """The hash of a password, with its salt and parameters.
+    """Return the hash of a password, with its salt and parameters.
 
-    Raises InputError for one that is too short or too long.
+    Raises InputError if the password is too short or too long.
     """
     if not SHORTEST <= len(password) <= LONGEST:
         raise InputError(f"the password has {len(password)} characters; it must have {SHORTEST} to {LONGEST:,}")
@@ -23,7 +23,7 @@ def hash_of(password: str) -> str:
 
 
 def is_password(stored: str | None, password: str) -> bool:
-    """Whether the password has this hash. Where there is none it is always wrong, and takes as long."""
+    """Return whether the password has this hash. Without a hash the check takes as long and fails."""
     try:
         right = HASHER.verify(stored or _nobodys(), password[:LONGEST])
         return right and stored is not None and len(password) <= LONGEST
@@ -32,11 +32,11 @@ def is_password(stored: str | None, password: str) -> bool:
 
 
 def is_outdated(stored: str) -> bool:
-    """Whether the hash was made with other parameters than today's."""
+    """Return whether the hash was made with parameters other than today's."""
     return HASHER.check_needs_rehash(stored)
 
 
 @cache
 def _nobodys() -> str:
-    """The hash of a password that nobody knows: an unknown name must not be told from a known one by the time taken."""
+    """Return the hash of a password that nobody knows, so that an unknown name takes as long as a known one."""
     return HASHER.hash(token_urlsafe(32))

@@ -1,4 +1,4 @@
-"""People and their roles, as administrators manage them. Each function is one act, in one transaction."""
+"""People and their roles, as administrators manage them. Each function is one transaction."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,20 +22,20 @@ from db.schema.tables import Login, Person, Project
 
 @dataclass(frozen=True)
 class PersonRow:
-    """Somebody, and what they are in each project by its name."""
+    """A person, with their role in each project by its name."""
 
     id: int
     name: str
     administrator: bool
     disabled: bool
     roles: dict[str, Role]
-    browsers: int  # in which they are logged in
+    browsers: int  # in which they are signed in
     seen_at: datetime | None
 
 
 @dataclass(frozen=True)
 class OpenInvitation:
-    """A link that nobody has used yet."""
+    """An invitation that nobody has used yet."""
 
     id: int
     role: Role
@@ -51,9 +51,9 @@ def add(
     administrator: bool = False,
     subject: tuple[str, str] | None = None,
 ) -> None:
-    """Nothing; there is an account. subject: issuer and id of whom an OpenID Connect provider vouches for.
+    """Add an account. subject: issuer and id of a person who signs in through an OpenID Connect provider.
 
-    Raises InputError for a name that is none or taken, and for a password that is too short.
+    Raises InputError for a name that is invalid or taken, and for a password that is too short.
     """
     people.checked_person_name(name)
     hashed = None if password is None else hash_of(password)
@@ -65,7 +65,7 @@ def add(
 
 
 def set_password(engine: Engine, name: str, password: str, at: datetime) -> None:
-    """Nothing; the person has this password, and every login of theirs has ended."""
+    """Set the person's password and end all their logins."""
     hashed = hash_of(password)
     with acting(engine, Right.INSTALL) as session:
         person = people.person_named(session, name)
@@ -75,9 +75,9 @@ def set_password(engine: Engine, name: str, password: str, at: datetime) -> None
 
 
 def set_role(engine: Engine, person_id: int, project_id: int, role: Role | None, at: datetime) -> None:
-    """Nothing; the person is this in the project, or nothing any more.
+    """Give the person this role in the project, or remove them from it (None).
 
-    Raises Refused for those who may not, and InputError where it would be one's own role: nobody locks themselves out.
+    Raises Refused without the right, and InputError for one's own role, so that nobody locks themselves out.
     """
     with acting(engine, Right.PEOPLE, project_id) as session:
         if person_of(engine) == person_id:
@@ -90,14 +90,14 @@ def set_role(engine: Engine, person_id: int, project_id: int, role: Role | None,
 
 
 def set_role_by_name(engine: Engine, name: str, project: str, role: Role | None, at: datetime) -> None:
-    """Nothing; the person of this name is this in the project of that name. Raises InputError where there is none."""
+    """Give the named person this role in the named project. Raises InputError if either does not exist."""
     with reading(engine) as session:
         person_id, project_id = people.person_named(session, name).id, project_named(session, project).id
     set_role(engine, person_id, project_id, role, at)
 
 
 def set_administrator(engine: Engine, name: str, administrator: bool, at: datetime) -> None:
-    """Nothing; the person manages the whole installation, or does not any more. Raises InputError for the last one."""
+    """Make the person an administrator of the whole installation, or not. Raises InputError for the last one."""
     with acting(engine, Right.INSTALL) as session:
         person = people.person_named(session, name)
         if not administrator:
@@ -107,9 +107,9 @@ def set_administrator(engine: Engine, name: str, administrator: bool, at: dateti
 
 
 def disable(engine: Engine, person_id: int, at: datetime) -> None:
-    """Nothing; the person is out at once and cannot log in. Their answers stay, and nobody else gets the name.
+    """Disable the person: all their logins end at once. Their answers stay, and their name stays taken.
 
-    Raises Refused for those who may not, and InputError for the last administrator of the installation.
+    Raises Refused without the right, and InputError for the last administrator of the installation.
     """
     with acting(engine, Right.INSTALL) as session:
         person = _person(session, person_id)
@@ -120,7 +120,7 @@ def disable(engine: Engine, person_id: int, at: datetime) -> None:
 
 
 def enable(engine: Engine, person_id: int, at: datetime) -> None:
-    """Nothing; the person can log in again, with the roles they had. Raises Refused for those who may not."""
+    """Let the person sign in again, with the roles they had. Raises Refused without the right."""
     with acting(engine, Right.INSTALL) as session:
         person = _person(session, person_id)
         person.disabled_at, person.changed_at = None, at
@@ -128,7 +128,7 @@ def enable(engine: Engine, person_id: int, at: datetime) -> None:
 
 
 def end_all_logins(engine: Engine, person_id: int, at: datetime) -> int:
-    """In how many browsers the person was logged in, and is not any more. Raises Refused for those who may not."""
+    """End all logins of the person and return how many there were. Raises Refused without the right."""
     with acting(engine, Right.INSTALL) as session:
         person = _person(session, person_id)
         add_event(session, person_of(engine), EventKind.LOGGED_OUT, about=person.name)
@@ -136,38 +136,38 @@ def end_all_logins(engine: Engine, person_id: int, at: datetime) -> int:
 
 
 def has_password(engine: Engine, person_id: int) -> bool:
-    """Whether the person logs in by a password that is kept here."""
+    """Return whether the person signs in with a password that is stored here."""
     with reading(engine) as session:
         return _person(session, person_id).password is not None
 
 
 def where_logged_in(engine: Engine, person_id: int, at: datetime) -> Sequence[Login]:
-    """The person's logins, the last opened first."""
+    """Return the person's logins, the newest first."""
     with reading(engine) as session:
         return logins_of(session, person_id, at)
 
 
 def id_of(engine: Engine, name: str) -> int:
-    """The number of the person of this name. Raises InputError where there is none."""
+    """Return the id of the person of this name. Raises InputError if there is none."""
     with reading(engine) as session:
         return people.person_named(session, name).id
 
 
 def list_people(engine: Engine, at: datetime) -> list[PersonRow]:
-    """Everybody, by name."""
+    """Return everybody, by name."""
     with reading(engine) as session:
         names: dict[int, str] = dict(session.execute(select(Project.id, Project.name)).tuples().all())
         return [_row(session, person, names, at) for person in people.all_people(session)]
 
 
 def members(engine: Engine, project_id: int, at: datetime) -> list[tuple[PersonRow, Role]]:
-    """Who has a role in the project, by name, and what it is."""
+    """Return who has a role in the project, by name, with the role."""
     with reading(engine) as session:
         return [(_row(session, person, {}, at), role) for person, role in people.members_of(session, project_id)]
 
 
 def invitations(engine: Engine, project_id: int, at: datetime) -> list[OpenInvitation]:
-    """The project's links that nobody has used yet, the newest first."""
+    """Return the project's unused invitations, the newest first."""
     with reading(engine) as session:
         found = open_invitations(session, project_id, at)
         return [OpenInvitation(one.id, Role(one.role), _maker(session, one.made_by), one.expires_at) for one in found]
@@ -190,12 +190,12 @@ def _row(session: Session, person: Person, names: dict[int, str], at: datetime) 
 def _person(session: Session, person_id: int) -> Person:
     person = session.get(Person, person_id)
     if person is None:
-        raise InputError(f"there is no person number {person_id}: reload the page")
+        raise InputError(f"there is no person with number {person_id}: reload the page")
     return person
 
 
 def _require_another(session: Session, person: Person) -> None:
-    """Nothing. Raises InputError for the last administrator of the installation: nobody could let anybody in."""
+    """Raise InputError for the last administrator of the installation: without one, nobody could be let in."""
     others = select(func.count()).where(Person.administrator, Person.disabled_at.is_(None), Person.id != person.id)
     if person.administrator and person.disabled_at is None and not session.scalar(others):
-        raise InputError(f"{person.name!r} is the last administrator of the installation: make somebody else one first")
+        raise InputError(f"{person.name!r} is the last administrator of the installation: appoint another one first")

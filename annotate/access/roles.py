@@ -1,4 +1,4 @@
-"""What each role may do. Pure rules; `acts.py` applies them."""
+"""What each role may do. Pure rules; `transactions.py` applies them."""
 
 from enum import StrEnum
 
@@ -6,12 +6,12 @@ from db.domain import Role
 
 
 class Right(StrEnum):
-    """What there is to be allowed; the value completes “you may not …”."""
+    """What may be allowed; the value completes “you may not …”."""
 
     SEE = "see its figures"
     LABEL = "label its pairs"
     ADJUDICATE = "settle its disagreements"
-    CHANGE = "change it or take its data away"  # settings, imports, jobs, downloads, archive and bin
+    CHANGE = "change it or export its data"  # settings, imports, jobs, downloads, archive and bin
     PEOPLE = "manage its people"
     INSTALL = "manage the whole installation"  # make projects, disable accounts; no role in a project gives it
 
@@ -31,5 +31,5 @@ ABOUT: dict[Role, str] = {
 
 
 def may(role: Role | None, right: Right) -> bool:
-    """Whether somebody with this role in a project may do this there; nobody may anything."""
+    """Return whether this role in a project has the right; without a role, nothing is allowed."""
     return role is not None and right in MAY[role]

@@ -1,4 +1,4 @@
-"""Tokens with which programs use the REST API in somebody's name: made, withdrawn, recognised."""
+"""Tokens with which programs use the REST API in a person's name: made, withdrawn, checked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ from db.schema.tables import ApiToken, Person
 
 LONGEST_PURPOSE = 80
 LONGEST_LIFE = 3650  # days
-UNKNOWN = "this token is not known, withdrawn or too old: make a new one on the page Account"
+UNKNOWN = "this token is unknown, withdrawn or expired: make a new one on the page Account"
 
 
 @dataclass(frozen=True)
 class Bearer:
-    """In whose name a program asks."""
+    """The person in whose name a program asks."""
 
     person_id: int
     name: str
@@ -31,49 +31,49 @@ class Bearer:
 def make(
     engine: Engine, person_id: int, purpose: str, at: datetime, days: int | None = None, login_id: int | None = None
 ) -> str:
-    """A new token of this person, for so many days or until it is withdrawn; only its hash is kept.
+    """Return a new token of this person, valid for `days` days or until it is withdrawn; only its hash is stored.
 
-    login_id: the login by which somebody makes their own, which must be good still. Raises InputError for a purpose
-    that is none or too long, for days out of range, for a login that has ended, and for who is disabled.
+    login_id: the login of somebody who makes their own token; it must still be valid. Raises InputError for a purpose
+    that is empty or too long, for days out of range, for a login that has ended, and for a disabled person.
     """
     purpose = purpose.strip()
     if not 1 <= len(purpose) <= LONGEST_PURPOSE or not purpose.isprintable():
-        raise InputError(f"say in 1 to {LONGEST_PURPOSE} characters that can be shown what the token is for")
+        raise InputError(f"say what the token is for, in 1 to {LONGEST_PURPOSE} printable characters")
     if days is not None and not 1 <= days <= LONGEST_LIFE:
-        raise InputError(f"a token is good for 1 to {LONGEST_LIFE:,} days, or until it is withdrawn; not for {days:,}")
+        raise InputError(f"a token can be valid for 1 to {LONGEST_LIFE:,} days (or without end), not for {days:,}")
     with writing(as_system(engine)) as session:
         person = session.get_one(Person, person_id)
         if person.disabled_at is not None:
-            raise InputError("this person is disabled: let them in again first (people enable)")
+            raise InputError("this person is disabled: enable them first (people enable)")
         if login_id is not None and logins.login_alive(session, login_id, at) is None:
-            raise InputError("you are not logged in any more: log in again")
+            raise InputError("you are no longer signed in: sign in again")
         until = None if days is None else at + timedelta(days=days)
         add_event(session, person_of(engine), EventKind.TOKEN, about=person.name, new=purpose)
         return tokens.add_token(session, person_id, purpose, at, until)
 
 
 def withdraw(engine: Engine, person_id: int, token_id: int) -> None:
-    """Nothing; the token is good for nothing any more. Raises InputError where the person has none of this number."""
+    """Withdraw the token. Raises InputError if the person has no token of this number."""
     with writing(as_system(engine)) as session:
         purpose = tokens.remove_token(session, person_id, token_id)
         if purpose is None:
-            raise InputError(f"there is no token number {token_id} of this person: it may have been withdrawn")
+            raise InputError(f"this person has no token number {token_id}: it may have been withdrawn")
         name = session.get_one(Person, person_id).name
         add_event(session, person_of(engine), EventKind.TOKEN_WITHDRAWN, about=name, old=purpose)
 
 
 def list_tokens(engine: Engine, person_id: int) -> Sequence[ApiToken]:
-    """The person's tokens, the newest first; those that ran out too."""
+    """Return the person's tokens, the newest first, expired ones included."""
     with reading(engine) as session:
         return tokens.tokens_of(session, person_id)
 
 
 def bearer_of(engine: Engine, token: str, address: str, at: datetime) -> Bearer:
-    """In whose name this token lets a program ask.
+    """Return the person in whose name this token lets a program ask.
 
-    Raises InputError for a token that is not good, and TooMany where twenty such came from the address within fifteen
-    minutes. A good one is let in all the same: nobody can try 256 bits, and the forgotten program of one person must
-    not lock out the others behind its address.
+    Raises InputError for an invalid token, and TooMany after twenty invalid ones from the address within fifteen
+    minutes. A valid token always passes: nobody can guess 256 bits, and one person's forgotten program must not lock
+    out others who share its address.
     """
     with reading(engine) as session:
         row = tokens.token_row(session, token, at)
@@ -88,12 +88,12 @@ def bearer_of(engine: Engine, token: str, address: str, at: datetime) -> Bearer:
 
 
 def _count(engine: Engine, source: str, at: datetime) -> None:
-    """Nothing; one more bad token has come from there. Raises TooMany where there were too many already."""
+    """Count one more invalid token from this source. Raises TooMany if there were too many already."""
     with reading(engine) as session:
         number, first = logins.failures(session, at - WINDOW, address=source)
     if number >= PER_ADDRESS:
         wait = minutes_until(first + WINDOW, at)
-        raise TooMany(f"too many bad tokens came from your address: use a good one, or try again in {wait}")
+        raise TooMany(f"too many invalid tokens came from your address: use a valid one, or try again in {wait}")
     with writing(engine) as session:
         logins.forget_attempts(session, before=at - WINDOW)
         logins.add_attempt(session, "", source, at)

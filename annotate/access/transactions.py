@@ -1,4 +1,4 @@
-"""The seam at which rights are checked: the transaction of an act, which says what right it needs."""
+"""Transactions that check a right first, so that no right is checked elsewhere."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,17 +14,17 @@ from db.schema.tables import Person, Project
 
 
 class Refused(InputError):
-    """Somebody asked for what they may not do."""
+    """Somebody asked for something that they may not do."""
 
 
 @contextmanager
 def acting(
     engine: Engine, right: Right, project_id: int | None = None, annotator: str | None = None
 ) -> Iterator[Session]:
-    """A session in one write transaction, of somebody who may do this to the project (without one: at all).
+    """Open a write transaction for somebody who has this right in the project (without a project: everywhere).
 
-    annotator: the name under which answers are stored, which must be the person's own. Right and write are one
-    transaction, so that no change of a role falls between them. Raises Refused.
+    annotator: the name under which answers are stored; it must be the person's own. The check and the write share one
+    transaction, so that no role changes in between. Raises Refused.
     """
     with writing(as_system(engine)) as session:
         require(session, person_of(engine), right, project_id, annotator)
@@ -32,13 +32,13 @@ def acting(
 
 
 def rights(engine: Engine, project_id: int | None = None) -> frozenset[Right]:
-    """All that whoever the engine is for may do to the project (without one: at all)."""
+    """Return all rights of the engine's person in the project (without a project: everywhere)."""
     with reading(engine) as session:
         return frozenset(right for right in Right if _is_allowed(session, person_of(engine), right, project_id))
 
 
 def allowed(engine: Engine, right: Right, project_id: int | None = None) -> bool:
-    """Whether whoever the engine is for may do this to the project (without one: at all)."""
+    """Return whether the engine's person has this right in the project (without a project: everywhere)."""
     with reading(engine) as session:
         return _is_allowed(session, person_of(engine), right, project_id)
 
@@ -54,12 +54,12 @@ def _is_allowed(session: Session, person_id: int | None, right: Right, project_i
 def require(
     session: Session, person_id: int | None, right: Right, project_id: int | None = None, annotator: str | None = None
 ) -> None:
-    """Nothing. Raises Refused unless this person may; the system, and whoever is alone, always may."""
+    """Raise Refused unless this person has the right; the system, and anyone where nobody signs in, has all."""
     if person_id is None:
         return
     person = session.get(Person, person_id)
     if person is None or person.disabled_at is not None:
-        raise Refused("you are not logged in: log in again")
+        raise Refused("you are not signed in: sign in again")
     if person.administrator:
         role_may = True
     elif project_id is None or right is Right.INSTALL:
@@ -75,7 +75,7 @@ def require(
 def _why_not(session: Session, person: Person, right: Right, project_id: int | None) -> str:
     role = role_in(session, person, project_id) if project_id is not None else None
     if role is None:
-        of = "" if project_id is None else f" of project {project_id}"  # not its name: that is no business of theirs
+        of = "" if project_id is None else f" of project {project_id}"  # not its name, which they may not know
         return f"you may not {right}: ask an administrator{of}"
     project = session.get(Project, project_id)
     name = project.name if project is not None else str(project_id)

@@ -1,1 +1,1 @@
-"""The REST API: what programs may ask, by the same services, rights and limits as the pages."""
+"""The REST API: it offers programs the same services as the pages, under the same rights and limits."""

@@ -1,4 +1,4 @@
-"""What goes in and comes out of the REST API; the OpenAPI document is made from these."""
+"""Requests and responses of the REST API; the OpenAPI document is made from these models."""
 
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -8,18 +8,18 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field
 from annotate.labelling.queue import BUFFER, Reason
 from db.domain import LONGEST_NOTE, AnswerKind, Kind, Purpose
 
-LARGEST = 2**31 - 1  # a number as both databases keep it
+LARGEST = 2**31 - 1  # the largest integer of both databases
 MOST_ANSWERS, MOST_LABELS, MOST_JOBS = 200, 1_000, 100
-STORED = r"^[^\x00]*$"  # no database keeps the character 0
+STORED = r"^[^\x00]*$"  # PostgreSQL stores no NUL character
 
 
 def _whole(value: object) -> object:
-    """The number as an integer where it is one: JSON knows 7.0 as 7."""
+    """Return a whole number as an integer: JSON makes no difference between 7.0 and 7."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 Number = Annotated[int, Field(ge=1, le=LARGEST), BeforeValidator(_whole)]
-NAME = r"^[A-Za-z0-9_-]{1,80}$"  # of anything in an address
+NAME = r"^[A-Za-z0-9_-]{1,80}$"  # anything named in an address
 IN_PATH: dict[str, TypeAdapter[Any]] = {
     "project_id": TypeAdapter(Number),
     "job_id": TypeAdapter(Annotated[str, Field(pattern=NAME)]),
@@ -27,29 +27,29 @@ IN_PATH: dict[str, TypeAdapter[Any]] = {
 
 
 class Asked(BaseModel):
-    """What a program sends: as it is described, and nothing beyond."""
+    """What a program sends: exactly the described fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Given(BaseModel):
-    """What a program gets."""
+    """What a program receives."""
 
     model_config = ConfigDict(frozen=True)
 
 
 class Project(Given):
-    """A project that the token's person was let into."""
+    """A project in which the token's person has a role."""
 
     id: int
     name: str
     kind: Kind
     state: Literal["active", "archived"]
-    question: str = Field(description="What is asked about each pair.")
+    question: str = Field(description="The question that annotators answer about each pair.")
     guidelines: str = Field(description="For annotators, in Markdown.")
     created_at: datetime
-    rounds: int = Field(description="Batches so far.")
-    labels: int = Field(description="Pairs that carry a label.")
+    rounds: int = Field(description="Number of batches so far.")
+    labels: int = Field(description="Number of labelled pairs.")
 
 
 class Projects(Given):
@@ -59,20 +59,20 @@ class Projects(Given):
 
 
 class Lease(Asked):
-    """How many pairs to lease, and from where."""
+    """How many pairs to lease, and from which batch."""
 
     n: Annotated[int, Field(ge=1, le=BUFFER), BeforeValidator(_whole)] = Field(
-        BUFFER, description="How many at most; pairs that are asked again to check answers come on top."
+        BUFFER, description="The most pairs to lease; repeated pairs, which check answers, come on top."
     )
     audit_batch: bool = Field(
         False,
         validation_alias=AliasChoices("audit_batch", "sitting"),  # the name in earlier versions
-        description="From the newest audit batch, which measures, instead of the training batch.",
+        description="Lease from the newest audit batch, which is used for measuring, instead of the training batch.",
     )
 
 
 class Task(Given):
-    """A pair to label. Why it was chosen is not told: it would sway the answer."""
+    """A pair to label. The reason why it was chosen is left out: it would bias the answer."""
 
     id: int
     left: str
@@ -80,34 +80,34 @@ class Task(Given):
 
 
 class Progress(Given):
-    """How far the batch (or the audit batch) is."""
+    """Progress of the batch, or of the audit batch."""
 
-    number: int = Field(description="Of the batch; 0 before the first one, and of an audit batch.")
+    number: int = Field(description="Number of the batch; 0 before the first one, and for an audit batch.")
     size: int
     answered: int
 
 
 class Tasks(Given):
-    """The leased pairs, for ten minutes the person's alone; or why there is none."""
+    """The leased pairs, reserved for this person for ten minutes; or why there are none."""
 
     tasks: list[Task]
-    reason: Reason | None = Field(description="Why there is nothing to label; null where there is.")
-    free_at: datetime | None = Field(description="When a pair that somebody else holds is free again.")
+    reason: Reason | None = Field(description="Why there is nothing to label; null if there is something.")
+    free_at: datetime | None = Field(description="When a pair that somebody else has leased becomes free.")
     progress: Progress
 
 
 class Answer(Asked):
-    """One act on a task. An undo is an act of its own: `retract`."""
+    """One act on a task. To undo an answer, send `retract` as an act of its own."""
 
     key: str = Field(
         pattern=r"^[!-~]{1,80}$",
-        description="The client's own name of this act: sent again, it is stored once, as it came first.",
+        description="The client's own key for this act. If it is sent twice, only the first one is stored.",
     )
     task_id: Annotated[int, Field(ge=-LARGEST, le=LARGEST), BeforeValidator(_whole)] = Field(
-        description="As it was leased; it may be below 0."
+        description="The id from the lease; it may be negative."
     )
     answer: AnswerKind
-    seconds: float | None = Field(None, ge=0, le=1e9, allow_inf_nan=False, description="How long it took.")
+    seconds: float | None = Field(None, ge=0, le=1e9, allow_inf_nan=False, description="Time on screen.")
     note: str = Field("", max_length=LONGEST_NOTE, pattern=STORED)
 
 
@@ -118,28 +118,28 @@ class Answers(Asked):
 
 
 class Refusal(Given):
-    """An act that is not stored, and why: sending it again is of no use."""
+    """An act that was not stored, and why. Do not send it again."""
 
     key: str
     reason: str
 
 
 class Receipt(Given):
-    """The keys of the acts that are stored, now or before, and those that are refused."""
+    """The keys of the acts that are stored, by this or an earlier request, and those that are refused."""
 
     stored: list[str]
     refused: list[Refusal]
 
 
 class LabelsAfter(Asked):
-    """Where a page of labels begins, and how long it is."""
+    """Where a page of labels starts, and how many it holds."""
 
-    cursor: int = Field(0, ge=0, le=LARGEST, description="The cursor of the page before; 0: from the first label on.")
+    cursor: int = Field(0, ge=0, le=LARGEST, description="The cursor of the previous page; 0: the first page.")
     limit: int = Field(100, ge=1, le=MOST_LABELS)
 
 
 class Label(Given):
-    """The label of a pair as it counts now, by the columns of an exported file."""
+    """The current label of a pair, with the columns of an exported file."""
 
     id1: str
     id2: str
@@ -150,44 +150,44 @@ class Label(Given):
     annotator: str
     round: int | None
     model: int | None = Field(description="The round of the model that chose the pair; 0: the pre-trained encoder.")
-    guidelines: str | None = Field(description="The version of the guidelines under which it was given.")
+    guidelines: str | None = Field(description="The version of the guidelines at the time of the answer.")
     strategy: str | None
     score: float | None
     created_at: datetime
-    purpose: Purpose = Field(description="audit: it measures, and never trains.")
+    purpose: Purpose = Field(description="audit: used for measuring, never for training.")
     note: str | None
 
 
 class Labels(Given):
-    """Some labels in the order in which they were given."""
+    """A page of labels, in the order in which they were given."""
 
     labels: list[Label]
-    cursor: int = Field(description="Begins the next page; later it finds what was labelled or changed since.")
-    more: bool = Field(description="Whether there may be more at once.")
+    cursor: int = Field(description="Start of the next page. Used later, it finds what was labelled or changed since.")
+    more: bool = Field(description="Whether there may be more labels now.")
 
 
 class Figure(Given):
-    """A value over all pairs with its 95 % interval, which is the value itself where it is exact."""
+    """A value over all pairs with its 95 % interval; the interval of an exact value is the value itself."""
 
     value: float
     low: float
     high: float
     method: str
-    labels: int = Field(description="Labels that it rests on; 0 where it rests on known pairs.")
+    labels: int = Field(description="Number of labels it is estimated from; 0 if it is computed from known pairs.")
 
 
 class Evaluation(Given):
-    """A round's model, measured."""
+    """The evaluation of a round's model."""
 
     round: int = Field(description="0: before training.")
-    labels: int = Field(description="Labels that it was trained on.")
-    positives: int = Field(description="Positives among them.")
-    pairs: int = Field(description="Pairs that it was measured on.")
+    labels: int = Field(description="Number of labels it was trained on.")
+    positives: int = Field(description="Number of positives among them.")
+    pairs: int = Field(description="Number of pairs it was measured on.")
     figures: dict[str, Figure]
 
 
 class Metrics(Given):
-    """The figures of the page Monitor, round by round; empty while nothing is measured."""
+    """The figures of the page Monitor, round by round; empty until something has been measured."""
 
     evaluations: list[Evaluation]
 
@@ -199,7 +199,7 @@ class JobsAsked(Asked):
 
 
 class Job(Given):
-    """A job and how far it is."""
+    """A job and its progress."""
 
     id: str
     kind: str
@@ -213,12 +213,12 @@ class Job(Given):
 
 
 class Jobs(Given):
-    """The newest jobs, the newest first."""
+    """The jobs, the newest first."""
 
     jobs: list[Job]
 
 
 class JobStart(Asked):
-    """What to start."""
+    """The job to start."""
 
-    kind: Literal["next_round"] = Field(description="Train on all answers so far, measure, and make the next batch.")
+    kind: Literal["next_round"] = Field(description="Train on all answers so far, measure, and choose the next batch.")

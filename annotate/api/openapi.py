@@ -15,18 +15,26 @@ from annotate.web.api_paths import ROOT, VERSION
 from annotate.web.problems import MEDIA_TYPE, Problem
 
 ABOUT = (
-    "Label pairs, read labels and figures, start trainings: by the same rules as the app. Make a token on the page "
-    "Account. A project that you were not let into is as if it were not there (404)."
+    "Label pairs, read labels and figures, and start training, under the same rules as in the app. Make a token on "
+    "the page Account. A project in which you have no role answers as if it did not exist (404)."
 )
 SCHEMAS = "#/components/schemas/{model}"
-ALWAYS = {401: "No good token.", 403: "Your role does not include it.", 429: "Too many bad tokens from this address."}
-OF_PROJECT = {404: "There is no such thing, or not for you."}
-OF_INPUT = {422: "What is asked for does not fit its description."}
-OF_BODY = {400: "The body is no JSON.", 413: "The body is too long.", 415: "The body is not called JSON."}
+ALWAYS = {
+    401: "The token is missing or not valid.",
+    403: "Your role does not include it.",
+    429: "Too many invalid tokens from this address.",
+}
+OF_PROJECT = {404: "Not found, or you have no access."}
+OF_INPUT = {422: "The request does not match its description."}
+OF_BODY = {
+    400: "The body is not valid JSON.",
+    413: "The body is too long.",
+    415: "Content-Type must be application/json.",
+}
 
 
 def description(operations: Sequence[Operation]) -> str:
-    """The OpenAPI 3.1 document of these operations, as JSON."""
+    """Return the OpenAPI 3.1 document of these operations, as JSON."""
     paths: dict[str, dict[str, Any]] = {}
     for one in operations:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one)
@@ -83,7 +91,7 @@ def _in_query(one: Operation) -> Iterator[dict[str, Any]]:
 
 
 def _schemas(operations: Sequence[Operation]) -> dict[str, Any]:
-    """The schema of each model that is a body: what is given has all its fields, what is asked for may lack some."""
+    """Return the schema of each body: responses always have all fields, requests may leave some out."""
     asked = {one.takes for one in operations if one.takes is not None and one.method == "POST"}
     given = {one.result for one in operations} | {Problem}
     models = [*((model, "validation") for model in asked), *((model, "serialization") for model in given)]

@@ -1,4 +1,4 @@
-"""What each address of the REST API does: it calls the service that the page calls, and puts the result into words."""
+"""What each address of the REST API does: it calls the page's service and converts the result to a response model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ from db.schema.tables import Evaluation, Job, Matcher, Project
 
 @dataclass(frozen=True)
 class Call:
-    """A request that has been checked: who asks for what."""
+    """A checked request: who asks for what."""
 
     engine: Engine  # for whoever asks
     annotator: str
@@ -40,7 +40,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Operation:
-    """An address with its method, and all that its description says."""
+    """An address with its method, and everything that its description says."""
 
     method: str
     path: str
@@ -53,17 +53,17 @@ class Operation:
 
     @property
     def name(self) -> str:
-        """Its name in the document."""
+        """The operation's id in the OpenAPI document."""
         return self.answer.__name__
 
 
 def projects(call: Call) -> m.Projects:
-    """The projects that the token's person was let into, without archived ones."""
+    """List the projects in which the token's person has a role, without archived ones."""
     return m.Projects(projects=[_project(row) for row in list_projects(call.engine)])
 
 
 def project(call: Call) -> m.Project:
-    """One project, with what annotators are asked and told."""
+    """Show one project, with its question and guidelines."""
     return _project(project_by_name(call.engine, call.here.name))
 
 
@@ -76,7 +76,7 @@ def _project(row: ProjectRow) -> m.Project:
 
 
 def next_tasks(call: Call) -> m.Tasks:
-    """Leases the next pairs to the token's person for ten minutes; those they hold already come first."""
+    """Lease the next pairs to the token's person for ten minutes; pairs they already hold come first."""
     if call.here.archived_at is not None:
         raise InputError(f"the project {call.here.name!r} is archived: restore it on the page “Projects” first")
     pairs, standing = serve(call.engine, call.here.id, call.annotator, call.given.n, call.given.audit_batch)
@@ -90,12 +90,13 @@ def next_tasks(call: Call) -> m.Tasks:
 
 
 def answers(call: Call) -> m.Receipt:
-    """Stores acts of the token's person: answers, skips and retractions. What is stored already is not stored again.
+    """Store acts of the token's person: answers, skips and retractions.
 
-    An answer counts though its lease has run out, as in the app: no label is lost. It is the person's own, whoever
-    holds the pair. Starts the training that is due.
+    An act that is already stored is not stored again. An answer counts even if its lease has expired, as in the app, so
+    that no label is lost. It is stored under the person's name, whoever now holds the lease. Starts the training that
+    is due.
     """
-    # The database knows one key once: another person's or project's must not stand in the way of this one.
+    # A key is unique in the whole database: another person's or project's key must not collide with this one.
     keys = {_key(call, act.key): act.key for act in call.given.answers}
     events = [act.model_dump() | {"key": _key(call, act.key)} for act in call.given.answers]
     receipt = record(call.engine, call.here.id, call.annotator, events)
@@ -112,13 +113,13 @@ def _key(call: Call, key: str) -> str:
 
 
 def labels(call: Call) -> m.Labels:
-    """Labels as they count now, each pair's last one, in the order in which they were given."""
+    """List the labels that count now, one for each pair, in the order in which they were given."""
     rows, cursor = page_of_labels(call.engine, call.here.id, call.given.cursor, call.given.limit)
     return m.Labels(labels=[m.Label(**row) for row in rows], cursor=cursor, more=len(rows) == call.given.limit)
 
 
 def metrics(call: Call) -> m.Metrics:
-    """The figures over all pairs, round by round, with their intervals."""
+    """Report the figures over all pairs, round by round, with their intervals."""
     report = read_report(call.engine, call.here.id, tally=())
     return m.Metrics(evaluations=[_evaluation(*each) for each in report.measured])
 
@@ -132,30 +133,30 @@ def _evaluation(matcher: Matcher, evaluation: Evaluation) -> m.Evaluation:
 
 
 def list_jobs(call: Call) -> m.Jobs:
-    """The newest jobs of the project."""
+    """List the newest jobs of the project."""
     found = jobs.list_jobs(call.engine, call.here.id, call.given.limit)
     return m.Jobs(jobs=[_job(one) for one in found])
 
 
 def job(call: Call) -> m.Job:
-    """One job of the project."""
+    """Show one job of the project."""
     return _job(_found_job(call))
 
 
 def start_job(call: Call) -> m.Job:
-    """Starts what trains and makes the next batch; where that is at work already, gives that job."""
+    """Start training and choosing the next batch; if such a job is already active, return that one."""
     return _job_of(call, jobs.request_round(call.engine, call.here.id))
 
 
 def cancel_job(call: Call) -> m.Job:
-    """Cancels a job: at once where it waits, within seconds where it runs; one that has ended stays as it is."""
+    """Cancel a job: at once if it waits, within seconds if it runs. A job that has ended stays as it is."""
     found = _found_job(call)
     jobs.cancel(call.engine, found.id)
     return _job_of(call, found.id)
 
 
 def _found_job(call: Call) -> Job:
-    """The job that the address names. Raises Wrong where the project has none of this id."""
+    """Return the job that the address names. Raises Wrong if the project has no such job."""
     found = jobs.find_job(call.engine, call.here.id, call.job_id)
     if found is None:
         raise Wrong(404, f"project {call.here.id} has no job {call.job_id!r}")
@@ -173,7 +174,7 @@ def _job(row: Job) -> m.Job:
 
 
 ONE = "/projects/{project_id}"
-BUSY = {409: "The project is not in a state for it: what is in the way, and what to do."}
+BUSY = {409: "The state of the project does not allow it; the problem says why, and what to do."}
 OPERATIONS = (
     Operation("GET", "/projects", projects, m.Projects),
     Operation("GET", ONE, project, m.Project),

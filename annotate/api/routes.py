@@ -1,6 +1,6 @@
-"""The REST API as a server has it: what every request passes, from its bytes to a service and back.
+"""The routes of the REST API: from the bytes of a request to a service and back.
 
-The gate stands before it and says who asks; without the gate nothing is answered.
+The auth middleware runs before and says who asks; without it no request is answered.
 """
 
 import logging
@@ -31,17 +31,17 @@ from db.projects.projects import project_of
 from db.schema.engine import person_of, reading
 from db.schema.tables import Project
 
-LONGEST_BODY = 2_000_000  # bytes: as many answers as fit into one request, each with the longest note
+LONGEST_BODY = 2_000_000  # bytes: enough for the most answers in one request, each with the longest note
 JSON = "application/json"
 Answer = Callable[[Request], Awaitable[Response]]
-Observe = Callable[[str, str, int, float], None]  # method, the address's form, status, seconds
+Observe = Callable[[str, str, int, float], None]  # method, path template, status, seconds
 HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 log = logging.getLogger(__name__)
 
 
 def api(observe: Observe = lambda *_: None) -> Mount:
-    """The routes of the API, with problems in place of Starlette's own errors; observe: is told of each request."""
+    """Return the routes of the API, with problem documents for Starlette's errors; observe: called for each request."""
     document = description(OPERATIONS)
     described = Route(DESCRIPTION.removeprefix(ROOT), lambda request: Response(document, 200, HEADERS, JSON))
     by_path: dict[str, dict[str, Operation]] = {}
@@ -53,12 +53,12 @@ def api(observe: Observe = lambda *_: None) -> Mount:
     ]
     handlers: dict[Any, Any] = {HTTPException: _as_problem, Exception: _failed}
     mount = Mount(ROOT, Starlette(routes=[described, *routes], exception_handlers=handlers))
-    mount.path_regex = re.compile(mount.path_regex.pattern, re.DOTALL)  # else a line break leads out of the API
+    mount.path_regex = re.compile(mount.path_regex.pattern, re.DOTALL)  # otherwise a line break would leave the API
     return mount
 
 
 def _timed(path: str, observe: Observe, answer: Answer) -> Answer:
-    """What answers likewise, and tells how long that took."""
+    """Wrap a handler so that it reports how long each request took."""
 
     async def timed(request: Request) -> Response:
         began, status = time.monotonic(), 500
@@ -73,7 +73,7 @@ def _timed(path: str, observe: Observe, answer: Answer) -> Answer:
 
 
 def _answering(by_method: dict[str, Operation]) -> Answer:
-    """What answers the requests to one address."""
+    """Return the handler of all requests to one address."""
 
     async def answer(request: Request) -> Response:
         operation = by_method["GET" if request.method == "HEAD" else request.method]
@@ -87,9 +87,9 @@ def _answering(by_method: dict[str, Operation]) -> Answer:
 
 
 async def _body(request: Request) -> bytes:
-    """The body. Raises Wrong for one that is too long, whatever it says of itself, or is not called JSON.
+    """Return the body. Raises Wrong if it is too long, whatever its length header says, or not declared as JSON.
 
-    No page of another site can call its form JSON, so that none can act where nobody needs a token.
+    No page of another site can send a form as JSON, so none can act for the user where nobody signs in.
     """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
         raise Wrong(415, f"send the body as {JSON}")
@@ -105,7 +105,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _answer(operation: Operation, request: Request, body: bytes) -> Response:
-    """What the operation gives. Raises Wrong."""
+    """Return the operation's response. Raises Wrong."""
     engine: Engine = request.state.engine
     named = {name: _named(name, value) for name, value in request.path_params.items()}
     try:
@@ -124,9 +124,9 @@ def _answer(operation: Operation, request: Request, body: bytes) -> Response:
 
 
 def _named(name: str, value: str) -> Any:
-    """What the address names. Raises Wrong for what nothing can be called."""
+    """Return the value of a path parameter. Raises Wrong for an impossible one."""
     try:
-        if re.fullmatch(NAME, value):  # a number may not have space around it, as it might for pydantic
+        if re.fullmatch(NAME, value):  # pydantic would allow spaces around a number
             return IN_PATH[name].validate_strings(value)
     except ValidationError:
         pass
@@ -134,7 +134,7 @@ def _named(name: str, value: str) -> Any:
 
 
 def _project(engine: Engine, right: Right | None, project_id: int) -> Project:
-    """The project of this number. Raises Wrong where there is none for whoever asks, Refused without the right."""
+    """Return the project of this number. Raises Wrong if the person cannot see it, Refused without the right."""
     with reading(engine) as session:
         try:
             found = project_of(session, project_id)
@@ -148,7 +148,7 @@ def _project(engine: Engine, right: Right | None, project_id: int) -> Project:
 
 
 def _body_given(operation: Operation, request: Request, body: bytes) -> BaseModel:
-    """The body, checked. Raises Wrong."""
+    """Return the validated body. Raises Wrong."""
     assert operation.takes is not None
     _require_parameters(request, ())
     try:
@@ -158,7 +158,7 @@ def _body_given(operation: Operation, request: Request, body: bytes) -> BaseMode
 
 
 def _query_given(operation: Operation, request: Request) -> BaseModel | None:
-    """The query, checked. Raises Wrong."""
+    """Return the validated query. Raises Wrong."""
     _require_parameters(request, operation.takes.model_fields if operation.takes is not None else ())
     try:
         return (
@@ -169,20 +169,20 @@ def _query_given(operation: Operation, request: Request) -> BaseModel | None:
 
 
 def _require_parameters(request: Request, known: Container[str]) -> None:
-    """Nothing. Raises Wrong where the query has others than these, or one of them twice."""
+    """Raise Wrong for unknown or repeated query parameters."""
     named = [name for name, _ in request.query_params.multi_items()]
     for name in named:
         if name not in known or named.count(name) > 1:
-            raise Wrong(422, f"query: {name[:80]!r} is no parameter here, or is there twice")
+            raise Wrong(422, f"query: {name[:80]!r} is not a parameter here, or is given twice")
 
 
 def _as_problem(request: Request, error: HTTPException) -> Response:
-    """The problem of an address or a method that is not there."""
+    """Return the problem document of an unknown address or a method that it does not take."""
     said = {404: f"there is no such address: {DESCRIPTION} lists them", 405: "this address does not take that method"}
     return problem(error.status_code, said.get(error.status_code, error.detail), {**(error.headers or {}), **HEADERS})
 
 
 def _failed(request: Request, error: Exception) -> Response:
-    """The problem of what should not happen; the log has the rest."""
+    """Return the problem document of an unexpected error, and log the error."""
     log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-    return problem(500, "something went wrong here, not with you: the server's log says what", HEADERS)
+    return problem(500, "internal server error: see the server's log", HEADERS)

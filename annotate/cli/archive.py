@@ -15,9 +15,9 @@ Name = Annotated[str, typer.Argument(help="The project's name.")]
 def export_to(
     name: Name,
     out: Annotated[Path, typer.Option(help="The zip file to write.")],
-    models: Annotated[bool, typer.Option("--models/--no-models", help="With the models of all rounds.")] = True,
+    models: Annotated[bool, typer.Option("--models/--no-models", help="Include the models of all rounds.")] = True,
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="With the texts' vectors, which can be computed again.")
+        bool, typer.Option("--vectors", help="Include the texts' vectors, which can also be recomputed.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -28,7 +28,7 @@ def export_to(
     progress_line("writing the archive", 0.0)
     exported = export_project(database(), name, out, models, vectors)
     for number in exported.missing:
-        remark(f"the model of round {number} is not in its folder any more, so it is not in the archive")
+        remark(f"the model of round {number} is missing from its folder, so it is not in the archive")
     if as_json:
         print_json({"out": str(out), "rows": exported.rows, "models": exported.models})
     else:
@@ -38,10 +38,10 @@ def export_to(
 
 def import_from(
     file: Annotated[Path, typer.Argument(help="The archive: what `project export` wrote.")],
-    name: Annotated[str | None, typer.Option(help="The new project's name. [default: as it was]")] = None,
+    name: Annotated[str | None, typer.Option(help="The new project's name. [default: the original name]")] = None,
     as_json: Json = False,
 ) -> None:
-    """Make a project from an archive: all of it or, where the archive is damaged, nothing.
+    """Create a project from an archive. If the archive is damaged, nothing is imported.
 
     Example: python -m annotate project import questions.zip
     """

@@ -16,26 +16,26 @@ from db.maintenance.upgrade import upgrade as bring_up_to_date
 from db.schema.engine import make_engine
 from db.schema.tables import now
 
-db = group("The database: bring it up to date, back it up, bring it back, check it.")
+db = group("The database: upgrade it, back it up, restore it, check it.")
 
 
 @db.command()
 def upgrade() -> None:
-    """Bring the tables up to date, with a back-up first; every start of the app does the same.
+    """Upgrade the tables, after a back-up; every start of the app does the same.
 
     Example: python -m annotate db upgrade
     """
     made = bring_up_to_date()
-    print("the tables are the newest ones" if made is None else f"upgraded; the rows as they were: {made}")
+    print("the tables are already up to date" if made is None else f"upgraded; back-up of the rows before: {made}")
 
 
 @db.command()
 def backup(
-    out: Annotated[Path, typer.Option(help="The folder to make.")],
-    models: Annotated[bool, typer.Option("--models/--no-models", help="With the models of all rounds.")] = True,
+    out: Annotated[Path, typer.Option(help="The folder to create.")],
+    models: Annotated[bool, typer.Option("--models/--no-models", help="Include the models of all rounds.")] = True,
     as_json: Json = False,
 ) -> None:
-    """Write all rows and models to a new folder; people may go on labelling meanwhile.
+    """Write all rows and models to a new folder; labelling can go on meanwhile.
 
     Example: python -m annotate db backup --out backups/monday
     """
@@ -46,23 +46,25 @@ def backup(
 @db.command()
 def restore(
     source: Annotated[Path, typer.Argument(help="A folder that `db backup` wrote, or a file of rows.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Lose the projects that are there.")] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Overwrite the database. All current projects are lost.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Bring all rows and models of a back-up back: all or, where something is wrong, nothing.
+    """Restore all rows and models of a back-up. If anything is wrong with it, nothing is changed.
 
-    It is also the way to another database: set ALLPAIRS_DATABASE_URL, and restore a back-up there.
+    Use it to move to another database too: set ALLPAIRS_DATABASE_URL, then restore a back-up.
 
     Example: python -m annotate db restore backups/monday
     """
     rows = bring_back(make_engine(), source, replace, progress_line)
-    remark("jobs that were waiting or at work when the back-up was made are cancelled")
+    remark("jobs that were waiting or running when the back-up was made are cancelled")
     _print(rows, source, as_json)
 
 
 @db.command()
 def check() -> None:
-    """Look for damage: rows, labels, models and other files, missing or changed. Exit code 1 where there is any.
+    """Look for damage: missing or changed rows, labels, models and other files. Exit code 1 if there is any.
 
     Example: python -m annotate db check
     """
@@ -71,15 +73,15 @@ def check() -> None:
         print(problem)
     if found:
         raise typer.Exit(1)
-    print("nothing is wrong")
+    print("no damage found")
 
 
 @db.command()
 def collect(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go, and remove nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be removed.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Remove files that no row names and that are older than a day: of killed jobs, and what others took the place of.
+    """Remove unused files older than a day: leftovers of killed jobs, and files that were replaced.
 
     Example: python -m annotate db collect --dry-run
     """

@@ -12,10 +12,10 @@ from db.schema.tables import Event
 
 def history(
     name: Annotated[str | None, typer.Argument(help="The project's name. [default: the whole installation]")] = None,
-    limit: Annotated[int, typer.Option(help="How many at most, the newest first.", min=1)] = 100,
+    limit: Annotated[int, typer.Option(help="The most entries to show, the newest first.", min=1)] = 100,
     as_json: Json = False,
 ) -> None:
-    """Say who changed what and when: settings, roles, imports, archive and bin; without a name accounts.
+    """Show who changed what and when: settings, roles, imports, archive, bin; without a project the accounts.
 
     Example: python -m annotate project history questions
     """
@@ -28,7 +28,7 @@ def history(
             for event in found.shown)  # fmt: skip
     print_columns(("when", "who", "what", "of", "change"), rows)
     if found.total > limit:
-        remark(f"{found.total - limit:,} earlier ones are not shown; --limit says how many")
+        remark(f"{found.total - limit:,} earlier entries are not shown: raise --limit")
 
 
 def _time(event: Event) -> str:

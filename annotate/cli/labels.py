@@ -11,7 +11,7 @@ from annotate.labels.export import export_dataset, export_labels
 from annotate.labels.formats import Form
 from annotate.labels.import_labels import Choices, import_labels
 
-labels = group("Take labels out of a project and into it.")
+labels = group("Export and import the labels of a project.")
 
 Project = Annotated[str, typer.Argument(help="The project's name.")]
 
@@ -19,18 +19,18 @@ Project = Annotated[str, typer.Argument(help="The project's name.")]
 @labels.command("export")
 def export_to(
     project: Project,
-    out: Annotated[Path, typer.Option(help="The file to write: csv, jsonl or parquet; or with --dataset the folder.")],
+    out: Annotated[Path, typer.Option(help="The file to write (csv, jsonl or parquet); with --dataset, the folder.")],
     form: Annotated[
         Form,
         typer.Option(
             "--format",
-            help="The labels that count; every answer ever given (history); sentence-transformers pairs with 1 or 0, "
-            "positives or triplets of those that train; those that measure (audit), for learner evaluate --audit; or "
-            "pairs that nobody labelled and that follow from labels of one list (implied).",
+            help="labels: current labels. history: every answer ever given. pairs, positives, triplets: training pairs "
+            "in the formats of sentence-transformers. audit: labels for measuring, for learner evaluate --audit. "
+            "implied: unlabelled pairs of one list whose label follows from others.",
         ),
     ] = Form.LABELS,
     dataset: Annotated[
-        bool, typer.Option("--dataset", help="Write a folder with all forms that datasets.load_dataset(folder) loads.")
+        bool, typer.Option("--dataset", help="Write a folder with all formats, for datasets.load_dataset(folder).")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -51,18 +51,20 @@ def export_to(
 @labels.command("import")
 def import_from(
     project: Project,
-    file: Annotated[Path, typer.Argument(help="A table: id1, id2, label (1, 0 or unsure), perhaps annotator, note.")],
-    skip: Annotated[bool, typer.Option("--skip", help="Leave out rows with mistakes instead of storing none.")] = False,
+    file: Annotated[
+        Path, typer.Argument(help="A table: id1, id2, label (1, 0 or unsure), optionally annotator, note.")
+    ],
+    skip: Annotated[bool, typer.Option("--skip", help="Leave out rows with mistakes and store the others.")] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Store labels that differ from those that count: the new ones count then.")
+        bool, typer.Option("--replace", help="Also store labels that differ from the current ones, and replace those.")
     ] = False,
-    dry: Annotated[bool, typer.Option("--dry", help="Store nothing; only say what would come of it.")] = False,
-    problems: Annotated[Path | None, typer.Option(help="A CSV file to write all rows to that are not stored.")] = None,
+    dry: Annotated[bool, typer.Option("--dry", help="Store nothing; only report what would be stored.")] = False,
+    problems: Annotated[Path | None, typer.Option(help="Write all rows that are not stored to this CSV file.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Store the labels of a file: all of them or, where one is wrong, none.
+    """Store the labels of a file. If one is wrong, none is stored.
 
-    Labels that are there already are left out, and so are those that differ from the project's own.
+    Labels that exist already are left out, and so are labels that differ from the project's own.
 
     Example: python -m annotate labels import questions labels.csv
     """

@@ -10,7 +10,7 @@ from annotate.projects.lifecycle import KEPT, archive_project, bin_project, dupl
 from annotate.projects.projects import delete_project, project_by_name
 from annotate.text.formatting import megabytes
 
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
 
 
 @project.command()
@@ -19,7 +19,7 @@ def duplicate(
     to: Annotated[str, typer.Option("--as", help="Name of the copy. [default: the name and “copy”]")] = "",
     labels: Annotated[bool, typer.Option("--labels", help="Copy the labels too.")] = False,
 ) -> None:
-    """Copy a project: the same items, known pairs and settings; its first batch is asked for.
+    """Copy a project with its items, known pairs and settings, and request its first batch.
 
     Example: python -m annotate project duplicate questions --as "questions, random" --labels
     """
@@ -34,7 +34,7 @@ def duplicate(
 
 @project.command()
 def archive(name: Name) -> None:
-    """Leave a project out of lists and selection, and run no job for it, until it is restored.
+    """Archive a project: hide it from lists, and run no jobs for it, until it is restored.
 
     Example: python -m annotate project archive questions
     """
@@ -44,7 +44,7 @@ def archive(name: Name) -> None:
 
 @project.command()
 def restore(name: Name) -> None:
-    """Bring a project back from the bin, or else from the archive.
+    """Restore a project from the bin, or else from the archive.
 
     Example: python -m annotate project restore questions
     """
@@ -56,9 +56,9 @@ def restore(name: Name) -> None:
 def delete(
     name: Name,
     yes: Yes = False,
-    at_once: Annotated[bool, typer.Option("--now", help="For good: not into the bin, or out of it.")] = False,
+    at_once: Annotated[bool, typer.Option("--now", help="Delete for good, without the bin or from it.")] = False,
 ) -> None:
-    """Put a project into the bin, where it can be restored for seven days.
+    """Move a project to the bin, where it can be restored for seven days.
 
     Example: python -m annotate project delete questions --yes
     """
@@ -72,4 +72,4 @@ def delete(
         delete_project(engine, found.id)
     else:
         bin_project(engine, found.id)
-        remark(f"it is in the bin for {KEPT.days} days; python -m annotate project restore brings it back")
+        remark(f"it stays in the bin for {KEPT.days} days; to restore it, run python -m annotate project restore")

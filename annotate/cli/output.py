@@ -1,4 +1,4 @@
-"""What the command line has in common: the database, results on stdout, remarks and errors on stderr."""
+"""What all commands share: the database, results on stdout, remarks and errors on stderr."""
 
 import json
 import sys
@@ -17,23 +17,23 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def group(about: str) -> typer.Typer:
-    """A group of commands."""
+    """Return a group of commands."""
     return typer.Typer(help=about, add_completion=False, rich_markup_mode=None)
 
 
 def database() -> Engine:
-    """The engine on the newest tables."""
+    """Upgrade the tables if needed, and return the engine."""
     upgrade()
     return make_engine()
 
 
 def print_json(result: Any) -> None:
-    """Nothing; the result is on stdout."""
+    """Print the result as JSON on stdout."""
     print(json.dumps(result, indent=2, ensure_ascii=False))
 
 
 def print_columns(header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Nothing; a table with aligned columns is on stdout."""
+    """Print a table with aligned columns on stdout."""
     table = [list(header), *([" ".join(str(cell).split()) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
@@ -41,20 +41,20 @@ def print_columns(header: Sequence[str], rows: Iterable[Sequence[object]]) -> No
 
 
 def remark(text: str) -> None:
-    """Nothing; the text is on stderr."""
+    """Print a note on stderr."""
     print(f"note: {text}", file=sys.stderr)
 
 
 def progress_line(stage: str, done: float) -> None:
-    """Nothing; a person at a terminal sees what takes time and how far it is."""
+    """Show progress on stderr if it is a terminal."""
     if sys.stderr.isatty():
         print(f"\r\033[K{stage}: {done:.0%}\r", end="", file=sys.stderr, flush=True)
 
 
 def run(app: typer.Typer, arguments: Sequence[str]) -> None:
-    """Nothing; runs the command line, which shows its help without arguments.
+    """Run the command line; without arguments show its help.
 
-    Exit code 0, 1 (failed) or 2 (bad input), errors in one line.
+    Exits with code 0, 1 (failed) or 2 (bad input), and prints an error in one line.
     """
     try:
         raise SystemExit(app(list(arguments) or ["--help"], standalone_mode=False))
@@ -62,7 +62,7 @@ def run(app: typer.Typer, arguments: Sequence[str]) -> None:
         _fail(str(error), 2)
     except typer.TyperException as error:
         _fail(error.format_message(), error.exit_code)
-    except Exception as error:  # the last line of defence: whoever typed the command cannot use a traceback
+    except Exception as error:  # a traceback is of no use to whoever typed the command
         _fail(in_words(error) or f"{type(error).__name__}: {error}", 1)
 
 

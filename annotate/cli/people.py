@@ -19,9 +19,9 @@ from db.projects.projects import project_named
 from db.schema.engine import reading
 from db.schema.tables import ApiToken, now
 
-people = group("Who may use the app, and what each may do.")
+people = group("The people who may use the app, and their roles.")
 
-Name = Annotated[str, typer.Argument(help="The person's name; its case does not matter.")]
+Name = Annotated[str, typer.Argument(help="The person's name (case is ignored).")]
 NOTHING = "none"
 
 
@@ -29,19 +29,20 @@ NOTHING = "none"
 def add(
     name: Name,
     administrator: Annotated[
-        bool, typer.Option("--administrator", help="Of the whole installation, and so of every project.")
+        bool,
+        typer.Option("--administrator", help="Make an administrator of the installation, and so of every project."),
     ] = False,
     issuer: Annotated[
-        str | None, typer.Option(help="No password: this OpenID Connect provider vouches for the person.")
+        str | None, typer.Option(help="Sign in through this OpenID Connect provider instead of a password.")
     ] = None,
     subject: Annotated[str | None, typer.Option(help="The person's id (sub) at that provider.")] = None,
 ) -> None:
-    """Make an account. The password is asked for, or read from standard input.
+    """Create an account. The password is prompted for, or read from standard input.
 
     Example: python -m annotate people add Anna --administrator
     """
     if (issuer is None) != (subject is None):
-        raise InputError("--issuer and --subject belong together: give both, or neither")
+        raise InputError("--issuer and --subject belong together: give both or neither")
     name = checked_person_name(name)
     vouched = (issuer, subject) if issuer is not None and subject is not None else None
     password = None if vouched else _password()
@@ -50,7 +51,7 @@ def add(
 
 @people.command("list")
 def list_all(as_json: Json = False) -> None:
-    """List everybody with an account: what each is in which project, and when they were last seen.
+    """List everybody with an account: their role in each project, and when they were last seen.
 
     Example: python -m annotate people list --json
     """
@@ -60,12 +61,12 @@ def list_all(as_json: Json = False) -> None:
     elif found:
         print_columns(("name", "state", "browsers", "last seen", "roles"), map(_cells, found))
     else:
-        remark("there is no account yet; python -m annotate people add --help says how to make one")
+        remark("there is no account yet; to create one, see python -m annotate people add --help")
 
 
 @people.command()
 def password(name: Name) -> None:
-    """Give somebody another password, and end all their logins. It is asked for, or read from standard input.
+    """Set somebody's password and end all their logins. It is prompted for, or read from standard input.
 
     Example: python -m annotate people password Anna
     """
@@ -78,9 +79,9 @@ def password(name: Name) -> None:
 def role(
     name: Name,
     to: Annotated[str, typer.Argument(help=f"{', '.join(Role)}, or {NOTHING}.")],
-    project: Annotated[str | None, typer.Option(help="In this project. [default: the whole installation]")] = None,
+    project: Annotated[str | None, typer.Option(help="The project. [default: the whole installation]")] = None,
 ) -> None:
-    """Say what somebody is in a project; without one, whether they are an administrator of the whole installation.
+    """Set somebody's role in a project; without a project, make them an administrator of the installation or not.
 
     Example: python -m annotate people role Ben annotator --project questions
     """
@@ -96,7 +97,7 @@ def role(
 
 @people.command()
 def disable(name: Name) -> None:
-    """Let somebody in no more, from now on. Their answers stay, and nobody else can have the name.
+    """Disable somebody at once. Their answers stay, and nobody else can take the name.
 
     Example: python -m annotate people disable Ben
     """
@@ -105,7 +106,7 @@ def disable(name: Name) -> None:
 
 @people.command()
 def enable(name: Name) -> None:
-    """Let somebody in again who was disabled.
+    """Enable somebody who was disabled.
 
     Example: python -m annotate people enable Ben
     """
@@ -114,7 +115,7 @@ def enable(name: Name) -> None:
 
 @people.command()
 def logout(name: Name) -> None:
-    """End all logins of somebody, in every browser.
+    """Sign somebody out of every browser.
 
     Example: python -m annotate people logout Ben
     """
@@ -124,12 +125,12 @@ def logout(name: Name) -> None:
 @people.command()
 def invite(
     project: Annotated[str, typer.Argument(help="The project's name.")],
-    role: Annotated[Role, typer.Option(help="What who follows the link is in the project.")] = Role.ANNOTATOR,
-    days: Annotated[int, typer.Option(help="For how many days the link is good.", min=1, max=30)] = 7,
-    address: Annotated[str, typer.Option(help="Where the app is, as its users reach it.")] = "http://localhost:8501",
+    role: Annotated[Role, typer.Option(help="Role granted by the invitation link.")] = Role.ANNOTATOR,
+    days: Annotated[int, typer.Option(help="How many days the link is valid.", min=1, max=30)] = 7,
+    address: Annotated[str, typer.Option(help="Address under which users reach the app.")] = "http://localhost:8501",
     as_json: Json = False,
 ) -> None:
-    """Print a link that lets one person into a project, once.
+    """Print a link that lets one person join a project, once.
 
     Example: python -m annotate people invite questions --role annotator --address https://pairs.example.org
     """
@@ -146,13 +147,13 @@ def invite(
 @people.command()
 def token(
     name: Name,
-    purpose: Annotated[str, typer.Option("--for", help="What the token is for; it is listed under this.")],
+    purpose: Annotated[str, typer.Option("--for", help="What the token is for; shown in the list of tokens.")],
     days: Annotated[
         int | None,
-        typer.Option(help="For how many days it is good. [default: until it is withdrawn]", min=1, max=LONGEST_LIFE),
+        typer.Option(help="How many days the token is valid. [default: until withdrawn]", min=1, max=LONGEST_LIFE),
     ] = None,
 ) -> None:
-    """Print a new token, with which a program uses the REST API in somebody's name. It cannot be shown again.
+    """Print a new token, with which a program uses the REST API in somebody's name. It is shown only once.
 
     Example: python -m annotate people token Ben --for "nightly import" --days 90
     """
@@ -161,7 +162,7 @@ def token(
 
 @people.command("tokens")
 def list_tokens(name: Name, as_json: Json = False) -> None:
-    """List somebody's tokens: number, purpose, when each was made, runs out and was last used.
+    """List somebody's tokens: number, purpose, and when each was made, expires and was last used.
 
     Example: python -m annotate people tokens Ben
     """
@@ -176,8 +177,8 @@ def list_tokens(name: Name, as_json: Json = False) -> None:
 
 
 @people.command()
-def withdraw(name: Name, number: Annotated[int, typer.Argument(help="The token's number; `people tokens`.")]) -> None:
-    """Withdraw a token of somebody: the program that has it gets no answer any more.
+def withdraw(name: Name, number: Annotated[int, typer.Argument(help="Its number, from `people tokens`.")]) -> None:
+    """Withdraw a token of somebody: programs that use it get no answer from then on.
 
     Example: python -m annotate people withdraw Ben 3
     """
@@ -196,7 +197,7 @@ def _for(name: str, act: Callable[[Engine, int], None]) -> None:
 
 
 def _password() -> str:
-    """The password, typed twice at a terminal, or a line of standard input. Never an argument: others see those."""
+    """Return the password, prompted for twice or read from standard input. Other users could see an argument."""
     if sys.stdin.isatty():
         return str(typer.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
     return sys.stdin.readline().rstrip("\r\n")

@@ -21,7 +21,7 @@ from db.domain import LABELS, Settings, Side
 from db.errors import InputError
 from db.projects.projects import checked_name
 
-project = group("Make and look at projects.")
+project = group("Create, change, export and delete projects.")
 
 Name = Annotated[str, typer.Argument(help="The project's name.")]
 
@@ -33,12 +33,14 @@ def _about(field: str) -> str:
 @project.command()
 def create(
     name: Name,
-    left: Annotated[Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl, parquet, also .gz.")],
+    left: Annotated[
+        Path, typer.Option(help="Items of the left (or only) list: csv, tsv, jsonl or parquet, optionally .gz.")
+    ],
     right: Annotated[Path | None, typer.Option(help="Items of the right list, for left × right matching.")] = None,
     gold: Annotated[Path | None, typer.Option(help="Known pairs: id1, id2 and optionally label (1 or 0).")] = None,
     id_column: Annotated[str, typer.Option(help="Name of the id column.")] = "id",
     text_column: Annotated[
-        list[str] | None, typer.Option(help="Name of a text column; repeat to join several. [default: text]")
+        list[str] | None, typer.Option(help="Name of a text column; repeat to join several columns. [default: text]")
     ] = None,
     question: Annotated[str | None, typer.Option(help=_about("question"))] = None,
     guidelines: Annotated[Path | None, typer.Option(help="A file with guidelines for annotators, in Markdown.")] = None,
@@ -49,11 +51,13 @@ def create(
     evaluation_share: Annotated[float | None, typer.Option(help=_about("evaluation_share"))] = None,
     strategy: Annotated[str | None, typer.Option(help=_about("strategy"))] = None,
     seed: Annotated[int | None, typer.Option(help=_about("seed"))] = None,
-    split: Annotated[Path | None, typer.Option(help="A file id,side,split to obey instead of drawing a split.")] = None,
+    split: Annotated[
+        Path | None, typer.Option(help="A file with the columns id, side and split, used instead of a random split.")
+    ] = None,
     both_sides: Annotated[bool, typer.Option("--both-sides", help="Split the right list too.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a project from files and ask for its first batch.
+    """Create a project from files and request its first batch.
 
     Example: python -m annotate project create questions --left questions.csv --gold duplicates.csv --first 64
     """
@@ -69,7 +73,7 @@ def create(
         "seed": seed,
     }
     if split is not None and (both_sides or evaluation_share is not None):
-        raise InputError("--split states the split: leave out --both-sides and --evaluation-share")
+        raise InputError("--split already gives the split: leave out --both-sides and --evaluation-share")
     settings = checked_settings({field: value for field, value in given.items() if value is not None})
     name = checked_name(name)
     columns = Columns(id_column, tuple(text_column or ("text",)))
@@ -101,7 +105,7 @@ def _read_text(path: Path) -> str:
 
 @project.command("list")
 def list_all(
-    everything: Annotated[bool, typer.Option("--all", help="Archived projects too, and those in the bin.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include archived projects and those in the bin.")] = False,
     as_json: Json = False,
 ) -> None:
     """List the projects, the newest first.
@@ -116,12 +120,12 @@ def list_all(
         rows = ((p.name, p.state, p.kind, p.rounds, *_counts(p), f"{p.created_at:%Y-%m-%d}") for p in projects)
         print_columns(header, rows)
     else:
-        remark("there is no project yet; python -m annotate project create --help says how to make one")
+        remark("there is no project yet; to create one, see python -m annotate project create --help")
 
 
 @project.command()
 def show(name: Name, as_json: Json = False) -> None:
-    """Show what a project contains, how far it is, and its settings.
+    """Show what a project contains, its progress and its settings.
 
     Example: python -m annotate project show questions
     """

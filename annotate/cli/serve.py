@@ -1,4 +1,4 @@
-"""The app and its worker as one: started together, stopped together."""
+"""The app and its worker: started together, stopped together."""
 
 import asyncio
 import logging
@@ -30,15 +30,15 @@ from db.schema.tables import now
 ROOT = Path(__file__).parents[2]
 WORKER = [sys.executable, "-m", "learner", "worker"]
 LOOK_EVERY, LONGEST_WAIT = 2.0, 60.0  # seconds
-EMPTY_EVERY = 3600.0  # seconds between two looks into the bin
+EMPTY_EVERY = 3600.0  # seconds between two checks of the bin
 
 log = logging.getLogger(__name__)
 
 
 def serve(port: int = 8501, address: str = "localhost") -> None:
-    """Never: becomes the Streamlit process of the app, which starts a worker unless one is alive.
+    """Replace this process with the app's Streamlit process, which starts a worker unless one is alive.
 
-    Raises InputError where everybody must log in and there is no account.
+    Raises InputError if everybody must sign in but there is no account.
     """
     check_start(_migrated(), forced(os.environ.get("ALLPAIRS_LOGIN"), address))
     command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), "--server.headless=true"]
@@ -52,20 +52,20 @@ def _migrated() -> Engine:
 
 
 def lifespan(is_forced: Callable[[], bool]) -> Callable[[Any], AbstractAsyncContextManager[None]]:
-    """What surrounds the app's life; is_forced: whether a login is needed even without accounts."""
+    """Return the lifespan of the app; is_forced: whether users must sign in even without accounts."""
     return lambda _app: _living(is_forced)
 
 
 @asynccontextmanager
 async def _living(is_forced: Callable[[], bool]) -> AsyncIterator[None]:
-    """Nothing; while the app runs the database is up to date, a worker is alive, and the bin is emptied in time."""
+    """Upgrade the database, then keep a worker alive and the bin emptied while the app runs."""
     try:
         configure()
         engine = _migrated()
         check_start(engine, is_forced())
     except InputError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)
-        os._exit(2)  # raised from here, the line would be lost in the server's traceback; nothing has begun yet
+        os._exit(2)  # an exception would bury the line in the server's traceback; nothing has started yet
     ensure_demo(engine)
     tasks = [asyncio.create_task(_keep_bin(engine))]
     if os.environ.get("ALLPAIRS_WORKER") != "0":
@@ -81,33 +81,33 @@ async def _living(is_forced: Callable[[], bool]) -> AsyncIterator[None]:
 
 
 async def _keep_bin(engine: Engine) -> None:
-    """Removes what has lain in the bin for too long, at the start and every hour."""
+    """Remove expired projects from the bin, at the start and every hour."""
     while True:
         try:
             removed = await asyncio.to_thread(empty_bin, engine, now())
             for name in removed:
                 log.info("the project %r was removed from the bin for good", name)
         except (SQLAlchemyError, InputError):  # InputError: another app process was faster
-            log.exception("the bin could not be emptied")
+            log.exception("could not empty the bin")
         await asyncio.sleep(EMPTY_EVERY)
 
 
 async def _keep_worker(engine: Engine) -> None:
-    """Starts a worker unless one is alive, and again when it ends; waits longer after each quick end."""
+    """Start a worker unless one is alive, and restart it when it ends; wait longer after each quick end."""
     keeper = _Keeper(engine)
     try:
         while True:
             try:
-                await asyncio.to_thread(keeper.look)  # a database that is away must not keep pages waiting
+                await asyncio.to_thread(keeper.look)  # an unreachable database must not block pages
             except (SQLAlchemyError, OSError):
-                log.exception("whether a worker is alive could not be told, or none be started")
+                log.exception("could not check for a worker, or could not start one")
             await asyncio.sleep(LOOK_EVERY)
     finally:
         keeper.stop()
 
 
 class _Keeper:
-    """The worker that this app started, and how long to wait before it is started again."""
+    """The worker that this app started, and how long to wait before restarting it."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -116,7 +116,7 @@ class _Keeper:
         self.looking = threading.Lock()
 
     def look(self) -> None:
-        """Nothing; a worker has been started if none is alive and the last start was long enough ago."""
+        """Start a worker if none is alive and the last start was long enough ago."""
         with self.looking:
             self._look()
 
@@ -129,12 +129,12 @@ class _Keeper:
             self.next_start = time.monotonic() + self.wait
             self.wait = min(2 * self.wait, LONGEST_WAIT)
             self.process = _start_worker()
-            # Loading torch takes the worker seconds; nobody should be told meanwhile to start another one.
+            # Loading torch takes the worker seconds; meanwhile no page should ask for another worker.
             with writing(self.engine) as session:
                 report_worker(session, socket.gethostname(), socket.gethostname(), self.process.pid, "starting")
 
     def stop(self) -> None:
-        """Nothing; the worker that was started here is told to stop, also one that is being started."""
+        """Stop the worker that this app started, even while it is starting."""
         with self.looking:
             if self.process is not None and self.process.poll() is None:
                 self.process.terminate()

@@ -1,4 +1,4 @@
-"""The command `worker`: what a container asks, without loading what a worker needs."""
+"""The command `worker`: a health check for containers that does not load the learner."""
 
 import socket
 from datetime import timedelta
@@ -14,9 +14,9 @@ SILENT = timedelta(minutes=1)  # a worker reports every two seconds
 
 
 def worker(
-    name: Annotated[str | None, typer.Option(help="Name of the worker; the machine's name without it.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the worker. [default: the host name]")] = None,
 ) -> None:
-    """Say when a worker was last heard of. Exit code 1 where that was not within a minute.
+    """Print how long ago a worker last reported. Exit code 1 if that is over a minute.
 
     Example: python -m annotate worker --name gpu-1
     """
@@ -24,9 +24,9 @@ def worker(
     with reading(make_engine()) as session:
         at = heard_of(session, name)
     if at is None:
-        print(f"no worker named {name} has been heard of")
+        print(f"no worker named {name} has ever reported")
         raise typer.Exit(1)
     silence = now() - at
-    print(f"the worker {name} was heard of {silence.total_seconds():.0f} s ago")
+    print(f"the worker {name} last reported {silence.total_seconds():.0f} s ago")
     if silence > SILENT:
         raise typer.Exit(1)

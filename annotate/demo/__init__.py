@@ -32,7 +32,7 @@ SETTINGS = Settings(
 
 
 def ensure_demo(engine: Engine) -> None:
-    """Nothing; an empty database has the demo project afterwards, unless `ALLPAIRS_DEMO` is 0."""
+    """Create the demo project in an empty database, unless `ALLPAIRS_DEMO` is 0."""
     if os.environ.get("ALLPAIRS_DEMO") == "0" or has_projects(engine):
         return
     corpus = load_corpus(FOLDER / "questions.csv", None, FOLDER / "gold.csv")
@@ -48,9 +48,9 @@ def ensure_demo(engine: Engine) -> None:
 
 
 def _store_first_batch(session: Session, project_id: int) -> None:
-    """The batch that the job would make, from a file: the first pair need not wait until a model is loaded.
+    """Store the batch that the job would choose, from a file: the first pair need not wait for a model to load.
 
-    `python -m tests.helpers.files.demo_batch` makes the file; a test makes it again and compares.
+    `python -m tests.helpers.files.demo_batch` writes the file; a test rebuilds it and compares.
     """
     items = items_by_identifier(session, project_id, Side.LEFT)
     with (FOLDER / "first_batch.csv").open(newline="") as file:

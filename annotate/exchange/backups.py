@@ -16,16 +16,16 @@ ROWS, MODELS = "allpairs.db", "artifacts"  # in a back-up's folder
 
 
 def back_up(engine: Engine, folder: Path, models: bool, progress: Progress) -> Rows:
-    """The number of rows of each table; a new folder has all rows and, if asked for, all models.
+    """Write all rows and, if asked for, all models to a new folder; return the number of rows of each table.
 
-    Raises InputError where the folder exists.
+    Raises InputError if the folder exists.
     """
     if folder.exists():
-        raise InputError(f"{folder}: there is such a folder already; name another one")
+        raise InputError(f"{folder}: this folder exists already; name another one")
     part = folder.with_name(f"{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     rows = backup(engine, part / ROWS, progress)
-    if models:  # after the rows: what a row names is there before the row is
+    if models:  # after the rows: files are written before the rows that name them
         progress("models", 0.0)
         _copy_models(part / MODELS)
     part.replace(folder)
@@ -33,7 +33,7 @@ def back_up(engine: Engine, folder: Path, models: bool, progress: Progress) -> R
 
 
 def _copy_models(target: Path) -> None:
-    """Nothing; all artifacts lie in the target, those of a store fetched one after the other."""
+    """Copy all artifacts to the target, those of an object store one at a time."""
     there = store()
     if there is None and artifacts().is_dir():
         shutil.copytree(artifacts(), target)
@@ -41,16 +41,15 @@ def _copy_models(target: Path) -> None:
         copied = target / name
         copied.parent.mkdir(parents=True, exist_ok=True)
         with held(artifacts() / name) as path:
-            if path.exists():  # else a job has removed it meanwhile
+            if path.exists():  # otherwise a job has just removed it
                 shutil.copytree(path, copied) if path.is_dir() else shutil.copyfile(path, copied)
 
 
 def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) -> Rows:
-    """The number of rows of each table; the installation has those of the back-up, and its models where it has any.
+    """Restore the rows of a back-up, and its models if it has any; return the number of rows of each table.
 
-    `source` is such a folder, or a file of rows. Models that were here before are kept beside the new ones, in a folder
-    that says when; a store has the back-up's alone. Raises InputError as `db.maintenance.backup.restore` does; nothing
-    has changed then.
+    `source` is a back-up folder, or a file of rows. Existing models are kept in a folder named after the time; in an
+    object store they are removed. Raises InputError as `db.maintenance.backup.restore` does; then nothing has changed.
     """
     file = source / ROWS if source.is_dir() else source
     models, part = source / MODELS, artifacts().with_name(f"{MODELS}.part")
@@ -72,7 +71,7 @@ def bring_back(engine: Engine, source: Path, replace: bool, progress: Progress) 
 
 
 def _remove_others() -> None:
-    """Nothing; a store has no artifact that does not lie here: a later project of the same number must not find it."""
+    """Remove from the object store what is not here: a later project with the same id must not find it."""
     there = store()
     for name in there.names() if there is not None else ():
         if not (artifacts() / name).exists():

@@ -1,6 +1,6 @@
-"""The addresses from which files are downloaded: each is made when it is asked for, on disk, and removed afterwards.
+"""Download routes: each request writes its file to disk, sends it and removes it.
 
-A page's own download button would make the file whenever the page is drawn, or hold all of it in memory.
+Streamlit's own download button would make the file whenever the page is drawn, and hold all of it in memory.
 """
 
 import shutil
@@ -37,49 +37,49 @@ from db.schema.engine import artifacts, make_engine, reading
 LABELS, PROJECTS, MATCHES = "download/labels", "download/projects", "download/matches"
 PIPELINES, STUDIES = "download/pipelines", "download/studies"
 DATASET = "dataset"
-NOT_YOURS = "Only administrators of the project may take its data away."
+NOT_YOURS = "Only administrators of the project may export its data."
 Make = Callable[[Engine, int, str, Path, Request], Path]
 
 
 def labels_address(project_id: int, form: str, suffix: str, noted: bool = False) -> str:
-    """Where the labels of a form are downloaded from as a file with this ending; `DATASET` is a form, too: a zip."""
+    """Return the address of a file of labels in this form; `DATASET` is a form, too, and gives a zip file."""
     return f"{LABELS}/{project_id}?{urlencode({'form': form, 'suffix': suffix, 'noted': int(noted)})}"
 
 
 def project_address(project_id: int, models: bool, vectors: bool) -> str:
-    """Where a project's archive is downloaded from."""
+    """Return the address of a project's archive."""
     return f"{PROJECTS}/{project_id}?{urlencode({'models': int(models), 'vectors': int(vectors)})}"
 
 
 def matches_address(project_id: int, what: str, suffix: str) -> str:
-    """Where the project's newest matches are downloaded from: `pairs` or `groups`."""
+    """Return the address of the project's newest matches: `pairs` or `groups`."""
     return f"{MATCHES}/{project_id}?{urlencode({'what': what, 'suffix': suffix})}"
 
 
 def made_address(project_id: int, run_id: str, number: int) -> str:
-    """Where that is downloaded from which a pipeline's run made: a file as it is, a folder as a zip."""
+    """Return the address of an output of a pipeline's run: a file as it is, a folder as a zip file."""
     return f"{PIPELINES}/{project_id}?{urlencode({'run': run_id, 'number': number})}"
 
 
 def study_address(project_id: int, study_id: int, what: str) -> str:
-    """Where a study's `ratings` or `figures` are downloaded from, as CSV."""
+    """Return the address of a study's `ratings` or `figures`, as CSV."""
     return f"{STUDIES}/{project_id}?{urlencode({'study': study_id, 'what': what})}"
 
 
 def routes() -> list[Route]:
-    """The routes that answer these addresses."""
+    """Return the routes for these addresses."""
     makers = {LABELS: _labels, PROJECTS: _project, MATCHES: _matches, PIPELINES: _made, STUDIES: _study}
     return [Route(f"/{address}/{{project_id:int}}", _answering(make)) for address, make in makers.items()]
 
 
 def _answering(make: Make) -> Callable[[Request], Response]:
-    """What answers a request with the file that `make` makes, or with what is wrong in one line."""
+    """Return a handler that sends the file which `make` writes, or a one-line error."""
 
     def answer(request: Request) -> Response:
         if request.path_params["project_id"] > MOST_ID:
-            return PlainTextResponse("There is no such project.", status_code=404)
+            return PlainTextResponse("There is no project with this number.", status_code=404)
         with ExitStack() as stack:
-            # Where models are there is room for a copy of them; /tmp may be in memory.
+            # The models' disk has room for a copy of them; /tmp may be in memory.
             artifacts().mkdir(parents=True, exist_ok=True)
             folder = Path(mkdtemp(prefix=".download-", dir=artifacts()))
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -104,7 +104,7 @@ def _labels(engine: Engine, project_id: int, name: str, folder: Path, request: R
     if form == DATASET:
         return _dataset(engine, name, folder, f"{safe}-dataset")
     if form not in set(Form):
-        raise InputError(f"there is no form {form!r} of labels; use {', '.join(Form)} or {DATASET}")
+        raise InputError(f"there is no label format {form!r}; use {', '.join(Form)} or {DATASET}")
     path = folder / f"{safe}-{form}.{_suffix(request)}"
     export_labels(engine, name, path, Form(form), noted=request.query_params.get("noted") == "1")
     return path
@@ -118,8 +118,8 @@ def _dataset(engine: Engine, name: str, folder: Path, called: str) -> Path:
 
 
 def _zipped(root: Path, path: Path) -> Path:
-    """The path of the zip file, which holds the folder under its name."""
-    with ZipFile(path, "w", ZIP_STORED) as bundle:  # neither Parquet nor weights get smaller
+    """Write the folder, under its own name, to a zip file and return its path."""
+    with ZipFile(path, "w", ZIP_STORED) as bundle:  # Parquet and weights do not compress
         for file in sorted(file for file in root.rglob("*") if file.is_file()):
             bundle.write(file, file.relative_to(root.parent))
     return path
@@ -145,9 +145,7 @@ def _matches(engine: Engine, project_id: int, name: str, folder: Path, request: 
 def _made(engine: Engine, project_id: int, name: str, folder: Path, request: Request) -> Path:
     number = request.query_params.get("number", "")
     if not _is_number(number):
-        raise InputError(
-            f"there is no number {shown(number)} among what a run made; use the links on the page “Pipelines”"
-        )
+        raise InputError(f"there is no output number {shown(number)}; use the links on the page “Pipelines”")
     found = made(engine, project_id, request.query_params.get("run", ""), int(number))
     if not found.path.is_dir():
         return found.path
@@ -165,7 +163,7 @@ def _study(engine: Engine, project_id: int, name: str, folder: Path, request: Re
 
 
 def _is_number(text: str) -> bool:
-    """Whether the text is the number of something."""
+    """Return whether the text can be an id or a position."""
     return text.isdecimal() and len(text) < 10
 
 

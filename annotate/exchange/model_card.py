@@ -1,4 +1,4 @@
-"""The model card that a matcher takes along: what it learned from, how well it does, how its score is made and used."""
+"""The model card of an exported matcher: its training data, its figures, how its score is computed and used."""
 
 import json
 import re
@@ -13,19 +13,19 @@ from db.domain import DEFAULT_ENCODER, Kind, Side, renamed
 from db.schema.engine import reading
 from db.schema.tables import Evaluation, Matcher, Project
 
-ORGANIZATION = "sentence-transformers"  # under which model hubs have the default encoder
+ORGANIZATION = "sentence-transformers"  # the default encoder's organisation on model hubs
 LICENCES = {DEFAULT_ENCODER: "apache-2.0", f"{ORGANIZATION}/{DEFAULT_ENCODER}": "apache-2.0"}
 FILES = {Kind.SYMMETRIC: "--left texts.csv", Kind.BIPARTITE: "--left left.csv --right right.csv"}
 USE = """\
 ## How to use it
 
-As a command, with Allpairs: all of the score, for a whole file.
+From the command line, with Allpairs: the whole score, for a whole file.
 
 ```
 python -m learner match --model {folder} {files} --threshold {threshold} --out matches.csv
 ```
 
-As vectors, with sentence-transformers: the cosine alone.
+From Python, with sentence-transformers: the cosine only.
 
 ```python
 {lines}```
@@ -33,9 +33,9 @@ As vectors, with sentence-transformers: the cosine alone.
 
 
 def model_readme(engine: Engine, matcher: Matcher, folder: str, lines: str) -> str:
-    """The README.md of the matcher's folder: YAML for model hubs, then Markdown.
+    """Return the README.md of the matcher's folder: YAML for model hubs, then Markdown.
 
-    folder: the name under which it is taken away; lines: the Python that uses it.
+    folder: its name in the exported archive; lines: the Python that uses it.
     """
     with reading(engine) as session:
         project = session.get_one(Project, matcher.project_id)
@@ -55,7 +55,7 @@ def model_readme(engine: Engine, matcher: Matcher, folder: str, lines: str) -> s
 
 
 def base_licence(encoder: str) -> str | None:
-    """The licence of a base encoder: known by its name, or as the README.md of its folder states it."""
+    """Return the licence of a base encoder, by its name or from the README.md of its folder."""
     if encoder in LICENCES:
         return LICENCES[encoder]
     readme = Path(encoder) / "README.md"
@@ -77,22 +77,22 @@ def _yaml(matcher: Matcher) -> str:
 def _data(project: Project, contents: Contents, report: Report) -> str:
     left, right = contents.count(Side.LEFT), contents.count(Side.RIGHT)
     texts = f"one list of {left:,} texts" if project.kind == Kind.SYMMETRIC else f"{left:,} × {right:,} texts"
-    gold = f"{contents.gold_positives:,} known positives and {contents.gold_negatives:,} known negatives came with them"
+    gold = f"{contents.gold_positives:,} known positives and {contents.gold_negatives:,} known negatives"
     lines = ["## Data and question", "", f"- {texts[0].upper()}{texts[1:]}; {gold}."]
-    lines.append(f"- {contents.kept:,} texts are kept for measuring; no pair of two of them trains the model.")
-    lines.append(f"- The question put to people: “{_line(report.settings.question)}”")
+    lines.append(f"- {contents.kept:,} texts are in the evaluation set; no pair of two of them was used for training.")
+    lines.append(f"- The question for annotators: “{_line(report.settings.question)}”")
     if guidelines := report.settings.guidelines.strip():
         lines += ["- Their guidelines:", "", *(f"  > {line}" for line in guidelines.splitlines())]
     return "\n".join([*lines, ""])
 
 
 def _rounds(report: Report, matcher: Matcher) -> str:
-    """The batches whose labels the model has seen."""
+    """Return the batches whose labels the model was trained on."""
     lines = [
         "## Labels and rounds",
         "",
-        f"Trained on {matcher.labels:,} labels, {matcher.positives:,} of them positives. The table counts answers to "
-        "the batches; labels that were imported train too.",
+        f"Trained on {matcher.labels:,} labels, {matcher.positives:,} of them positives. The table counts answers in "
+        "batches; imported labels are used for training, too.",
         "",
         "| batch | chosen by | pairs | answered | positive | negative | unsure |",
         "| --- | --- | --- | --- | --- | --- | --- |",
@@ -106,9 +106,9 @@ def _rounds(report: Report, matcher: Matcher) -> str:
 
 def _figures(report: Report, matcher: Matcher) -> str:
     evaluation = next((found for one, found in report.measured if one.id == matcher.id), None)
-    lines = ["## How well it does", ""]
+    lines = ["## Evaluation", ""]
     if evaluation is None:
-        return "\n".join([*lines, "It has not been measured.", ""])
+        return "\n".join([*lines, "It has not been evaluated.", ""])
     lines += [_method(evaluation), "", "| over all pairs | value | 95% interval or method |", "| --- | --- | --- |"]
     for measure, title in TITLES.items():
         found = estimate(evaluation, measure)
@@ -120,40 +120,38 @@ def _figures(report: Report, matcher: Matcher) -> str:
 def _method(evaluation: Evaluation) -> str:
     found = estimate(evaluation, "average_precision")
     how = method_in_words("average_precision", found, evaluation) if found else ""
-    return f"Average precision: {how} The figures are of the whole score, as the command below makes it."
+    return f"Average precision: {how} The figures use the whole score, as computed by the command below."
 
 
 def _score(matcher: Matcher, kind: str) -> str:
     details = renamed(matcher.details)
     lexical, hubness = details.get("lexical", {}), details.get("hubness", 0.0)
     weights = ", ".join(f"{kind} {weight:.3f}" for kind, weight in lexical.items())
-    lines = ["## How the score is made", "", "- Meaning: the cosine of the two vectors."]
+    lines = ["## How the score is computed", "", "- Semantic similarity: the cosine of the two vectors."]
     if lexical:
-        lines.append(f"- Spelling beside it, where the cosine weighs 1: {weights}; the sum is divided by all weights.")
+        lines.append(f"- Lexical similarity, beside the cosine at weight 1: {weights}; divided by the total weight.")
     else:
-        lines.append("- Spelling: does not count.")
+        lines.append("- Lexical similarity: not used.")
     if hubness:
         which, more = ("", "") if kind == Kind.SYMMETRIC else (" of the other list", ", twice that in the shorter list")
         lines.append(
-            f"- Crowd: {hubness:g} times the mean score of a text and its three nearest texts{which} is taken off "
-            f"each text's scores{more}."
+            f"- Hubness correction: {hubness:g} times the mean score of a text and its three nearest texts{which} is "
+            f"subtracted from each of the text's scores{more}."
         )
     else:
-        lines.append("- Crowd: nothing is taken off.")
+        lines.append("- Hubness correction: none.")
     lines.append(
         f"- Probability: `p = 1 / (1 + exp(-(w · score + b)))` with w = {_number(matcher.w)} and b = "
         f"{_number(matcher.b)}; p = ½ at a score of {_number(threshold(matcher))}."
     )
     if lexical or hubness:
-        lines.append(
-            "- The vectors alone give the cosine, without spelling and crowd: there p and the figures are off."
-        )
-    return "\n".join([*lines, "- All of these numbers are in `matcher.json`.", ""])
+        lines.append("- The vectors alone give the cosine only: p and the figures do not hold for it.")
+    return "\n".join([*lines, "- All these numbers are in `matcher.json`.", ""])
 
 
 def _licence(encoder: str) -> str:
     known = base_licence(encoder)
-    base = f"is {known}" if known else "is not known here: look it up"
+    base = f"is {known}" if known else "is unknown: look it up"
     return (
         "## Licence\n\n"
         f"Two licences apply: that of the base model, `{encoder}`, which {base}; and that of the texts and labels it "

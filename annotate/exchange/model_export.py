@@ -1,4 +1,4 @@
-"""The trained matcher as a file to take away, and the lines of Python that use it."""
+"""The trained matcher as an archive, and the lines of Python that use it."""
 
 import re
 from collections.abc import Iterator
@@ -25,8 +25,8 @@ from db.schema.tables import Matcher
 
 ADDRESS = "download/matchers"
 CARD = "README.md"
-LEFT = (CARD, CHECKSUMS)  # written anew; and of use to this installation alone: a model may be changed elsewhere
-MOST_ID = 2**31 - 1  # that a row has
+LEFT = (CARD, CHECKSUMS)  # the card is written anew; the checksums are for this installation only
+MOST_ID = 2**31 - 1  # largest id of a row
 USAGE = """\
 import json
 from math import exp
@@ -46,35 +46,35 @@ p = 1 / (1 + exp(-(matcher["w"] * score + matcher["b"])))
 
 
 def bundle_name(project: str, matcher: Matcher) -> str:
-    """The name of the folder in the archive: the project's name, made safe for a file, and the round."""
+    """Return the name of the folder in the archive: the project's name, made safe for a file, and the round."""
     return f"{safe_name(project)}-round-{matcher.number}"
 
 
 def safe_name(project: str) -> str:
-    """The project's name, made safe for a file."""
+    """Return the project's name, made safe for a file."""
     return re.sub(r"[^A-Za-z0-9]+", "-", project).strip("-").lower() or "project"
 
 
 def usage(project: str, matcher: Matcher) -> str:
-    """The lines of Python that load the unpacked matcher and give a pair its score and probability."""
+    """Return the lines of Python that load the unpacked matcher and compute a pair's score and probability."""
     return USAGE.format(folder=bundle_name(project, matcher))
 
 
 def address(matcher: Matcher) -> str:
-    """Where the archive is downloaded from, relative to any page."""
+    """Return the archive's address, relative to any page."""
     return f"{ADDRESS}/{matcher.id}"
 
 
 def route() -> Route:
-    """The route that answers `address`. A page's own download button would hold the whole archive in memory."""
+    """Return the route of `address`. Streamlit's own download button would hold the whole archive in memory."""
     return Route(f"/{ADDRESS}/{{matcher_id:int}}", _download)
 
 
 @contextmanager
 def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]:
-    """A zip file with the matcher's folder and model card in it, written to disk piece by piece, removed afterwards.
+    """Write a zip file with the matcher's folder and model card to disk; remove it afterwards.
 
-    Raises InputError where the matcher has no folder of its own, or its folder is gone.
+    Raises InputError if the matcher has no folder of its own, or if its folder is missing.
     """
     folder = artifacts() / _folder_of(matcher)
     if not is_there(folder):
@@ -82,7 +82,7 @@ def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]
     name = bundle_name(project, matcher)
     with TemporaryDirectory(prefix="allpairs-") as temporary, held(folder):
         archive = Path(temporary) / f"{name}.zip"
-        with ZipFile(archive, "w", ZIP_STORED) as bundle:  # weights do not compress: storing is as small and faster
+        with ZipFile(archive, "w", ZIP_STORED) as bundle:  # weights do not compress
             for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in LEFT):
                 bundle.write(file, Path(name) / file.relative_to(folder))
             bundle.writestr(f"{name}/{CARD}", card)
@@ -91,7 +91,7 @@ def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]
 
 def _folder_of(matcher: Matcher) -> str:
     if not matcher.folder:
-        raise InputError(f"round {matcher.number} is the encoder {matcher.encoder} itself: nothing to take away")
+        raise InputError(f"round {matcher.number} is the encoder {matcher.encoder} itself: there is nothing to export")
     return matcher.folder
 
 
@@ -109,7 +109,7 @@ def _download(request: Request) -> Response:
 
 
 def _card(project: str, matcher: Matcher) -> str:
-    """The model card, with the figures as they are now."""
+    """Return the model card, with the current figures."""
     engine = make_engine()
     try:
         return model_readme(engine, matcher, bundle_name(project, matcher), usage(project, matcher))
@@ -118,7 +118,7 @@ def _card(project: str, matcher: Matcher) -> str:
 
 
 def _found(request: Request) -> tuple[str, Matcher] | Response:
-    """The name of the project and the matcher; or why whoever asks gets none."""
+    """Return the project's name and the matcher; or the response that says why it cannot be downloaded."""
     engine = engine_for(request, make_engine())
     try:
         with reading(engine) as session:
@@ -130,7 +130,7 @@ def _found(request: Request) -> tuple[str, Matcher] | Response:
             require(session, person_of(engine), Right.CHANGE, project.id)
             return project.name, matcher
     except Refused:
-        return PlainTextResponse("Only administrators of the project may take its models away.", status_code=403)
+        return PlainTextResponse("Only administrators of the project may export its models.", status_code=403)
     except InputError:
         return PlainTextResponse("There is no such matcher: its project may have been deleted.", status_code=404)
     finally:

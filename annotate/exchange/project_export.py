@@ -1,11 +1,11 @@
-"""A whole project as one archive: a zip file with its rows as JSON Lines, its models, and what is in it.
+"""Export of a whole project as one archive: a zip file with a manifest, rows as JSON Lines, and models.
 
 manifest.json            format, version, and the rows and columns of each table
-tables/items.jsonl       one object a row, with every column that the table has
+tables/items.jsonl       one object a row, with every column of the table
 models/3/…               the model of round 3, as sentence-transformers loads it
-scores/3/…               the scores that it gave the labelled pairs
-vectors/3/…              if asked for: the texts as that model sees them, which can be computed again
-designs/1/…              the sampling orders that the audit tasks of a design are drawn from
+scores/3/…               its scores of the labelled pairs
+vectors/3/…              optional: the texts' vectors under that model, which can be recomputed
+designs/1/…              the sampling orders of an audit design
 """
 
 import json
@@ -27,12 +27,12 @@ from db.schema.tables import Design, now
 FORMAT, VERSION = "allpairs-project", 1
 MANIFEST, MODELS, OLD_SCORES, VECTORS, DESIGNS = "manifest.json", "models", "scores", "vectors", "designs"
 VECTOR_FILES = ("vectors.npy", "evaluation.npz")  # beside a model's folder
-COPIED = 1 << 20  # bytes at once
+COPIED = 1 << 20  # bytes at a time
 
 
 @dataclass(frozen=True)
 class Exported:
-    """What an archive holds: rows by table, the rounds whose models are in it, and those whose folder is missing."""
+    """What an archive holds: rows by table, rounds whose models are in it, and rounds whose folder is missing."""
 
     rows: dict[str, int]
     models: list[int]
@@ -40,9 +40,9 @@ class Exported:
 
 
 def export_project(engine: Engine, project: str, out: Path, models: bool = True, vectors: bool = False) -> Exported:
-    """What was written to the zip file `out`, which is complete or not there; constant memory.
+    """Write the project to the zip file `out`, which appears only when complete; uses constant memory.
 
-    Raises InputError where there is no such project, and for a file that cannot be written.
+    Raises InputError if there is no such project or the file cannot be written.
     """
     with (
         whole(out) as partial,
@@ -69,7 +69,7 @@ def _write(session: Session, project_id: int, bundle: ZipFile, models: bool, vec
             _write_file(folder.parent / file, f"{VECTORS}/{matcher.number}/{file}", bundle)
     tables = {name: {"rows": count, "columns": list(TABLES[name].columns.keys())} for name, count in rows.items()}
     manifest = {"format": FORMAT, "version": VERSION, "written_at": now().isoformat(), "tables": tables}
-    bundle.writestr(MANIFEST, json.dumps(manifest, indent=2))  # the last: a file without it is no archive
+    bundle.writestr(MANIFEST, json.dumps(manifest, indent=2))  # written last: a file without it is not an archive
     return Exported(rows, held, missing)
 
 
@@ -83,12 +83,12 @@ def _write_table(session: Session, table: Table, project_id: int, bundle: ZipFil
 
 
 def table_file(name: str) -> str:
-    """Where a table lies in an archive."""
+    """Return a table's path in an archive."""
     return f"tables/{name}.jsonl"
 
 
 def _write_folder(folder: Path, name: str, bundle: ZipFile) -> bool:
-    """Whether the folder has any file; its files are in the archive, under the name."""
+    """Add the folder's files to the archive under the name; return whether there are any."""
     with held(folder):
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         for file in files:

@@ -1,4 +1,4 @@
-"""An archive of a project into this installation: all of it or nothing."""
+"""Import of a project's archive: all of it or nothing."""
 
 import json
 import shutil
@@ -44,20 +44,20 @@ from db.schema.tables import Answer, CheckAnswer, Design, Item, Matcher, Project
 
 MOST_MANIFEST: Final = 1 << 20  # bytes
 MOST_LINE: Final = 1 << 26
-MOST_PACKED: Final = 200  # times its own size that an archive may unpack to: tables of text reach 30
+MOST_PACKED: Final = 200  # an archive may unpack to so many times its size; tables of text reach 30
 KEYED: dict[str, type[Answer] | type[CheckAnswer]] = {table.__tablename__: table for table in (Answer, CheckAnswer)}
 DECKS = "decks.npz"  # of a design
-SIDES = ("left.npy", "right.npy")  # of sampling orders and scores: they hold items' ids
-# What a damaged or foreign file makes others raise: zipfile and json (RuntimeError: an unknown compression, a password,
-# brackets without end), json and the checks here (ValueError), rows and manifests of another shape (KeyError,
-# TypeError, AttributeError, OverflowError), and the tables.
+SIDES = ("left.npy", "right.npy")  # in sampling orders and scores: arrays of item ids
+# What a damaged or foreign file raises: zipfile and json (RuntimeError: unknown compression, a password, endless
+# nesting), json and the checks here (ValueError), rows and manifests of another shape (KeyError, TypeError,
+# AttributeError, OverflowError), and the tables.
 _DAMAGE = (BadZipFile, zlib.error, EOFError, KeyError, TypeError, AttributeError, ValueError, OverflowError,
            RuntimeError, SQLAlchemyError)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Arrived:
-    """The project that came of an archive; notes: what a person should know about it."""
+    """The imported project; notes: what the user should know about it."""
 
     project_id: int
     name: str
@@ -66,9 +66,9 @@ class Arrived:
 
 
 def import_project(engine: Engine, path: Path, name: str | None = None) -> Arrived:
-    """What the archive brought. The project has the given name or its own one, with a number where that is taken.
+    """Import a project under the given name or its own, with a number added if the name is taken.
 
-    Raises InputError, and stores nothing, for a file that is no archive, damaged, or of a later version.
+    Raises InputError, and stores nothing, for a file that is damaged, from a later version, or not an archive.
     """
     if name is not None:
         checked_name(name)
@@ -78,13 +78,13 @@ def import_project(engine: Engine, path: Path, name: str | None = None) -> Arriv
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """Turns what a damaged archive raises into one line."""
+    """Turn the exceptions of a damaged archive into a one-line error."""
     try:
         yield
     except DBAPIError as error:
         if error.connection_invalidated or "locked" in str(error.orig):
             raise
-        raise _damaged(path, "rows that the tables do not take") from None
+        raise _damaged(path, "rows that do not fit the tables") from None
     except _DAMAGE as error:
         raise _damaged(path, str(error).splitlines()[0] if str(error) else type(error).__name__) from None
     except OSError as error:
@@ -92,11 +92,11 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def _damaged(path: Path, what: str) -> InputError:
-    return InputError(f"{path.name}: this is no whole archive of a project ({what}); nothing was stored: export again")
+    return InputError(f"{path.name}: not a complete project archive ({what}); nothing was imported: export it again")
 
 
 class _Import:
-    """One archive on its way in."""
+    """One archive during its import."""
 
     def __init__(self, path: Path, bundle: ZipFile) -> None:
         self.path, self.bundle = path, bundle
@@ -107,7 +107,7 @@ class _Import:
         place = artifacts() / f".import-{uuid4().hex}"
         self._require_room()
         try:
-            self._unpack(place)  # before the transaction: nobody should wait for files
+            self._unpack(place)  # before the transaction: other writers should not wait for files
             with acting(engine, Right.INSTALL) as session:
                 arrival = Arrival(session)
                 project = self._begin(session, arrival, name)
@@ -119,7 +119,7 @@ class _Import:
                 new = {"archive": self.path.name}
                 add_event(session, person_of(engine), EventKind.MADE, arrival.project_id, project, new=new)
                 home = artifacts() / f"project-{arrival.project_id}"
-                discard(home)  # of an import that was killed before it was stored
+                discard(home)  # left by an import that was killed before its commit
                 place = place.replace(home)
                 publish(home)
         except BaseException:
@@ -128,19 +128,20 @@ class _Import:
         return Arrived(arrival.project_id, project, rows, self.notes)
 
     def _manifest(self) -> dict[str, Any]:
-        """Rows and columns by table."""
+        """Return the rows and columns of each table."""
         info = self.bundle.getinfo(MANIFEST)
         if info.file_size > MOST_MANIFEST:
-            raise ValueError("its list of contents is too long")
+            raise ValueError("its manifest is too long")
         manifest = json.loads(self.bundle.read(info))
         if manifest["format"] != FORMAT:
             raise ValueError(f"its format is {manifest['format']!r}")
         if manifest["version"] > VERSION:
-            what = f"the archive has version {manifest['version']} of the format, and this installation reads {VERSION}"
+            what = f"the archive has format version {manifest['version']}, but this installation reads up to {VERSION}"
             raise InputError(f"{self.path.name}: {what}; install a newer Allpairs")
         tables: dict[str, Any] = manifest["tables"]
         self.notes += [
-            f"this version has no table {name}, so it was left out" for name in tables.keys() - TABLES.keys()
+            f"this version of Allpairs has no table {name}, so it was left out"
+            for name in tables.keys() - TABLES.keys()
         ]
         for name, table in TABLES.items():
             if name in LATER and name not in tables:
@@ -148,7 +149,7 @@ class _Import:
             if missing := lacking(table, tables[name]["columns"]):
                 raise ValueError(f"table {name} lacks {', '.join(missing)}")
             if unknown := [column for column in tables[name]["columns"] if column not in table.columns]:
-                self.notes.append(f"{name}: this version has no {', '.join(unknown)}, so it was left out")
+                self.notes.append(f"{name}: this version of Allpairs has no {', '.join(unknown)}, so it was left out")
         return tables
 
     def _begin(self, session: Session, arrival: Arrival, name: str | None) -> str:
@@ -157,7 +158,7 @@ class _Import:
         known = {field: value for field, value in settings.items() if field in Settings.model_fields}
         if len(known) < len(settings):
             unknown = ", ".join(field for field in settings if field not in known)
-            self.notes.append(f"settings: this version has no {unknown}, so it was left out")
+            self.notes.append(f"settings: this version of Allpairs has no {unknown}, so it was left out")
         try:
             Settings.model_validate(known)
         except ValidationError as error:
@@ -165,17 +166,17 @@ class _Import:
         self._say_what_lacks(known)
         found = numbered_name(session, checked_name(name or row["name"]))
         if found != (name or row["name"]):
-            self.notes.append(f"there is a project named {name or row['name']!r} already, so this one is {found!r}")
+            self.notes.append(f"a project named {name or row['name']!r} exists already, so this one is named {found!r}")
         arrival.begin({**row, "name": found, "settings": known})
         return found
 
     def _say_what_lacks(self, settings: dict[str, Any]) -> None:
-        """Nothing; there is a note where the settings name a re-ranker, since an archive holds no runs of pipelines."""
+        """Add a note if the settings name a re-ranker that is missing: an archive holds no pipeline runs."""
         try:
             if settings.get("reranker"):
                 require_reranker(settings["reranker"])
         except InputError as problem:
-            self.notes.append(f"settings: {problem}; until then batches have the strategy's own order")
+            self.notes.append(f"settings: {problem}; until then, batches keep the strategy's order")
 
     def _add(self, arrival: Arrival, name: str) -> int:
         def changed(rows: list[Row]) -> list[Row]:
@@ -199,16 +200,16 @@ class _Import:
                 yield json.loads(line)
 
     def _require_room(self) -> None:
-        """Nothing. Raises ValueError for more than anything real unpacks to, OSError where the disk has no room."""
-        size = sum(info.file_size for info in self.bundle.infolist())  # reading ends there, whatever follows
+        """Raise ValueError if the archive unpacks to more than is plausible, OSError if the disk lacks the space."""
+        size = sum(info.file_size for info in self.bundle.infolist())  # reading stops at these sizes, whatever follows
         if size > MOST_PACKED * max(self.path.stat().st_size, 1 << 20):
             raise ValueError(f"it would unpack to {size:,} bytes")
         artifacts().mkdir(parents=True, exist_ok=True)
         if size > shutil.disk_usage(artifacts()).free:
-            raise OSError(ENOSPC, f"it unpacks to {size:,} bytes, and the disk has less room")
+            raise OSError(ENOSPC, f"it unpacks to {size:,} bytes, but the disk has less space")
 
     def _unpack(self, partial: Path) -> None:
-        """Nothing; the files of models, vectors and designs lie in the folder as in a project's."""
+        """Unpack the files of models, vectors and designs to where a project keeps them."""
         partial.mkdir(parents=True)
         for info in self.bundle.infolist():
             place = _place(info)
@@ -220,7 +221,7 @@ class _Import:
                 shutil.copyfileobj(source, out, COPIED)
 
     def _settle(self, session: Session, arrival: Arrival, partial: Path) -> None:
-        """Nothing; designs name items by their new ids, and the notes name the models that are not there."""
+        """Give designs and arrays the new item ids, and note which models are missing."""
         items = arrival.numbers[Item.__tablename__]
         for design in session.scalars(select(Design).where(Design.project_id == arrival.project_id)):
             if "sample" in design.details:
@@ -234,18 +235,18 @@ class _Import:
         ]
         if without:
             rounds = ", ".join(map(str, sorted(without)))
-            self.notes.append(f"the archive has no model of round {rounds}: its figures are there, and nothing else")
+            self.notes.append(f"the archive has no model of round {rounds}: only its figures were imported")
 
 
 def _place(info: ZipInfo) -> Path | None:
-    """Where a file of the archive belongs below the project's folder; nothing for tables. Raises ValueError."""
+    """Return where a file of the archive belongs below the project's folder; None for tables. Raises ValueError."""
     parts = PurePosixPath(info.filename).parts
     rounds = ("round-{}",)
     kinds = {MODELS: (*rounds, "model"), OLD_SCORES: rounds, VECTORS: rounds, DESIGNS: ("design-{}",)}
     if info.is_dir() or not parts or parts[0] not in kinds:
         return None
     if len(parts) < 3 or not parts[1].isdecimal() or any(part in ("..", "/") or "\\" in part for part in parts):
-        raise ValueError(f"the file name {info.filename[:60]!r}")
+        raise ValueError(f"bad file name {info.filename[:60]!r}")
     if parts[-1].lower().endswith(PICKLED):
         raise ValueError(f"{info.filename[:60]!r} could run code when it is read: save the model as safetensors")
     return Path(*(part.format(parts[1]) for part in kinds[parts[0]]), *parts[2:])
@@ -259,7 +260,7 @@ def _folder(project_id: int, table: str, row: Row) -> str | None:
 
 
 def _renew_keys(session: Session, table: type[Answer] | type[CheckAnswer], rows: list[Row]) -> None:
-    """Nothing; answers whose keys are taken, as those of the project itself are, have new ones."""
+    """Give new keys to answers whose keys are taken, as they are by the original project."""
     taken = set(session.scalars(select(table.key).where(table.key.in_([row["key"] for row in rows]))))
     for row in rows:
         if row["key"] in taken:
@@ -267,12 +268,12 @@ def _renew_keys(session: Session, table: type[Answer] | type[CheckAnswer], rows:
 
 
 def _renumbered(pairs: list[list[Any]] | None, items: Numbering) -> list[list[Any]] | None:
-    """The pairs, and what is said of each, with the new ids of their items."""
+    """Return the pairs, and any values beside them, with the new ids of their items."""
     return None if pairs is None else [[items.of(left), items.of(right), *said] for left, right, *said in pairs]
 
 
 def _renumber(file: Path, items: Numbering) -> None:
-    """Nothing; the file of arrays holds the new ids of items. Other arrays are copied as they are, piece by piece."""
+    """Rewrite the file of arrays with the new item ids. Other arrays are copied in chunks."""
     partial = file.with_suffix(".tmp")
     with ZipFile(file) as source, ZipFile(partial, "w") as target:
         for info in source.infolist():

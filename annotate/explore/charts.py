@@ -1,4 +1,4 @@
-"""The plots of the page Explore, and a sentence for each that says what it shows."""
+"""The charts of the page Explore, each with a sentence that describes it."""
 
 import altair as alt
 import pandas as pd
@@ -10,7 +10,7 @@ MEASURES = {"precision": MATCHER, "recall": EARLIER}
 
 
 def threshold_chart(table: pd.DataFrame, at: float, low: float, high: float) -> Plot:
-    """Precision and recall by threshold, with a line at the chosen one. table: columns of an evaluation's curve."""
+    """Plot precision and recall by threshold and mark the chosen one. table: columns of an evaluation's curve."""
     measures = list(MEASURES)
     points = table.melt(id_vars=["score"], value_vars=measures, var_name="measure")
     x = alt.X("score:Q", title="Threshold", scale=alt.Scale(domain=[low, high], nice=False))
@@ -37,7 +37,7 @@ def threshold_chart(table: pd.DataFrame, at: float, low: float, high: float) -> 
 
 
 def describe_thresholds(table: pd.DataFrame) -> str:
-    """The ends of both lines, in a sentence."""
+    """Describe the ends of both lines in a sentence."""
     strict, loose = table.iloc[0], table.iloc[-1]
     return (
         f"Precision and recall by threshold: {strict.precision:.2f} and {strict.recall:.2f} at {strict.score:.3f}, "
@@ -49,7 +49,7 @@ KINDS = {-1: "unknown", 0: "known: no", 1: "known: yes"}
 
 
 def change_chart(table: pd.DataFrame, before: str, after: str) -> Plot:
-    """Each pair by its two probabilities; on the diagonal nothing has changed. table: p_before, p_after, kind."""
+    """Plot each pair by its two probabilities; unchanged pairs lie on the diagonal. table: p_before, p_after, kind."""
     unit = alt.Scale(domain=[0, 1])
     colours = alt.Scale(domain=list(KINDS.values()), range=[NEUTRAL, NEGATIVE, POSITIVE])
     shapes = alt.Scale(domain=list(KINDS.values()), range=["circle", "cross", "triangle-up"])
@@ -71,7 +71,7 @@ def change_chart(table: pd.DataFrame, before: str, after: str) -> Plot:
 
 
 def describe_changes(table: pd.DataFrame, before: str, after: str) -> str:
-    """How many of the drawn pairs rose and fell across one half, in a sentence."""
+    """Describe how many of the drawn pairs rose and fell across one half."""
     rose = int(((table["p_before"] < 0.5) & (table["p_after"] >= 0.5)).sum())
     fell = int(((table["p_before"] >= 0.5) & (table["p_after"] < 0.5)).sum())
     turned = f"{rose:,} rose above one half, {fell:,} fell below"

@@ -1,4 +1,4 @@
-"""Two rounds pair by pair: which pairs' probability changed most from one to the other."""
+"""Two rounds compared, pair by pair: the pairs whose probability changed most."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import pandas as pd
 
 from annotate.explore.prepared import Round, Scored, best_pairs, known_pairs, probability
 
-TOP = 20_000  # best pairs of each round that are compared, beside all known ones
+TOP = 20_000  # the best pairs of each round are compared, beside all known ones
 DRAWN = 1_500  # points of the plot
 BITS = 31  # of an item's id
 
@@ -17,8 +17,8 @@ BITS = 31  # of an item's id
 class Compared:
     """Pairs with both probabilities, (n,) float64, the greatest change first; scored: by the second round.
 
-    bound: where a pair is not among those that a round keeps, its p there is at most the one given, and the change at
-    least. truth: (n,) int8, 1 or 0 where the answer is known, else -1.
+    bound: the pair is missing from one round's stored pairs, so its p there is an upper bound, and its change a lower
+    bound. truth: (n,) int8, 1 or 0 where the answer is known, else -1.
     """
 
     scored: Scored
@@ -32,24 +32,24 @@ class Compared:
 
     @property
     def change(self) -> np.ndarray:
-        """By how much p rose, (n,) float64."""
+        """The rise of p, (n,) float64."""
         return self.after - self.before
 
     def take(self, chosen: np.ndarray | slice) -> "Compared":
-        """The pairs at those positions, in that order."""
+        """Return the pairs at these positions, in this order."""
         rest = (self.before, self.after, self.bound, self.truth)
         return Compared(self.scored.take(chosen), *(column[chosen] for column in rest))
 
 
 def compare(first: Round, second: Round) -> Compared:
-    """All known pairs, and the best 20,000 of each round, by falling change of p. Both rounds have an output layer."""
+    """Compare all known pairs and the best 20,000 of each round, by falling change of p. Both need an output layer."""
     mine, other = _kept(first), _kept(second)
     keys = np.unique(np.concatenate([mine.wanted, other.wanted]))
     before, bound_before = mine.look_up(keys)
     after, bound_after = other.look_up(keys)
     p_before, p_after = probability(first.matcher, before), probability(second.matcher, after)
     assert p_before is not None and p_after is not None
-    # Below what a round keeps, a pair may be anywhere: the least change that is certain counts.
+    # A pair below a round's stored ones may have any lower score: use the smallest change that is certain.
     p_before = np.where(bound_before, np.minimum(p_before, p_after), p_before)
     p_after = np.where(bound_after, np.minimum(p_before, p_after), p_after)
     scored = Scored(keys >> BITS, keys & ((1 << BITS) - 1), after)
@@ -60,19 +60,19 @@ def compare(first: Round, second: Round) -> Compared:
 
 
 def drawn(compared: Compared, rng: np.random.Generator) -> np.ndarray:
-    """Positions of the pairs that a plot shows: half of them the most changed, the others drawn from the rest."""
+    """Return the positions of the pairs to plot: half of them the most changed, the others sampled from the rest."""
     most = np.arange(min(len(compared), DRAWN // 2))
     rest = np.arange(len(most), len(compared))
     return np.concatenate([most, rng.choice(rest, size=min(len(rest), DRAWN - len(most)), replace=False)])
 
 
 def points_table(compared: Compared) -> pd.DataFrame:
-    """One row for each pair: both probabilities."""
+    """Return one row for each pair, with both probabilities."""
     return pd.DataFrame({"p_before": compared.before, "p_after": compared.after})
 
 
 def changes_table(compared: Compared, texts: Mapping[int, str]) -> pd.DataFrame:
-    """One row for each pair: both texts, both probabilities, the change, and what is known (1, 0, empty)."""
+    """Return one row for each pair: both texts, both probabilities, the change, and the known answer (1, 0, empty)."""
     left, right = compared.scored.left.tolist(), compared.scored.right.tolist()
     return pd.DataFrame(
         {
@@ -88,9 +88,9 @@ def changes_table(compared: Compared, texts: Mapping[int, str]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class _Kept:
-    """The pairs that a round keeps, by key, ascending; lowest: the score below which pairs are not kept.
+    """The pairs that a round has stored, by key, ascending; lowest: the score below which pairs are not stored.
 
-    wanted: the keys of those that are compared; known, truth: the keys of the known ones, ascending, and their answers.
+    wanted: the keys of the pairs to compare; known, truth: the keys of the known pairs, ascending, and their answers.
     """
 
     keys: np.ndarray
@@ -101,12 +101,12 @@ class _Kept:
     truth: np.ndarray
 
     def look_up(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The score of each pair, float32, and whether it is only known to be no higher."""
+        """Return the score of each pair, float32, and whether it is only an upper bound."""
         at, there = _places(self.keys, keys)
         return np.where(there, self.score[at], np.float32(self.lowest)), ~there
 
     def truth_of(self, keys: np.ndarray) -> np.ndarray:
-        """(n,) int8: the answer that is known of each pair, -1 where none is."""
+        """Return the known answer of each pair, (n,) int8; -1 where there is none."""
         if not len(self.known):
             return np.full(len(keys), -1, dtype=np.int8)
         at, there = _places(self.known, keys)
@@ -125,12 +125,12 @@ def _kept(found: Round) -> _Kept:
 
 
 def _places(keys: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The place of each wanted key among the ascending ones, and whether it is there."""
+    """Return the place of each wanted key among the ascending ones, and whether it is there."""
     at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return at, keys[at] == wanted
 
 
 def _keys(scored: Scored) -> np.ndarray:
-    """One int64 for each pair of items, equal for equal pairs."""
+    """Return one int64 for each pair of items, equal for equal pairs."""
     keys: np.ndarray = (scored.left << BITS) | scored.right
     return keys

@@ -1,4 +1,4 @@
-"""Groups: the connected components of the matches above a threshold, and the answer that all pairs of one match."""
+"""Groups: the connected components of the matches above a threshold, and one answer for all pairs of a group."""
 
 from dataclasses import dataclass
 from itertools import combinations, product
@@ -22,8 +22,8 @@ from db.labels.pairs import Pair, items_of, labels_of, left_items
 from db.schema.engine import reading
 from db.schema.tables import Project
 
-MOST_PAIRS = 1_000  # that one act answers
-ACT, UNDO = "group-", "undo-group-"  # begin the keys of such answers, and of those that take them back
+MOST_PAIRS = 1_000  # that can be answered at once
+ACT, UNDO = "group-", "undo-group-"  # prefixes of the keys of such answers and of their undoing
 
 
 @dataclass(frozen=True)
@@ -43,25 +43,25 @@ class Groups:
 
     @property
     def coherence(self) -> np.ndarray:
-        """The share of each group's pairs that are matches: 1 where each pair is one, low in a chain."""
+        """The share of each group's pairs that are matches: 1 if all are, low in a chain."""
         return self.matches / self.pairs
 
     def items(self, group: int) -> list[int]:
-        """The items of the group, ascending."""
+        """Return the items of the group, ascending."""
         found: list[int] = self.ids[self.of == group].tolist()
         return found
 
     def largest_first(self) -> np.ndarray:
-        """The groups by falling size, the less coherent of the same size first."""
+        """Return the groups by falling size, the less coherent of the same size first."""
         return np.lexsort((self.coherence, -self.size))
 
     def least_coherent_first(self) -> np.ndarray:
-        """The groups by rising coherence, the larger ones of the same coherence first."""
+        """Return the groups by rising coherence, the larger ones of the same coherence first."""
         return np.lexsort((-self.size, self.coherence))
 
 
 def groups_of(matches: Scored, kind: Kind) -> Groups:
-    """The groups that the matches connect."""
+    """Return the groups that the matches connect."""
     ids, places = np.unique(np.concatenate([matches.left, matches.right]), return_inverse=True)
     left, right = places[: len(matches)], places[len(matches) :]
     edges = coo_array((np.ones(len(left), dtype=bool), (left, right)), shape=(len(ids), len(ids)))
@@ -78,7 +78,7 @@ def groups_of(matches: Scored, kind: Kind) -> Groups:
 
 
 def open_pairs(engine: Engine, project_id: int, items: list[int]) -> list[Pair]:
-    """The pairs of these items that may train and that nobody has labelled. Raises InputError for too many."""
+    """Return the unlabelled pairs of these items that may be used for training. Raises InputError for too many."""
     with reading(engine) as session:
         return _open_pairs(session, project_id, items)
 
@@ -92,8 +92,8 @@ def _open_pairs(session: Session, project_id: int, items: list[int]) -> list[Pai
 
 
 def _pairs_of(session: Session, project_id: int, items: list[int]) -> list[Pair]:
-    """All pairs of these items. Raises InputError for too many."""
-    if len(items) > MOST_PAIRS:  # which are connected, so that they make as many pairs at least
+    """Return all pairs of these items. Raises InputError for too many."""
+    if len(items) > MOST_PAIRS:  # a connected group of n items has at least n - 1 pairs
         raise InputError(_too_many(f"{len(items):,} texts"))
     if session.get_one(Project, project_id).kind == Kind.SYMMETRIC:
         pairs = list(combinations(sorted(items), 2))
@@ -107,28 +107,28 @@ def _pairs_of(session: Session, project_id: int, items: list[int]) -> list[Pair]
 
 def _too_many(what: str) -> str:
     return (
-        f"the group has {what}, and one act answers {MOST_PAIRS:,} pairs at most: raise the threshold until it falls "
-        "into smaller groups"
+        f"the group has {what}, but at most {MOST_PAIRS:,} pairs can be answered at once: raise the threshold until "
+        "the group splits into smaller ones"
     )
 
 
 def answer_group(engine: Engine, project_id: int, annotator: str, items: list[int]) -> int:
-    """How many pairs of these items are positive now: all that may train and that nobody had labelled.
+    """Label the unlabelled training pairs of these items as positive; return how many.
 
-    Raises InputError for too many and for none. Asks for the next batch where this completes the one at hand.
+    Raises InputError for too many and for none. Requests the next batch if this completes the current one.
     """
     act = f"{ACT}{uuid4().hex}"
     with acting(engine, Right.LABEL, project_id, annotator) as session:
         pairs = _open_pairs(session, project_id, items)
         if not pairs:
-            raise InputError("its pairs are labelled already, or kept for measuring")
+            raise InputError("all pairs of this group are labelled already or belong to the evaluation set")
         answer_at_once(session, project_id, annotator, pairs, AnswerKind.POSITIVE, act)
     ask_if_due(engine, project_id, news=True)
     return len(pairs)
 
 
 def last_act(engine: Engine, project_id: int, annotator: str) -> tuple[str, int] | None:
-    """The newest such act of this annotator that is not taken back, and of how many pairs it is still the answer."""
+    """Return the annotator's newest group answer that is not undone, and how many pairs it still labels."""
     with reading(engine) as session:
         newest = last_key(session, project_id, annotator, (ACT, UNDO))
         if newest is None or not newest.startswith(ACT):
@@ -139,7 +139,7 @@ def last_act(engine: Engine, project_id: int, annotator: str) -> tuple[str, int]
 
 
 def undo(engine: Engine, project_id: int, annotator: str, act: str) -> None:
-    """Nothing; the answers of the act that this annotator has not changed since are taken back."""
+    """Undo the group answer on all pairs that this annotator has not changed since."""
     with acting(engine, Right.LABEL, project_id, annotator) as session:
         pairs = answered_at_once(session, project_id, annotator, act)
         answer_at_once(session, project_id, annotator, pairs, AnswerKind.RETRACT, act.replace(ACT, UNDO, 1))

@@ -1,4 +1,4 @@
-"""Matches as the app sees them: asked for, waited for, taken away."""
+"""Matches of a whole project in the app: requested, awaited, exported."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ FILES = {"pairs": matches.PAIRS, "groups": matches.GROUPS}
 
 @dataclass(frozen=True)
 class MatchWork:
-    """The rounds, the newest first, with the score where p = ½; the newest job; and what the last search found."""
+    """The rounds, the newest first, with the score where p = ½; the newest job; and the result of the last search."""
 
     thresholds: dict[int, float | None]
     job: Job | None
@@ -47,14 +47,14 @@ class MatchWork:
 
 
 def work(engine: Engine, project_id: int) -> MatchWork:
-    """What there is to search with, and how far the newest search is."""
+    """Return the rounds to search with, and the progress of the newest search."""
     with reading(engine) as session:
         known = {matcher.number: threshold(matcher) for matcher in matchers_of(session, project_id)}
         return MatchWork(known, last_job(session, project_id, [MATCHES]), read_matches(project_id))
 
 
 def rerankers(engine: Engine, project_id: int) -> dict[str, str]:
-    """The re-rankers that the project's runs of pipelines made, the newest first: their folders, and titles."""
+    """Return the re-rankers made by the project's pipeline runs, the newest first: their folders and titles."""
     return {
         str(one.path.relative_to(runs_folder().resolve())): f"{one.title}, {run.job.created_at:%d %b %H:%M}"
         for run in list_runs(engine, project_id)
@@ -64,16 +64,16 @@ def rerankers(engine: Engine, project_id: int) -> dict[str, str]:
 
 
 def write_matches(project_id: int, what: str, path: Path) -> int:
-    """The number of rows of the newest matches' `pairs` or `groups` written to the file; its ending chooses the format.
+    """Write the newest matches' `pairs` or `groups` to the file in the format of its suffix; return the row count.
 
-    Raises InputError where nothing was found yet, and for a file that cannot be written.
+    Raises InputError if there are no matches yet or the file cannot be written.
     """
     if what not in FILES:
-        raise InputError(f"there are no {what!r} of matches; use {', '.join(FILES)}")
+        raise InputError(f"there is no table {what!r} of matches; use {', '.join(FILES)}")
     source = folder_of_matches(project_id) / FILES[what]
     with held(source):
         if not source.is_file():
-            raise InputError("no matches have been searched yet: do so on the page “Data”")
+            raise InputError("there are no matches yet: search for them on the page “Data”")
         there = pyarrow.parquet.read_schema(source).names
         columns = {name: kind for name, kind in COLUMNS[what].items() if name in there}
         return write_table(path, columns, _rows(source, list(columns)))

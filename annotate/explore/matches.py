@@ -1,4 +1,4 @@
-"""All matches above a threshold: how many, how good the stored evaluation says they are, as a table."""
+"""All matches above a threshold: their number, their expected precision and recall, and a table of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ COLUMNS: dict[str, type] = {
 
 @dataclass(frozen=True)
 class Expected:
-    """Precision and recall of the matcher at a threshold, as measured; low, high: of the precision, where sampled.
+    """Precision and recall of the matcher at a threshold, as measured; low, high: interval of a sampled precision.
 
-    beyond: the threshold lies below all measured positives, so that precision is at most this and recall is full.
+    beyond: the threshold lies below all measured positives, so recall is full and precision at most this.
     """
 
     precision: float
@@ -37,9 +37,9 @@ class Expected:
 
 
 def expected_at(evaluation: Evaluation, at: float) -> Expected | None:
-    """What the curve says of the pairs that score at least `at`; nothing where no measured point is as high.
+    """Return the curve's figures for the pairs that score at least `at`; None if no measured point is as high.
 
-    The curve has a point for each positive (thinned to some hundreds): between two, the stricter one is taken.
+    The curve has a point for each positive (thinned to some hundreds); between two points the stricter one is used.
     """
     scores = np.array(evaluation.curve.get("score", []))
     reached = int((scores >= at).sum())
@@ -53,15 +53,15 @@ def expected_at(evaluation: Evaluation, at: float) -> Expected | None:
 
 
 def over_all(precision: float, times: float) -> float:
-    """The precision where there are `times` as many wrong matches for each right one.
+    """Return the precision if there are `times` as many wrong matches for each right one.
 
-    As many as there are pairs, if evaluation items are a random part of all: right ones grow with one list alone.
+    With evaluation items a random part of all, wrong matches grow like pairs and right ones like items.
     """
     return precision / (precision + times * (1 - precision)) if precision > 0 else 0.0
 
 
 def start_at(found: Round, scored: Scored) -> float:
-    """Where the slider begins: p = 1/2; where there is no p, the best F1 of the curve, else the hundredth pair."""
+    """Return the slider's first threshold: p = 1/2; without p, the best F1 of the curve, else the hundredth pair."""
     at = threshold(found.matcher)
     curve = found.evaluation.curve if found.evaluation else {}
     if at is None and curve.get("score"):
@@ -73,31 +73,31 @@ def start_at(found: Round, scored: Scored) -> float:
 
 
 def worth_a_look(found: Round, scored: Scored) -> tuple[float, float]:
-    """The lowest and the highest threshold to choose: below the lowest measured positive, nothing more is gained."""
+    """Return the lowest and the highest threshold to offer: below the lowest measured positive, nothing is gained."""
     curve = found.evaluation.curve.get("score") if found.evaluation else None
     low, high = float(scored.score[-1]), float(scored.score[0])
     return max(low, min(curve[-1], start_at(found, scored))) if curve else low, high
 
 
 def count_above(scored: Scored, at: float) -> int:
-    """How many of the pairs, the best first, score at least `at`."""
+    """Return how many of the pairs, the best first, score at least `at`."""
     return int(np.searchsorted(-scored.score, -np.float32(at), side="right"))
 
 
 def mean_p(found: Round, scored: Scored) -> float | None:
-    """The mean probability of the pairs: the precision that the model itself expects."""
+    """Return the mean probability of the pairs: the precision that the model itself expects."""
     p = probability(found.matcher, scored.score)
     return None if p is None or not len(p) else float(p.mean())
 
 
 def curve_table(evaluation: Evaluation, low: float, high: float) -> pd.DataFrame:
-    """Precision and recall by threshold between two scores, from the strictest down; columns of the stored curve."""
+    """Return precision and recall by threshold between two scores, the strictest first; columns of the stored curve."""
     table = pd.DataFrame({name: values for name, values in evaluation.curve.items() if len(values)})
     return table[table["score"].between(low, high)] if "score" in table else table
 
 
 def write_matches(engine: Engine, found: Round, at: float, path: Path) -> int:
-    """The number of matches written to the CSV file, the best first."""
+    """Write the matches, the best first, to the CSV file and return their number."""
     scored = best_pairs(found)
     return write_table(path, COLUMNS, _rows(engine, found, scored.take(slice(count_above(scored, at)))))
 

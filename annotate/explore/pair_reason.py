@@ -1,4 +1,4 @@
-"""Why a pair was put up for labelling, and what became of its score."""
+"""Why a pair was chosen for labelling, and how its score has changed since."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from db.schema.tables import Matcher, Round, Task
 
 @dataclass(frozen=True)
 class Alike:
-    """A pair that was labelled when this one was chosen: its texts, its label now, and how alike (mean cosine)."""
+    """A labelled pair near this one when it was chosen: its texts, its current label, its similarity (mean cosine)."""
 
     left: str
     right: str
@@ -34,7 +34,7 @@ class Alike:
 
 @dataclass(frozen=True)
 class Scored:
-    """A pair's score under the model of a round, and its probability where that model is trained."""
+    """A pair's score under a round's model, and its probability if that model is trained."""
 
     number: int
     score: float
@@ -43,17 +43,17 @@ class Scored:
 
 @dataclass(frozen=True)
 class Reasons:
-    """Why a pair was put up. An audit pair is there by chance: it has neither rank nor score nor neighbours."""
+    """Why a pair was chosen. An audit pair was sampled: it has neither rank nor score nor neighbours."""
 
     left: str
     right: str
     purpose: Purpose
     strategy: str
-    batch: int | None  # nothing: an audit batch
-    rank: int  # from 1, among all that were put up with it
+    batch: int | None  # None: an audit batch
+    rank: int  # from 1, in its batch
     of: int
-    ordered: BatchOrder | None  # how a re-ranker put the batch in order, where one did
-    rerank: float | None  # its score of the pair
+    ordered: BatchOrder | None  # how a re-ranker ordered the batch, if one did
+    rerank: float | None  # the re-ranker's score of the pair
     put_up_at: datetime
     chosen_by: int | None  # number of the matcher that chose; 0: the pre-trained encoder
     alike: Sequence[Alike]
@@ -61,14 +61,14 @@ class Reasons:
 
 
 def last_answered(engine: Engine, project_id: int, annotator: str) -> int | None:
-    """The task that the annotator answered last."""
+    """Return the task that the annotator answered last."""
     with reading(engine) as session:
         newest = own_answers(session, project_id, annotator, 1)
     return newest[0].task_id if newest else None
 
 
 def reasons(engine: Engine, project_id: int, task_id: int) -> Reasons:
-    """Why the task's pair was put up, and its scores since. Raises InputError where the project has no such task."""
+    """Return why the task's pair was chosen, and its scores since. Raises InputError if there is no such task."""
     with reading(engine) as session:
         task = session.get(Task, task_id)
         if task is None or task.project_id != project_id:
@@ -102,7 +102,7 @@ def _alike(session: Session, task: Task) -> list[Alike]:
 
 
 def _scores(session: Session, task: Task, chosen_by: Matcher | None) -> list[Scored]:
-    """Under the matcher that chose the pair, and under each one since its label."""
+    """Return the scores under the matcher that chose the pair, and under each one since its label."""
     first = chosen_by.number if chosen_by else 0
     found = [Scored(first, task.score, task.p)]
     for matcher in reversed(matchers_of(session, task.project_id)):
@@ -114,9 +114,9 @@ def _scores(session: Session, task: Task, chosen_by: Matcher | None) -> list[Sco
 
 
 def read_score(matcher: Matcher, left_id: int, right_id: int) -> float | None:
-    """The pair's score under the matcher; nothing where it was not labelled when the matcher was made.
+    """Return the pair's score under the matcher; None if it was not labelled when the matcher was trained.
 
-    Nothing either where the file of scores is damaged.
+    Also None if the file of scores is damaged.
     """
     if not matcher.folder:
         return None

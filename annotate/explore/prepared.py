@@ -1,4 +1,4 @@
-"""What the page Explore reads: the rounds, what is prepared for one, its best pairs, and what is known of each."""
+"""What the page Explore reads: the rounds, the prepared arrays of a round, its best pairs and known answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,18 +39,18 @@ class Scored:
         return len(self.left)
 
     def take(self, chosen: np.ndarray | slice) -> "Scored":
-        """The pairs at those positions, in that order."""
+        """Return the pairs at these positions, in this order."""
         return Scored(self.left[chosen], self.right[chosen], self.score[chosen])
 
     @property
     def pairs(self) -> list[Pair]:
-        """The items of each pair."""
+        """The item ids of each pair."""
         return list(zip(self.left.tolist(), self.right.tolist(), strict=True))
 
 
 @dataclass(frozen=True)
 class Known:
-    """All labelled and all gold pairs; label, gold: (n,) int8, 1, 0, or -1 where there is none."""
+    """All labelled and all gold pairs; label, gold: (n,) int8: 1, 0, or -1 for none."""
 
     scored: Scored
     label: np.ndarray
@@ -58,13 +58,13 @@ class Known:
 
     @property
     def truth(self) -> np.ndarray:
-        """(n,) int8: what people answered, else what came with the data."""
+        """The known answers, (n,) int8: people's labels, else gold."""
         return np.where(self.label >= 0, self.label, self.gold)
 
 
 @dataclass(frozen=True)
 class Round:
-    """A matcher with its figures, and what is prepared for it."""
+    """A matcher with its figures and its prepared arrays."""
 
     matcher: Matcher
     evaluation: Evaluation | None
@@ -72,13 +72,13 @@ class Round:
 
     @property
     def folder(self) -> Path:
-        """Where the arrays lie."""
+        """The folder of the arrays."""
         return exploration_folder(self.matcher)
 
 
 @dataclass(frozen=True)
 class ShownPair:
-    """A pair with all that a page shows of it. splits: of both items; p, label, gold: nothing where there is none."""
+    """A pair with everything that a page shows of it. splits: of both items; p, label, gold: None if there is none."""
 
     left_id: int
     right_id: int
@@ -93,62 +93,62 @@ class ShownPair:
 
 
 def rounds_of(engine: Engine, project_id: int) -> list[Round]:
-    """The matchers of the project, the newest first."""
+    """Return the matchers of the project, the newest first."""
     with reading(engine) as session:
         found = matchers_with_evaluations(session, project_id)
     return [Round(one, figures, read_exploration(exploration_folder(one))) for one, figures in reversed(found)]
 
 
 def kind_of(engine: Engine, project_id: int) -> Kind:
-    """Whether the project has one list of texts or two."""
+    """Return whether the project has one list of texts or two."""
     with reading(engine) as session:
         return Kind(session.get_one(Project, project_id).kind)
 
 
 def ask(engine: Engine, project_id: int, number: int) -> str:
-    """The id of the job that prepares this round. Raises InputError while another one is being prepared."""
+    """Request the job that prepares this round and return its id. Raises InputError while another one is open."""
     return request_exploration(engine, project_id, number)
 
 
 def work(engine: Engine, project_id: int) -> PreviewWork:
-    """How far the newest preparation is."""
+    """Return the progress of the newest preparation."""
     return work_of(engine, project_id, EXPLORE)
 
 
 def vectors_are_kept(matcher: Matcher) -> bool:
-    """Whether the texts need not be encoded again; unknown, so not, for the pre-trained encoder."""
+    """Return whether the texts' vectors are stored; for the pre-trained encoder this is unknown, so False."""
     return matcher.folder is not None and is_there((artifacts() / matcher.folder).with_name("vectors.npy"))
 
 
 def answers_since(engine: Engine, project_id: int, exploration: Exploration) -> int:
-    """How many answers the known pairs of the exploration do not hold."""
+    """Return how many answers are newer than the known pairs of the exploration."""
     with reading(engine) as session:
         return count_after(session, project_id, exploration.cutoff)
 
 
 def best_pairs(found: Round) -> Scored:
-    """The best pairs of the round, the best first."""
+    """Return the best pairs of the round, the best first."""
     stored = _arrays(found.folder / PAIRS)
     return Scored(stored["left"], stored["right"], stored["score"])
 
 
 def known_pairs(found: Round) -> Known:
-    """The pairs of the round that people or the data have answered, in no order."""
+    """Return the pairs of the round that people or gold have answered, in no order."""
     stored = _arrays(found.folder / KNOWN)
     return Known(Scored(stored["left"], stored["right"], stored["score"]), stored["label"], stored["gold"])
 
 
 def _arrays(path: Path) -> Mapping[str, np.ndarray]:
-    """The arrays of the file by name. Raises InputError where it is damaged."""
+    """Return the arrays of the file by name. Raises InputError if it is damaged."""
     try:
         with held(path), np.load(path) as stored:
             return dict(stored)
     except DAMAGE:
-        raise InputError(f"{path} is damaged: prepare the round again") from None
+        raise InputError(f"the file {path} is damaged: prepare the round again") from None
 
 
 def probability(matcher: Matcher, score: np.ndarray) -> np.ndarray | None:
-    """p = sigmoid(w·score + b), (n,) float64; nothing for the pre-trained encoder, which has no output layer."""
+    """Return p = sigmoid(w·score + b), (n,) float64; None for the pre-trained encoder, which has no output layer."""
     if matcher.w is None or matcher.b is None:
         return None
     logits = matcher.w * score.astype(np.float64) + matcher.b
@@ -157,7 +157,7 @@ def probability(matcher: Matcher, score: np.ndarray) -> np.ndarray | None:
 
 
 def shown_pairs(engine: Engine, matcher: Matcher, scored: Scored) -> list[ShownPair]:
-    """The pairs in their order, with texts and what is known of them now."""
+    """Return the pairs in their order, with their texts and what is known of them now."""
     p = probability(matcher, scored.score)
     ps = [None] * len(scored) if p is None else p.tolist()
     with reading(engine) as session:
@@ -167,7 +167,7 @@ def shown_pairs(engine: Engine, matcher: Matcher, scored: Scored) -> list[ShownP
 def shown(
     session: Session, project_id: int, pairs: Sequence[Pair], scores: Sequence[float], ps: Sequence[float | None]
 ) -> list[ShownPair]:
-    """The pairs in their order, with texts and what is known of them now."""
+    """Return the pairs in their order, with their texts and what is known of them now."""
     items = items_of(session, {id_ for pair in pairs for id_ in pair})
     labels, gold = labels_of(session, project_id, pairs), gold_of(session, pairs)
     batch = newest_round(session, project_id)

@@ -1,4 +1,4 @@
-"""The nearest items of a text or of an item: asked for, waited for, shown; and items found by their words."""
+"""The nearest items of a text or an item: requested, awaited, shown; and items found by their words."""
 
 from dataclasses import dataclass
 
@@ -15,13 +15,13 @@ from db.results.explorations import Search, read_search
 from db.schema.engine import reading
 from db.schema.tables import Item, Job
 
-LONGEST = 10_000  # characters of a typed text
-FOUND = 20  # items that are offered
+LONGEST = 10_000  # characters in a typed text
+FOUND = 20  # items to show
 
 
 @dataclass(frozen=True)
 class Near:
-    """An item that a search found; the pair it makes with the item that was searched for, where that was one."""
+    """An item that a search found, and the pair it forms with the searched item, if there is one."""
 
     item_id: int
     text: str
@@ -31,25 +31,25 @@ class Near:
 
 
 def ask_text(engine: Engine, project_id: int, number: int, text: str, of_left: bool) -> str:
-    """The id of the job that searches for this text under the matcher of this number. Raises InputError for no text."""
+    """Request the search for this text under the matcher of this number; return the job's id. Raises InputError."""
     if not text.strip():
-        raise InputError("there is no text to search for: type one")
+        raise InputError("the search text is empty: type a text")
     if len(text) > LONGEST:
-        raise InputError(f"the text has {len(text):,} characters, and the limit is {LONGEST:,}: shorten it")
+        raise InputError(f"the text has {len(text):,} characters, but the limit is {LONGEST:,}: shorten it")
     return request_search(engine, project_id, number, text, None, of_left)
 
 
 def ask_item(engine: Engine, project_id: int, number: int, item_id: int) -> str:
-    """The id of the job that searches for the nearest items of this one. Raises InputError where it is gone."""
+    """Request the search for the nearest items of this one; return the job's id. Raises InputError if it is gone."""
     with reading(engine) as session:
         item = session.get(Item, item_id)
     if item is None or item.project_id != project_id:
-        raise InputError("this text is not one of the project: search for another one")
+        raise InputError("this text does not belong to the project: search for another one")
     return request_search(engine, project_id, number, item.text, item_id, item.side == Side.LEFT)
 
 
 def work(engine: Engine, job_id: str) -> PreviewWork:
-    """How far the search is."""
+    """Return the progress of the search."""
     with reading(engine) as session:
         job = session.get(Job, job_id)
         ahead = open_job(session, job.project_id) if job else None
@@ -57,12 +57,12 @@ def work(engine: Engine, job_id: str) -> PreviewWork:
 
 
 def found(project_id: int, job_id: str) -> Search | None:
-    """The result of the search; nothing while there is none, and where it is too long ago."""
+    """Return the result of the search; None if there is none yet, or no longer."""
     return read_search(project_id, job_id)
 
 
 def nearest(engine: Engine, project_id: int, kind: Kind, search: Search, shown_hits: slice) -> list[Near]:
-    """Some of the hits of a search, the nearest first, with what is known of the pairs they make."""
+    """Return some hits of a search, the nearest first, with what is known of the pairs they form."""
     hits = search.hits[shown_hits]
     ids = [hit.item_id for hit in hits]
     with reading(engine) as session:
@@ -79,13 +79,13 @@ def nearest(engine: Engine, project_id: int, kind: Kind, search: Search, shown_h
 
 
 def _pair(item_id: int, other_id: int, kind: Kind, left: bool) -> tuple[int, int]:
-    """The pair as it is stored."""
+    """Return the pair as it is stored."""
     if kind == Kind.SYMMETRIC:
         return min(item_id, other_id), max(item_id, other_id)
     return (item_id, other_id) if left else (other_id, item_id)
 
 
 def items_by_words(engine: Engine, project_id: int, words: str) -> list[Item]:
-    """The first 20 items of the project that hold all these words, in whatever place."""
+    """Return the first 20 items of the project that contain all these words, in any order."""
     with reading(engine) as session:
         return items_with(session, project_id, words.split(), FOUND) if words.split() else []

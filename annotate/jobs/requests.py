@@ -1,6 +1,6 @@
-"""Jobs as the app sees them: asked for, watched, cancelled. The worker does them.
+"""Jobs as the app sees them: requested, watched, cancelled. The worker runs them.
 
-No job can be asked for on a project that is archived or in the bin: that is an InputError.
+Requesting a job on a project that is archived or in the bin raises InputError.
 """
 
 from collections.abc import Callable
@@ -36,64 +36,64 @@ from db.projects.queues import queue_of, served_queues
 from db.schema.engine import jobs_url, reading
 from db.schema.tables import Job, Worker
 
-Check = Callable[[Session, int], None]  # (session, project): raises InputError where the job has nothing to do
+Check = Callable[[Session, int], None]  # (session, project): raises InputError if the job would have nothing to do
 
 
 def request_round(engine: Engine, project_id: int) -> str:
-    """The id of the job that trains and makes the next batch: the open one, else a new one.
+    """Request the job that trains and chooses the next batch; return its id, or that of the open one.
 
-    Raises InputError while nothing of the newest batch has been answered, and while another kind of job is at work.
+    Raises InputError if no pair of the newest batch has been answered, or while another kind of job is open.
     """
     return _request(engine, project_id, NEXT_ROUND, (), _require_news, joins=True)
 
 
 def request_audit(engine: Engine, project_id: int, draw: int) -> str:
-    """The id of the job that draws this many pairs as an audit audit batch and brings the figures up to date.
+    """Request the job that samples this many pairs as an audit batch and updates the figures; return its id.
 
-    With `draw` 0 it only does the latter, and one that is open already is as good. Raises InputError while another job
-    is at work and, where pairs are to be drawn, while an audit batch is open.
+    With `draw` 0 it only updates the figures, and an open job of this kind will do. Raises InputError while another job
+    is open and, if pairs are to be drawn, while an audit batch is open.
     """
     return _request(engine, project_id, AUDIT, (draw,), require_no_audit_batch if draw else _no_check, joins=not draw)
 
 
 def request_correction(engine: Engine, project_id: int, number: int, recall: float, draw: int) -> str:
-    """The id of the job that draws this many putative false positives from each stratum, for the matcher of this number
-    at this recall, and brings the corrected figures up to date; with `draw` 0 it only does the latter.
+    """Request the job that samples this many putative false positives from each stratum; return its id.
 
-    Raises InputError while a job is at work and, where pairs are to be drawn, while an audit batch is open.
+    They are sampled for the matcher of this number at this recall, and the corrected figures are updated; with `draw` 0
+    only the latter. Raises InputError while a job is open and, if pairs are to be drawn, while an audit batch is open.
     """
     check = require_no_audit_batch if draw else _no_check
     return _request(engine, project_id, CORRECTION, (number, recall, draw), check, joins=False)
 
 
 def request_preview(engine: Engine, project_id: int, settings: Settings) -> str:
-    """The id of the job that chooses some pairs as the next batch would, under these settings; nothing is changed.
+    """Request the job that previews a batch under these settings; return its id. It changes nothing.
 
-    It waits in the queue while another job is at work. Raises InputError while another preview is being made.
+    It waits in the queue while another job runs. Raises InputError while another preview is open.
     """
     return _request_apart(engine, project_id, PREVIEW, "a preview is being made", settings.model_dump())
 
 
 def request_experiment(engine: Engine, project_id: int, definition: dict[str, Any]) -> str:
-    """The id of the job that runs this experiment on the project's data; no other job of the project waits for it.
+    """Request the job that runs this experiment on the project's data; return its id. No other job waits for it.
 
-    definition: as in an experiment's file, without data sets. Raises InputError while another one of the project runs.
+    definition: as in an experiment's file, without data sets. Raises InputError while the project's last one is open.
     """
-    return _request_apart(engine, project_id, EXPERIMENT, "an experiment on this project is at work", definition)
+    return _request_apart(engine, project_id, EXPERIMENT, "an experiment on this project is running", definition)
 
 
 def request_pipeline(engine: Engine, project_id: int, name: str, config: dict[str, Any], chosen: dict[str, Any]) -> str:
-    """The id of the job that runs this pipeline on the project's data; no other job of the project waits for it.
+    """Request the job that runs this pipeline on the project's data; return its id. No other job waits for it.
 
-    config, chosen: its configuration, and what it begins with, as in the catalog. Raises InputError while another one
-    of the project runs.
+    config, chosen: its configuration and its inputs, as in the catalog. Raises InputError while the project's last one
+    is open.
     """
-    busy = "a pipeline on this project is at work"
+    busy = "a pipeline on this project is running"
     return _request_apart(engine, project_id, PIPELINE, busy, name, config, chosen)
 
 
 def request_exploration(engine: Engine, project_id: int, number: int) -> str:
-    """The id of the job that prepares the matcher of this number for exploring; nothing of the project changes.
+    """Request the job that prepares the matcher of this number for exploring; return its id. It changes nothing.
 
     Raises InputError while another one is being prepared.
     """
@@ -101,26 +101,26 @@ def request_exploration(engine: Engine, project_id: int, number: int) -> str:
 
 
 def request_search(engine: Engine, project_id: int, number: int, text: str, item_id: int | None, of_left: bool) -> str:
-    """The id of the job that searches for the nearest items of a text, or of an item, under the matcher of this number.
+    """Request the search for the nearest items of a text or an item under the matcher of this number; return its id.
 
-    of_left: in which list the text stands. Several people may search at once.
+    of_left: whether the text belongs to the left list. Several people may search at once.
     """
     return _request_apart(engine, project_id, SEARCH, "", number, text, item_id, of_left, right=Right.SEE)
 
 
 def request_suggestions(engine: Engine, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
-    """The id of the job that has the generator which this run made ask n questions about an item.
+    """Request the job in which a run's generator asks n questions about an item; return its id.
 
-    number: its place among what the run made. Several people may ask at once.
+    number: the generator's place in the run's outputs. Several people may ask at once.
     """
     return _request_apart(engine, project_id, SUGGEST, "", run_id, number, item_id, n)
 
 
 def request_opinions(engine: Engine, project_id: int, run_id: str, number: int, texts: list[str], prompt: str) -> str:
-    """The id of the job that has the encoder which this run made tell what these texts think, and why.
+    """Request the job in which a run's encoder finds what these texts think, and why; return its id.
 
-    number: its place among what the run made; prompt: both questions, as in the configuration. Several people may ask
-    at once.
+    number: the encoder's place in the run's outputs; prompt: both questions, as in the configuration. Several people
+    may ask at once.
     """
     return _request_apart(engine, project_id, OPINIONS, "", run_id, number, texts, prompt)
 
@@ -128,7 +128,7 @@ def request_opinions(engine: Engine, project_id: int, run_id: str, number: int, 
 def _request_apart(
     engine: Engine, project_id: int, kind: str, busy: str, *arguments: object, right: Right = Right.CHANGE
 ) -> str:
-    """The id of a new job that no other job of the project waits for; `busy` says why there cannot be two, if so."""
+    """Add a job that no other job of the project waits for; return its id. busy: the error if one is open already."""
     with acting(engine, right, project_id) as session:
         live_project(session, project_id)
         last = jobs.last_job(session, project_id, [kind]) if busy else None
@@ -140,15 +140,15 @@ def _request_apart(
 
 
 def request_matches(engine: Engine, project_id: int, number: int, threshold: float, reranker: str | None = None) -> str:
-    """The id of the job that finds all pairs at or above the threshold under the model of this round, and their groups.
+    """Request the job that finds all pairs at or above the threshold under this round's model, and their groups.
 
-    reranker: the folder of one that puts them in order, below that of all runs of pipelines. The job waits in the queue
-    while another job is at work. Raises InputError while the project's last one is not done.
+    Returns its id. reranker: the folder of one that orders them, relative to that of all pipeline runs. The job waits
+    in the queue while another job runs. Raises InputError while the project's last one is open.
     """
     with acting(engine, Right.CHANGE, project_id) as session:
         last = jobs.last_job(session, project_id, [MATCHES])
         if last is not None and last.state in jobs.OPEN:
-            raise InputError("matches are being searched: wait until that is done, or cancel it")
+            raise InputError("a search for matches is already running: wait until it is done, or cancel it")
         job_id = jobs.add_job(session, project_id, MATCHES).id
     _enqueue(engine, job_id, MATCHES, project_id, number, threshold, reranker)
     return job_id
@@ -157,7 +157,7 @@ def request_matches(engine: Engine, project_id: int, number: int, threshold: flo
 def _request(
     engine: Engine, project_id: int, kind: str, arguments: tuple[object, ...], check: Check, joins: bool
 ) -> str:
-    """The id of a new job, or where it `joins` that of the open one of its kind."""
+    """Return the id of a new job; if it `joins`, that of the open job of its kind."""
     with acting(engine, Right.CHANGE, project_id) as session:
         live_project(session, project_id)
         job = jobs.open_job(session, project_id)
@@ -165,23 +165,23 @@ def _request(
             check(session, project_id)
             job = jobs.add_job(session, project_id, kind)
         elif job.kind != kind or not joins:
-            raise InputError("a job is at work: wait until it is done")
+            raise InputError("another job is running: wait until it is done")
         job_id = job.id
-    # The same id twice is one job, so a crash before this line heals where the next call joins.
+    # Enqueueing an id twice makes one job, so if the app crashes before this line, the next joining call repairs it.
     _enqueue(engine, job_id, kind, project_id, *arguments)
     return job_id
 
 
 def _no_check(session: Session, project_id: int) -> None:
-    """Nothing: there is always something to do."""
+    """Accept: there is always something to do."""
 
 
 def require_no_audit_batch(session: Session, project_id: int) -> None:
-    """Nothing. Raises InputError while the project's newest audit batch has pairs that nobody has labelled."""
+    """Raise InputError while the project's newest audit batch has unlabelled pairs."""
     audit_batch = open_audit_batch(session, project_id)
     if audit_batch is not None:
         left = unanswered(session, audit_batch)
-        what = f"the last audit batch has {left} pair{'s' if left > 1 else ''} left"
+        what = f"the last audit batch has {left} unlabelled pair{'s' if left > 1 else ''}"
         raise InputError(f"{what}: label or drop them on the page “Label” first")
 
 
@@ -190,19 +190,23 @@ def _require_news(session: Session, project_id: int) -> None:
     if last is None or last.state != "done" or answered_since(session, project_id, last.created_at):
         return
     newest = newest_round(session, project_id)
-    what = f"nothing has been answered since batch {newest.number} was asked for" if newest else "nothing is answered"
+    what = (
+        f"nothing has been answered since batch {newest.number} was requested"
+        if newest
+        else "nothing has been answered"
+    )
     raise InputError(f"{what}: label some pairs first")
 
 
 def _enqueue(engine: Engine, job_id: str, kind: str, *arguments: object) -> None:
     with reading(engine) as session:
-        queue = queue_of(kind, served_queues(session))  # workers move it where that changes
+        queue = queue_of(kind, served_queues(session))  # workers move the job if that changes
     with closing_client() as client:
         client.enqueue({"queue_name": queue, "workflow_name": kind, "workflow_id": job_id}, *arguments)
 
 
 def closing_client() -> Any:
-    """A context with a client of the job queue; its tables are made where they are missing."""
+    """Return a context with a client of the job queue; missing queue tables are created."""
     return closing(_Client())
 
 
@@ -215,7 +219,7 @@ class _Client(DBOSClient):
 
 
 def cancel(engine: Engine, job_id: str) -> None:
-    """Nothing; the job is cancelled at once where it waits, within seconds where it runs."""
+    """Cancel the job: at once if it waits, within seconds if it runs."""
     with reading(engine) as session:
         found = session.get(Job, job_id)
     if found is None:
@@ -230,30 +234,30 @@ def cancel(engine: Engine, job_id: str) -> None:
 
 
 def newest_job(engine: Engine, project_id: int) -> Job | None:
-    """The project's newest job; those that change nothing are not among them."""
+    """Return the project's newest job, not counting those that change nothing."""
     with reading(engine) as session:
         return jobs.newest_job(session, project_id)
 
 
 def list_jobs(engine: Engine, project_id: int, limit: int | None = None) -> list[Job]:
-    """The project's jobs, the newest first; all of them, or so many."""
+    """Return the project's jobs, the newest first, up to the limit."""
     with reading(engine) as session:
         return jobs.list_jobs(session, project_id, limit)
 
 
 def find_job(engine: Engine, project_id: int, job_id: str) -> Job | None:
-    """The project's job of this id."""
+    """Return the project's job of this id, or None."""
     with reading(engine) as session:
         found = session.get(Job, job_id)
     return found if found is not None and found.project_id == project_id else None
 
 
 def workers(engine: Engine) -> list[Worker]:
-    """The workers that are alive."""
+    """Return the workers that are alive."""
     with reading(engine) as session:
         return jobs.live_workers(session)
 
 
 def worker_alive(engine: Engine) -> bool:
-    """Whether any worker is alive."""
+    """Return whether any worker is alive."""
     return bool(workers(engine))

@@ -1,4 +1,4 @@
-"""Results that the worker left as files: tables, figures, a report. Of experiments and of pipelines alike."""
+"""Results that the worker wrote as files: tables, figures, a report; of experiments and pipelines alike."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from db.files.artifacts import held
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table as Markdown, and the same numbers as CSV."""
+    """A table as Markdown and as CSV."""
 
     name: str
     markdown: str
@@ -20,7 +20,7 @@ class TableFile:
 
 @dataclass(frozen=True)
 class Panel:
-    """A chart (Vega-Lite), and what it shows in a sentence."""
+    """A chart (Vega-Lite) and a sentence that describes it."""
 
     description: str
     chart: dict[str, Any]
@@ -37,14 +37,14 @@ class FigureFile:
 
 
 def read_tables(folder: Path) -> list[TableFile]:
-    """The tables in the folder in the order of their names; none before there are results."""
+    """Return the tables in the folder, ordered by name; none before there are results."""
     with held(folder):
         paths = sorted(folder.glob("*.md"))
         return [TableFile(path.stem, path.read_text(), path.with_suffix(".csv").read_text()) for path in paths]
 
 
 def read_figures(folder: Path) -> list[FigureFile]:
-    """The figures in the folder in the order of their names; none before there are results."""
+    """Return the figures in the folder, ordered by name; none before there are results."""
     with held(folder):
         return [_figure(path) for path in sorted(folder.glob("*.json"))]
 
@@ -56,6 +56,6 @@ def _figure(path: Path) -> FigureFile:
 
 
 def read_report(path: Path) -> str:
-    """The whole report as Markdown; empty before there is one."""
+    """Return the whole report as Markdown; empty before there is one."""
     with held(path):
         return path.read_text() if path.exists() else ""

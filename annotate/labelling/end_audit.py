@@ -1,4 +1,4 @@
-"""Audit batches, as people end them before their time."""
+"""Ending an audit batch early."""
 
 from sqlalchemy import Engine
 

@@ -1,4 +1,4 @@
-"""Rushes: equal answers in a row, each given faster than anyone reads."""
+"""Fast answers: runs of identical answers, each too fast to have read the texts."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ from db.labels.fast_answers import last_acts, newest_fast_answers, put_up_again
 from db.labels.votes import double_check
 from db.schema.tables import FastAnswers, Project
 
-# People read 238 words a minute in silence (Brysbaert 2019), some 20 characters a second. Five times that is nobody's
-# pace; and to tell that two texts have nothing in common, the beginning of each will do.
+# People read 238 words a minute in silence (Brysbaert 2019), about 20 characters a second. Nobody reads five times as
+# fast. The beginnings of two texts are enough to see that they have nothing in common.
 CHARACTERS = 100  # in a second
 BEGINNING = 100  # characters of a text
-KEY = 0.2  # seconds to press a key, once one knows which
+KEY = 0.2  # seconds to press a key
 
 
 @dataclass(frozen=True)
 class Act:
-    """An act of an annotator: texts by their item, with their lengths; seconds: time on screen, where it is known."""
+    """An annotator's act; texts: the length of each text by its item; seconds: time on screen, if known."""
 
     id: int
     answer: AnswerKind
@@ -32,16 +32,16 @@ class Act:
 
 
 def least_seconds(texts: Mapping[int, int], just_read: Collection[int] = ()) -> float:
-    """How long at least somebody needs to read the beginnings of these texts and to answer."""
+    """Return the least time in which somebody can read the beginnings of these texts and answer."""
     return KEY + sum(min(n, BEGINNING) for item, n in texts.items() if item not in just_read) / CHARACTERS
 
 
 def fast_runs(acts: Sequence[Act], least: int, just_read: Collection[int] = ()) -> list[list[Act]]:
-    """The longest stretches of at least `least` acts that are equal answers, each faster than it can be read.
+    """Return the longest runs of at least `least` identical answers in a row, each too fast to have read the texts.
 
-    acts: of one annotator, in order. A text that the pair before had too needs no reading again; just_read: those of
-    the pair before the first act. Whatever else happens in between (another answer, a skip, an undo, one look that was
-    long enough) ends a stretch.
+    acts: of one annotator, in order. A text that was also in the pair before need not be read again; just_read: the
+    items of the pair before the first act. Anything else (another answer, a skip, an undo, an answer that was slow
+    enough) ends a run.
     """
     if least < 1:
         return []
@@ -51,7 +51,7 @@ def fast_runs(acts: Sequence[Act], least: int, just_read: Collection[int] = ()) 
 
 
 def _marked(acts: Sequence[Act], just_read: Collection[int]) -> Iterator[tuple[AnswerKind | None, Act]]:
-    """Each act with its answer, where that is one and was faster than it can be read; else with nothing."""
+    """Yield each act with its answer if that was too fast to have read the texts, else with None."""
     for act in acts:
         fast = act.seconds is not None and act.seconds < least_seconds(act.texts, just_read)
         yield act.answer if fast and act.answer in LABELS else None, act
@@ -59,11 +59,11 @@ def _marked(acts: Sequence[Act], just_read: Collection[int]) -> Iterator[tuple[A
 
 
 def note_fast_answers(session: Session, project_id: int, annotator: str, fresh: int) -> None:
-    """Nothing; rushes among the annotator's last `fresh` acts are stored, and some of their pairs put up again."""
+    """Store the fast answers among the annotator's last `fresh` acts, and queue some of their pairs again."""
     settings = Settings.model_validate(session.get_one(Project, project_id).settings)
     if not settings.fast_answers:
         return
-    wanted = settings.fast_answers - 1 + fresh  # a rush that began earlier is stored already, and grows
+    wanted = settings.fast_answers - 1 + fresh  # an earlier run is stored already, and grows
     acts = [_act(row) for row in last_acts(session, project_id, annotator, wanted + 1)]
     just_read = acts[0].texts if len(acts) > wanted else ()
     for run in fast_runs(acts[-wanted:], settings.fast_answers, just_read):
@@ -82,7 +82,7 @@ def _act(row: Row[*tuple[Any, ...]]) -> Act:
 
 
 def _begin(session: Session, project_id: int, annotator: str, first: Act) -> FastAnswers:
-    """A new rush without answers yet."""
+    """Return a new row of fast answers, still without answers."""
     about = {"project_id": project_id, "annotator": annotator, "answer": first.answer}
     fast = FastAnswers(**about, first_id=first.id, last_id=first.id - 1, answers=0, seconds=0.0)
     session.add(fast)
@@ -90,7 +90,7 @@ def _begin(session: Session, project_id: int, annotator: str, first: Act) -> Fas
 
 
 def _grow(fast: FastAnswers, acts: Sequence[Act]) -> None:
-    """Nothing; those of the acts that are later than the rush are a part of it."""
+    """Add those acts to the row that are later than its last one."""
     new = [act for act in acts if act.id > fast.last_id]
     fast.answers += len(new)
     fast.seconds += sum(act.seconds or 0.0 for act in new)

@@ -1,4 +1,4 @@
-"""What annotators have answered: one's own to be looked through and corrected, and all that was said of a pair."""
+"""An annotator's own answers, to look through and correct; and the history of a pair."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Past:
 
 @dataclass(frozen=True)
 class History:
-    """Some of an annotator's answers, the newest first, and how many there are of this kind."""
+    """Some of an annotator's answers, the newest first, and the total number of such answers."""
 
     shown: Sequence[Past]
     total: int
@@ -39,7 +39,7 @@ def history(
     engine: Engine, project_id: int, annotator: str, limit: int, offset: int = 0,
     answer: AnswerKind | None = None, words: str = "",
 ) -> History:  # fmt: skip
-    """The annotator's answers from `offset` on; answer, words: only this answer, only pairs with this in a text."""
+    """Return the annotator's answers from `offset` on; answer, words: only this answer, only pairs with these words."""
     with reading(engine) as session:
         rows = own_answers(session, project_id, annotator, limit, offset, answer=answer, words=words)
         total = count_own_answers(session, project_id, annotator, answer, words)
@@ -50,7 +50,7 @@ def history(
 def pair_history(
     engine: Engine, project_id: int, left_id: int, right_id: int, annotator: str | None = None
 ) -> list[LabelRow]:
-    """Every answer on the pair, or only this annotator's, the oldest first: corrections, skips and undone ones too."""
+    """Return all answers on the pair, or only this annotator's, the oldest first, with corrections, skips and undos."""
     with reading(engine) as session:
         return pair_rows(session, project_id, left_id, right_id, annotator)
 
@@ -58,10 +58,11 @@ def pair_history(
 def correct(
     engine: Engine, project_id: int, annotator: str, answer_id: int, answer: AnswerKind, note: str | None = None
 ) -> None:
-    """Nothing; a new answer of this annotator on the pair of an old one is stored, and counts in its place.
+    """Correct an old answer: store a new one of this annotator on the same pair.
 
-    A retraction makes the pair unanswered again. note: in place of the old one; nothing keeps that. The next training
-    sees the correction. Raises InputError where the annotator has no such answer.
+    A retraction makes the pair unanswered again. note: replaces the old note; None keeps it. The correction takes
+    effect at the next training. Raises InputError if the annotator has no such answer.
+
     """
     with acting(engine, Right.LABEL, project_id, annotator) as session:
         old = answer_by_id(session, answer_id)

@@ -1,4 +1,4 @@
-"""A pair that somebody picks on the page Explore becomes a task of the batch at hand, before all others."""
+"""Manual selection: a pair chosen on the page Explore becomes the first task of the current batch."""
 
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
@@ -16,9 +16,10 @@ PICKED = "picked"  # the strategy of such a task
 
 
 def pick(engine: Engine, project_id: int, annotator: str, pair: Pair, score: float, p: float | None) -> int:
-    """The number of the batch whose first task the pair is now; score, p: under the matcher it was found with.
+    """Make the pair the first task of the current batch, and return the batch's number.
 
-    Raises InputError for a pair that cannot train, one that is labelled or in the batch already, and without a batch.
+    score, p: under the matcher that found it. Raises InputError for a pair that cannot be used for training or is
+    already labelled or in the batch, and if there is no batch.
     """
     with acting(engine, Right.LABEL, project_id, annotator) as session:
         batch = _batch(session, project_id)
@@ -29,13 +30,13 @@ def pick(engine: Engine, project_id: int, annotator: str, pair: Pair, score: flo
 
 
 def _batch(session: Session, project_id: int) -> Round:
-    """The batch at hand, which nobody else adds tasks to until this transaction ends."""
+    """Return the current batch, locked so that nobody else adds tasks until this transaction ends."""
     job = open_job(session, project_id)
     if job is not None and job.kind == NEXT_ROUND:
-        raise InputError("the next batch is being made: pick the pair again when it is there")
+        raise InputError("the next batch is being prepared: choose the pair again when it is ready")
     batch = newest_round(session, project_id, lock=True)
     if batch is None:
-        raise InputError("there is no batch yet: pick the pair again when the first one is there")
+        raise InputError("there is no batch yet: choose the pair again when the first one is ready")
     return batch
 
 
@@ -45,15 +46,15 @@ def _check(session: Session, batch: Round, pair: Pair) -> None:
         raise InputError(problem)
     label = labels_of(session, batch.project_id, [pair]).get(pair)
     if label is not None:
-        raise InputError(f"this pair is labelled already: {label}")
+        raise InputError(f"this pair is already labelled: {label}")
     if in_round(session, batch, [pair]):
-        raise InputError(f"this pair is in batch {batch.number} already: it comes up on the page “Label”")
+        raise InputError(f"this pair is already in batch {batch.number}: label it on the page “Label”")
 
 
 def why_not(*splits: Split) -> str:
-    """Why a pair of items of these splits cannot be a task that trains; empty where it can."""
+    """Return why a pair of items of these splits cannot be used for training; empty if it can."""
     measuring = splits.count(Split.EVALUATION)
     if not measuring:
         return ""
-    kept = "both texts are" if measuring == 2 else "one of its texts is"
-    return f"{kept} kept for measuring: a model that had trained on this pair could not be measured fairly any more"
+    texts = "Both of its texts are" if measuring == 2 else "One of its texts is"
+    return f"{texts} in the evaluation set, so the pair cannot be used for training."

@@ -1,4 +1,4 @@
-"""What the labelling page does, without the page: serve pairs, record answers, say why there is nothing to do."""
+"""The labelling page's logic, without the page: serve pairs, record answers, say why there is nothing to do."""
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
@@ -43,11 +43,11 @@ from db.schema.tables import Check, Job, Project, Task, now
 log = logging.getLogger(__name__)
 
 RECENT = 50  # answers that can be undone after a reload; older ones are on the page “Answers”
-BUFFER = 40  # pairs that a browser holds, so that neither speed nor a lost connection interrupts
+BUFFER = 40  # pairs that a browser holds, so that fast answers or a lost connection do not interrupt work
 
 
 class Event(BaseModel):
-    """One act of an annotator, as the browser sends it. task_id: a pair's as it was served."""
+    """One act of an annotator, as the browser sends it. task_id: as it was served."""
 
     key: Annotated[str, Field(pattern=r"^[!-~]{1,80}$")]
     task_id: Annotated[int, Field(gt=-(2**53), lt=2**53)]
@@ -58,7 +58,7 @@ class Event(BaseModel):
 
 @dataclass(frozen=True)
 class Why:
-    """Why a pair was put up for labelling. An audit pair is there by chance: no score is a reason."""
+    """Why a pair was chosen. An audit pair was sampled, so it has no score."""
 
     strategy: str
     score: float | None = None
@@ -67,7 +67,7 @@ class Why:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of the events: the keys of those that are stored, and why the others are refused, by key."""
+    """The result of recording: the keys of stored events, and why the others are refused, by key."""
 
     stored: list[str]
     refused: dict[str, str]
@@ -76,7 +76,7 @@ class Receipt:
 
 @dataclass(frozen=True)
 class AuditBatch:
-    """The newest audit batch, and how many of its pairs nobody has labelled."""
+    """The newest audit batch, and how many of its pairs are unlabelled."""
 
     round_id: int
     kind: DesignKind
@@ -86,25 +86,25 @@ class AuditBatch:
 class Reason(StrEnum):
     """Why there is nothing to label."""
 
-    NO_BATCH = "no batch"  # the first batch is not made yet
-    EMPTY = "empty"  # the batch has no pairs: nothing is left to label
-    COMPLETE = "complete"  # the batch is answered, and so is its reserve
-    LEASED = "leased"  # others hold all that is left
+    NO_BATCH = "no batch"  # the first batch does not exist yet
+    EMPTY = "empty"  # the batch has no pairs: there is nothing left to label
+    COMPLETE = "complete"  # the batch and its reserve are answered
+    LEASED = "leased"  # others hold all remaining pairs
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How the project stands for one annotator: how far the batch is, the work under way, and what is left for them.
+    """The state of a project for one annotator: progress of the batch, the newest job, and why no pair is left.
 
-    Where the audit batch is labelled, it stands in the batch's place.
+    In the audit queue, the audit batch takes the place of the batch.
     """
 
     progress: BatchProgress
-    audit_batch: AuditBatch | None  # the newest one of the project, whatever is labelled
-    reason: Reason | None  # nothing while there are pairs to label
-    free_at: datetime | None  # when the first pair that others hold is free again
+    audit_batch: AuditBatch | None  # the project's newest one, in either queue
+    reason: Reason | None  # None while there are pairs to label
+    free_at: datetime | None  # when the first lease of others ends
     job: Job | None  # the newest job of the project
-    note: str  # what a person should know about the batch
+    note: str  # what annotators should know about the batch
 
 
 def serve(
@@ -112,26 +112,26 @@ def serve(
 ) -> tuple[list[Pair], Standing]:
     """Lease the next n pairs of the batch (or the audit batch) to this annotator for ten minutes.
 
-    Returns them and how the project stands for the annotator. grouped: pairs of one left text follow each other.
+    Returns them and the project's state for the annotator. grouped: pairs with the same left text follow each other.
     """
     at = now()
     with acting(engine, Right.LABEL, project_id, annotator) as session:
         tasks = lease_tasks(session, project_id, annotator, n, at, audit_batch, grouped)
         again = labelled_among(session, (task.id for task in tasks))
         pairs = task_pairs(session, project_id, tasks, audit_batch, again)
-        if not audit_batch:  # whose pairs are few, and measure already
+        if not audit_batch:  # audit pairs are few, and are for measuring already
             pairs = slip_in_checks(session, project_id, annotator, pairs, at)
         return pairs, _standing(session, project_id, annotator, at, bool(tasks), audit_batch)
 
 
 def leave(engine: Engine, annotator: str) -> None:
-    """Nothing; what this annotator was served is free for others, or for the same person under another name."""
+    """End this annotator's leases, so that others, or the same person under another name, get the pairs."""
     with acting(engine, Right.LABEL, annotator=annotator) as session:
         end_leases(session, annotator)
 
 
 def look(engine: Engine, project_id: int, annotator: str, audit_batch: bool = False) -> Standing:
-    """How the project stands for this annotator; leases nothing, so it can be asked again and again."""
+    """Return the project's state for this annotator; leases nothing, so it can be polled."""
     at = now()
     with reading(engine) as session:
         any_free = bool(free_tasks(session, project_id, annotator, 1, at, audit_batch))
@@ -139,7 +139,7 @@ def look(engine: Engine, project_id: int, annotator: str, audit_batch: bool = Fa
 
 
 def audit_batch_of(engine: Engine, project_id: int) -> AuditBatch | None:
-    """The newest audit batch of the project."""
+    """Return the newest audit batch of the project."""
     with reading(engine) as session:
         return _audit_batch(session, project_id)
 
@@ -150,7 +150,7 @@ def _audit_batch(session: Session, project_id: int) -> AuditBatch | None:
 
 
 def recent(engine: Engine, project_id: int, annotator: str, audit_batch: bool = False) -> list[Answered]:
-    """The annotator's last answers in the batch (or the audit batch), the newest last: what they can undo."""
+    """Return the annotator's last answers in the batch (or the audit batch), the newest last: what they can undo."""
     with reading(engine) as session:
         return answered_pairs(session, project_id, annotator, RECENT, audit_batch)
 
@@ -179,11 +179,11 @@ def _reason(progress: BatchProgress, free_at: datetime | None) -> Reason:
 
 
 def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any]) -> Receipt:
-    """What became of each event, in one transaction; an event whose key is stored already is stored by that.
+    """Store the events in one transaction, and return what became of each. A known key is not stored again.
 
-    An event that is malformed or names no task of this project is refused and logged, never raised: the browser must
-    drop it, or it would send it for ever. An answer to a task whose lease has expired is stored: no label is lost.
-    Batch or audit batch is all one here; an answer to a check is kept apart. Asks for the job that is due.
+    An event that is malformed or names no task of this project is refused and logged, never raised: otherwise the
+    browser would send it forever. An answer whose lease has expired is stored, so that no label is lost. Answers to
+    checks are stored apart. Requests the job that is due.
     """
     valid, refused = _checked(events)
     if not valid:
@@ -205,7 +205,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
         why |= _why_checks(session, project_id, [checks[check_id] for check_id in answered])
     for key in valid.keys() - known:
         if valid[key].task_id not in tasks and -valid[key].task_id not in checks:
-            refused[key] = f"task {valid[key].task_id} is not one of this project: get new tasks (reload the page)"
+            refused[key] = f"task {valid[key].task_id} does not belong to this project: get new tasks (reload the page)"
     for key, reason in refused.items():
         log.warning("answer %.80r of %r in project %s refused: %s", key, annotator, project_id, reason)
     if labelled:
@@ -218,13 +218,13 @@ def _why(task: Task) -> Why:
 
 
 def _why_checks(session: Session, project_id: int, checks: Sequence[Check]) -> dict[int, Why]:
-    """Why the pairs of these checks were put up as tasks once, where they were: told as after any other answer."""
+    """Return why the pairs of these checks were first chosen, so that a check is explained like any other answer."""
     tasks = tasks_by_id(session, project_id, {check.task_id for check in checks if check.task_id is not None})
     return {-check.id: _why(tasks[check.task_id]) for check in checks if check.task_id in tasks}
 
 
 def _checked(events: Iterable[Any]) -> tuple[dict[str, Event], dict[str, str]]:
-    """The well-formed events by key, and why the others are refused."""
+    """Return the well-formed events by key, and why the others are refused."""
     valid: dict[str, Event] = {}
     refused: dict[str, str] = {}
     for event in events:
@@ -239,8 +239,9 @@ def _checked(events: Iterable[Any]) -> tuple[dict[str, Event], dict[str, str]]:
 
 
 def _moments(keys: Iterable[str]) -> dict[str, datetime]:
-    """When each event happened: now by our clock, for a browser's may be wrong, and jobs are compared with it. Events
-    of one message keep their order.
+    """Return the time of each event: now by our clock, since a browser's may be wrong and jobs are compared with it.
+
+    Events of one message keep their order.
     """
     at = now()
     return {key: at + timedelta(microseconds=place) for place, key in enumerate(keys)}
@@ -261,27 +262,27 @@ def _said(event: Event, at: datetime) -> dict[str, Any]:
 
 
 def ask_if_due(engine: Engine, project_id: int, news: bool = False) -> None:
-    """Nothing; the job that is due is asked for, unless one is at work.
+    """Request the job that is due, unless one is open.
 
-    The next batch is due if the project trains by itself, its batch is complete, and it has answers that no training
-    has seen (`news`: there are some for sure). New figures are due if the audit batch is complete and nobody has asked
-    for them since its last answer. A job that failed or was cancelled is a person's to start again.
+    The next batch is due if the project trains automatically, its batch is complete, and it has answers newer than the
+    last training (`news`: it certainly has). New figures are due if the audit batch is complete and nobody has
+    requested them since its last answer. A job that failed or was cancelled must be restarted by a person.
     """
     with reading(engine) as session:
         ask = None if open_job(session, project_id) else _due(session, project_id, news)
     if ask is None:
         return
     try:
-        ask(as_system(engine))  # who gave the last answer need not be one who may start jobs
+        ask(as_system(engine))  # the annotator of the last answer may lack the right to start jobs
     except InputError:
-        return  # somebody else has asked meanwhile, and nothing has been answered since
+        return  # somebody else has requested it meanwhile, and nothing has been answered since
     except Exception:
-        # The answers are stored and must be acknowledged; pages offer to ask for the job again.
-        log.exception("the next job of project %s could not be asked for", project_id)
+        # The answers are stored and must be acknowledged; the pages offer to request the job again.
+        log.exception("could not request the next job of project %s", project_id)
 
 
 def _due(session: Session, project_id: int, news: bool) -> Callable[[Engine], str] | None:
-    """What asks for the job that is due."""
+    """Return a function that requests the job that is due, or None."""
     if _training_is_due(session, project_id, news):
         return partial(request_round, project_id=project_id)
     return _measuring_due(session, project_id)
@@ -300,9 +301,9 @@ def _training_is_due(session: Session, project_id: int, news: bool) -> bool:
 
 
 def _measuring_due(session: Session, project_id: int) -> Callable[[Engine], str] | None:
-    """What asks for the figures that a complete audit batch gives, where nobody has asked since its last answer.
+    """Return a function that requests the figures of a complete audit batch, unless they are newer than its answers.
 
-    Those of mined pairs are counted when the page “Pipelines” is drawn: no job is needed.
+    The figures of mined pairs need no job: the page “Pipelines” computes them when it is drawn.
     """
     audit_batch = newest_audit_batch(session, project_id)
     if audit_batch is None or audit_batch.strategy == DesignKind.MINED or unanswered(session, audit_batch):

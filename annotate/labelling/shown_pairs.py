@@ -1,4 +1,4 @@
-"""Pairs as annotators see them: of tasks, and of checks slipped in among them, which look alike."""
+"""Pairs as annotators see them: tasks, and hidden checks among them, which look the same."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -16,22 +16,22 @@ from db.schema.tables import Check, Task
 
 @dataclass(frozen=True)
 class Pair:
-    """A pair to label. Why it was chosen is told after the answer: before, it would sway it, and mark audit pairs.
+    """A pair to label. The reason for its choice is shown after the answer: before, it would bias it and reveal audits.
 
-    again: somebody has answered the pair already, so that this answer moves no count; the same of every check.
+    again: the pair is answered already, so this answer does not count as progress; true of every check.
     """
 
     task_id: int  # below 0: the check of that number
     in_batch: bool
     left: str
     right: str
-    likely: tuple[int, int] | None = None  # characters of the right text: the sentence that is likely to answer
+    likely: tuple[int, int] | None = None  # characters of the right text: the sentence that probably answers
     again: bool = False
 
 
 @dataclass(frozen=True)
 class Answered:
-    """A pair and what its annotator said about it."""
+    """A pair and its annotator's answer."""
 
     pair: Pair
     answer: AnswerKind
@@ -41,7 +41,7 @@ class Answered:
 def task_pairs(
     session: Session, project_id: int, tasks: Sequence[Task], audit_batch: bool, again: Collection[int] = ()
 ) -> list[Pair]:
-    """The pairs of these tasks. again: tasks whose pair is labelled already, which bring the batch no further."""
+    """Return the pairs of these tasks. again: tasks whose pair is labelled already; they do not count as progress."""
     batch = queue_of(session, project_id, audit_batch)
     texts = texts_of(session, [item for task in tasks for item in (task.left_id, task.right_id)])
     batch_id, size = (batch.id, batch.size) if batch is not None else (0, 0)
@@ -55,7 +55,7 @@ def task_pairs(
 def slip_in_checks(
     session: Session, project_id: int, annotator: str, pairs: Sequence[Pair], at: datetime
 ) -> list[Pair]:
-    """The pairs, with those of the annotator's checks before the tasks that these come before."""
+    """Return the pairs with the annotator's checks inserted before their tasks."""
     checks = plan_checks(session, project_id, annotator, [pair.task_id for pair in pairs], at)
     shown = _check_pairs(session, project_id, checks.values())
     before = {task_id: [shown[check.id]] for task_id, check in checks.items()}
@@ -63,7 +63,7 @@ def slip_in_checks(
 
 
 def _check_pairs(session: Session, project_id: int, checks: Collection[Check]) -> dict[int, Pair]:
-    """The pair of each check, by its id."""
+    """Return the pair of each check, by its id."""
     texts = texts_of(session, [item for check in checks for item in (check.left_id, check.right_id)])
     tasks = tasks_by_id(session, project_id, {check.task_id for check in checks if check.task_id is not None})
     return {
@@ -81,7 +81,7 @@ def _likely(task: Task | None) -> tuple[int, int] | None:
 
 
 def answered_pairs(session: Session, project_id: int, annotator: str, limit: int, audit_batch: bool) -> list[Answered]:
-    """The annotator's last answers in the batch (or the audit batch), checks among them, the newest last."""
+    """Return the annotator's last answers in the batch (or the audit batch), checks included, the newest last."""
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return []

@@ -1,4 +1,4 @@
-"""The tour of the demo project: how far it is, and who does not want to see it. Files alone, no rows."""
+"""The tour of the demo project: its progress, and who has dismissed it. Uses files only, no rows."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -12,7 +12,7 @@ from db.schema.engine import artifacts, reading
 
 
 class Step(IntEnum):
-    """What a person does next."""
+    """The next step of the tour."""
 
     LABEL = 1
     TRAIN = 2
@@ -21,7 +21,7 @@ class Step(IntEnum):
 
 @dataclass(frozen=True)
 class Stage:
-    """The step that the project is at, with the pairs of its newest batch and those that carry a label."""
+    """The current step, with the size of the newest batch and the number of its labelled pairs."""
 
     step: Step
     size: int
@@ -29,7 +29,7 @@ class Stage:
 
 
 def stage_of(engine: Engine, project_id: int) -> Stage:
-    """How far the project is: its first batch is labelled, then its first model trained, then its figures are there."""
+    """Return the project's stage: first its batch is labelled, then a model is trained, then its figures are shown."""
     with reading(engine) as session:
         batch = batch_standings(session, [project_id]).get(project_id)
         matcher = newest_matchers(session, [project_id]).get(project_id)
@@ -40,21 +40,21 @@ def stage_of(engine: Engine, project_id: int) -> Stage:
 
 
 def is_dismissed(annotator: str) -> bool:
-    """Whether this annotator has ended the tour for good."""
+    """Return whether this annotator has dismissed the tour."""
     return _mark(annotator).exists()
 
 
 def dismiss(annotator: str) -> None:
-    """Nothing; the tour is not shown to this annotator any more."""
+    """Hide the tour from this annotator."""
     _mark(annotator).parent.mkdir(parents=True, exist_ok=True)
     _mark(annotator).touch()
 
 
 def call_back(annotator: str) -> None:
-    """Nothing; the tour is shown to this annotator again."""
+    """Show the tour to this annotator again."""
     _mark(annotator).unlink(missing_ok=True)
 
 
 def _mark(annotator: str) -> Path:
-    """An empty file for each annotator who has ended the tour; any name makes a possible file name."""
+    """Return the path of an annotator's marker file, hashed so that any name is a valid file name."""
     return artifacts() / "tour" / sha256(annotator.encode()).hexdigest()[:16]

@@ -1,8 +1,8 @@
-"""A chain of checksums over the rows of a table: a row that was changed, removed, added or moved breaks it.
+"""A chain of checksums over the rows of a table: changing, removing, adding or moving a row breaks it.
 
-Every row carries how many rows follow, so that missing ones at the end are noticed too, and the SHA-256 of its other
-cells and of the checksum of the row before; the first row follows from the names of the columns. It keeps no secret:
-whoever writes all checksums anew gets an unbroken chain, but another last checksum.
+Each row has the number of rows that follow, so that missing rows at the end are noticed too, and the SHA-256 of its
+other cells and the previous row's checksum; the first row continues from the column names. There is no secret key:
+whoever recomputes all checksums gets an unbroken chain, but with another last checksum.
 """
 
 import json
@@ -18,21 +18,21 @@ from db.errors import InputError
 
 REMAINING, CHECKSUM = "remaining", "checksum"
 CHAIN: dict[str, type] = {REMAINING: int, CHECKSUM: str}  # the last two columns of a chained table
-EXACT = 2**53  # below it every whole number is a float of its own
-BROKEN = "the chain breaks here: this row was changed or put here, or rows before it were removed or moved"
-EMPTY = "no answers in it: nobody had answered when it was exported, or all its rows were removed"
+EXACT = 2**53  # below it, floats represent every integer exactly
+BROKEN = "the chain breaks here: this row was changed or inserted, or rows before it were removed or moved"
+EMPTY = "the file has no rows: there were no answers when it was exported, or all rows were removed"
 
 
 @dataclass(frozen=True)
 class Verified:
-    """An unbroken chain: its number of rows, and its last checksum, which says which table it was."""
+    """An unbroken chain: its number of rows, and its last checksum, which identifies the table."""
 
     rows: int
     checksum: str
 
 
 def chained(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
-    """The rows with the two cells of the chain. columns: the names of all columns, those two included."""
+    """Yield the rows with the two cells of the chain. columns: the names of all columns, those two included."""
     checksum = _first(columns)
     for place, row in enumerate(rows):
         cells = (*map(_plain, row), len(rows) - place - 1)
@@ -41,13 +41,13 @@ def chained(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> Iterator[t
 
 
 def verify(path: Path) -> Verified:
-    """What the file holds, where its chain is unbroken.
+    """Check the file's chain, and return its length and last checksum.
 
-    Raises InputError, which names the first row that breaks it, and for a file without checksums or without rows.
+    Raises InputError, which names the first row that breaks the chain, and for a file without checksums or rows.
     """
     columns = column_names(path)
     if columns[-2:] != list(CHAIN):
-        raise InputError(f"{path.name}: its last columns are not {' and '.join(CHAIN)}; export the history again")
+        raise InputError(f"{path.name}: the last columns must be {' and '.join(CHAIN)}; export the history again")
     checksum, count, number, remaining = _first(columns), 0, 0, "0"
     for number, (*cells, given) in read_rows(path, columns, without=EMPTY):
         checksum = _next(checksum, cells)
@@ -55,12 +55,12 @@ def verify(path: Path) -> Verified:
             raise bad(BROKEN, path, number)
         count, remaining = count + 1, cells[-1]
     if remaining != "0":
-        raise bad(f"the chain ends here, and {remaining} more rows should follow", path, number)
+        raise bad(f"the chain ends here, but {remaining} more rows should follow", path, number)
     return Verified(count, checksum)
 
 
 def _plain(cell: Any) -> Any:
-    """The cell so that every format gives it back as the same text: whole numbers without a point."""
+    """Return the cell such that every format reads it back as the same text: whole numbers without a point."""
     return int(cell) if isinstance(cell, float) and cell.is_integer() and abs(cell) < EXACT else cell
 
 

@@ -1,4 +1,4 @@
-"""The card of a folder of labels, in the form that Hugging Face's `datasets` reads: YAML, then Markdown."""
+"""The card of a folder of labels, as Hugging Face's `datasets` reads it: YAML, then Markdown."""
 
 import json
 from collections.abc import Mapping
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from annotate.labels.formats import ABOUT, COLUMNS, Form
 from db.domain import Purpose, Settings
 
-CONFIGS = (Form.LABELS, Form.PAIRS, Form.POSITIVES, Form.TRIPLETS)  # the first one is loaded where none is named
+CONFIGS = (Form.LABELS, Form.PAIRS, Form.POSITIVES, Form.TRIPLETS)  # the first one is the default
 SPLITS = {"train": Purpose.TRAIN, "test": Purpose.AUDIT}
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 
 
 def dataset_card(project: str, settings: Settings, rows: Mapping[tuple[Form, str], int]) -> str:
-    """The README.md of the folder. rows: of each configuration and split that has a file `form/split.parquet`."""
+    """Return the README.md of the folder. rows: by configuration and split, if a file `form/split.parquet` exists."""
     return "\n".join([*_yaml(project, rows), "", *_words(project, settings, rows)]) + "\n"
 
 
@@ -36,7 +36,7 @@ def _words(project: str, settings: Settings, rows: Mapping[tuple[Form, str], int
     lines = [
         f"# Labels of {' '.join(project.split())}",
         "",
-        "Pairs of texts that people labelled, out of Allpairs.",
+        "Pairs of texts labelled by people, exported from Allpairs.",
         "",
     ]
     lines += ["The question was:", "", f"> {' '.join(settings.question.split())}", ""]
@@ -52,9 +52,9 @@ def _words(project: str, settings: Settings, rows: Mapping[tuple[Form, str], int
     ]
     lines += [
         "",
-        "`train` holds the labels that train. `test` holds the labels of pairs that were drawn for measuring: do not",
-        "train on them. A model chose the pairs of `train` because they are hard or similar: they are no random sample",
-        "of all pairs, and a figure computed on them says nothing about all pairs.",
+        "`train` holds the training labels. `test` holds the labels of pairs that were sampled for evaluation: do not",
+        "train on them. A model chose the pairs of `train` because they are hard or similar: they are not a random",
+        "sample of all pairs, so figures computed on them do not hold for all pairs.",
         "",
         "```python",
         "from datasets import load_dataset",
@@ -64,7 +64,7 @@ def _words(project: str, settings: Settings, rows: Mapping[tuple[Form, str], int
         "",
         "## Licence",
         "",
-        "The texts stand under the licence of the data that they came from, which Allpairs does not know. Put it into",
+        "The texts are under the licence of their source, which Allpairs does not know. Add it to",
         "the first lines of this file before you share the folder.",
     ]  # fmt: skip
     if settings.guidelines.strip():

@@ -1,4 +1,4 @@
-"""Labels out of a project: as one table, or as a folder that Hugging Face's `datasets` loads."""
+"""Export of labels: as one table, or as a folder that Hugging Face's `datasets` loads."""
 
 import shutil
 from dataclasses import replace
@@ -26,9 +26,9 @@ from db.schema.tables import Design, Project
 
 
 def export_labels(engine: Engine, project: str, path: Path, form: Form = Form.LABELS, noted: bool = False) -> int:
-    """The number of rows written to the file, whose ending chooses CSV, JSON Lines or Parquet.
+    """Write the labels to the file as CSV, JSON Lines or Parquet, by its suffix; return the number of rows.
 
-    noted: only answers with a note. Raises InputError where there is no such project, or no such file can be written.
+    noted: only answers with a note. Raises InputError if there is no such project or the file cannot be written.
     """
     writer_for(path)
     with reading(engine) as session:
@@ -37,18 +37,18 @@ def export_labels(engine: Engine, project: str, path: Path, form: Form = Form.LA
 
 
 def export_dataset(engine: Engine, project: str, folder: Path) -> dict[str, int]:
-    """The number of labels in each split of the folder, which `datasets.load_dataset(folder)` loads.
+    """Write a folder that `datasets.load_dataset(folder)` loads; return the number of labels in each split.
 
-    One configuration for each form, the labels that measure in a split of their own; a split without rows has no file.
-    Raises InputError where there is no such project or label, and where the folder exists.
+    It has one configuration for each form, and a separate split for audit labels; a split without rows has no file.
+    Raises InputError if there is no such project or no label, and if the folder exists.
     """
     if folder.exists():
-        raise InputError(f"{folder}: it is there already; name a folder that does not exist yet")
+        raise InputError(f"{folder}: this folder exists already; name a new one")
     with reading(engine) as session:
         labels = _read(session, project, Form.LABELS)
         settings = Settings.model_validate(project_named(session, project).settings)
     if not labels.rows:
-        raise InputError(f"{project!r} has no label yet: label some pairs first")
+        raise InputError(f"{project!r} has no labels yet: label some pairs first")
     partial = folder.with_name(f".{folder.name}.part")
     try:
         partial.mkdir(parents=True)
@@ -64,8 +64,10 @@ def export_dataset(engine: Engine, project: str, folder: Path) -> dict[str, int]
 
 
 def page_of_labels(engine: Engine, project_id: int, after: int, limit: int) -> tuple[list[dict[str, Any]], int]:
-    """The first labels after the answer `after`, each by the columns of an export, and the answer after which the next
-    ones stand: those that are given or changed later, too."""
+    """Return the first labels after the answer `after`, with the columns of an export, and the next cursor.
+
+    The cursor is the last answer's id; later it finds labels that were given or changed since.
+    """
     with reading(engine) as session:
         rows = label_rows(session, project_id, after, limit)
         found = _described(session, project_of(session, project_id), rows, [], [])
@@ -99,9 +101,9 @@ def _described(
 
 
 def _implied(session: Session, project: Project, rows: list[LabelRow]) -> list[tuple[int, int, bool]]:
-    """The pairs that follow from the labels that train, and whether they match. Raises InputError for two lists."""
+    """Return the pairs that follow from training labels, and whether they match. Raises InputError for two lists."""
     if project.kind != Kind.SYMMETRIC:
-        raise InputError(f"{project.name!r} compares two lists, and only labels of one list imply others")
+        raise InputError(f"{project.name!r} compares two lists, but only labels within one list imply others")
     splits = splits_of(session, project.id, {item for row in rows for item in (row.left_id, row.right_id)})
     labels = [
         (row.left_id, row.right_id, row.answer == AnswerKind.POSITIVE)

@@ -1,4 +1,4 @@
-"""The forms in which labels leave a project: what each is for, its columns, and its rows."""
+"""The formats of exported labels: what each is for, its columns and its rows."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ NUMBERS = {AnswerKind.POSITIVE: 1, AnswerKind.NEGATIVE: 0}  # unsure has none
 
 
 class Form(StrEnum):
-    """The forms of an export."""
+    """The formats of an export."""
 
     LABELS = "labels"
     HISTORY = "history"
@@ -28,16 +28,16 @@ class Form(StrEnum):
 
 
 ABOUT = {
-    Form.LABELS: "Everything about the label that counts of each pair: ids, texts, label, who, when, why it was asked.",
-    Form.HISTORY: "Every answer ever given, corrections, skips and undone ones too; `counts` is 1 where it is a label. "
-    "Each row has a checksum over itself and the rows before it: `labels verify` tells whether any was changed.",
+    Form.LABELS: "The current label of each pair: ids, texts, label, annotator, time, and why the pair was chosen.",
+    Form.HISTORY: "Every answer ever given, with corrections, skips and undone ones; `counts` is 1 for current labels. "
+    "Each row has a checksum over itself and the rows before it: `labels verify` detects any change.",
     Form.PAIRS: "Training data for sentence-transformers: two texts and 1 or 0 (ContrastiveLoss, CoSENTLoss).",
     Form.POSITIVES: "Training data for sentence-transformers: anchor and positive (MultipleNegativesRankingLoss).",
     Form.TRIPLETS: "Training data for sentence-transformers: anchor, positive and negative, where labels share a text "
     "(TripletLoss, MultipleNegativesRankingLoss).",
-    Form.AUDIT: "The labels that measure, with how each pair was drawn: what `learner evaluate --audit` reads.",
-    Form.IMPLIED: "Pairs that nobody labelled and that follow from labels by transitivity, as training draws them; "
-    "`implied` is 1 for a match. They are no labels of people, so no import takes them.",
+    Form.AUDIT: "Audit labels, with the sampling probability of each pair: for `learner evaluate --audit`.",
+    Form.IMPLIED: "Unlabelled pairs whose label follows from others by transitivity, as used in training; "
+    "`implied` is 1 for a match. They are not labels of people, so they cannot be imported.",
 }
 _PROVENANCE = {
     "annotator": str,
@@ -65,7 +65,7 @@ COLUMNS: dict[Form, dict[str, type]] = {
 
 @dataclass(frozen=True)
 class Labels:
-    """The answers of a project that are to be written, and what is known about their items, by item."""
+    """The answers of a project to write, and their items' ids and texts."""
 
     kind: Kind
     rows: list[LabelRow]
@@ -73,16 +73,16 @@ class Labels:
     designs: list[Design]
     ids: dict[int, str]
     texts: dict[int, str]
-    implied: Sequence[tuple[int, int, bool]] = ()  # where they are asked for: pairs that follow, and whether they match
+    implied: Sequence[tuple[int, int, bool]] = ()  # for the implied format: pairs, and whether they match
 
     def of(self, purpose: Purpose) -> "Labels":
-        """The labels of this purpose alone."""
+        """Return only the labels of this purpose."""
         rows = [row for row in self.rows if row.purpose == purpose]
         return Labels(self.kind, rows, self.audits, self.designs, self.ids, self.texts)
 
 
 def table(labels: Labels, form: Form) -> Iterator[tuple[Any, ...]]:
-    """The rows of the form, in its columns."""
+    """Yield the rows of the format, in its columns."""
     return _TABLES[form](labels)
 
 
@@ -117,7 +117,7 @@ def _positives(labels: Labels) -> Iterator[tuple[Any, ...]]:
 
 
 def _triplets(labels: Labels) -> Iterator[tuple[Any, ...]]:
-    """Every positive and every negative of each anchor at least once; anchors without either give none."""
+    """Yield every positive and negative of each anchor at least once; anchors that lack either yield nothing."""
     partners: dict[int, dict[AnswerKind, list[int]]] = {}
     for row in labels.of(Purpose.TRAIN).rows:
         for anchor, partner in _anchored(row, labels.kind):
@@ -139,7 +139,7 @@ def _combined(positives: list[int], negatives: list[int]) -> Iterator[tuple[int,
 
 
 def _audit(labels: Labels) -> Iterator[tuple[Any, ...]]:
-    """The pairs of the audited pool as the last update of the figures placed them in the newest design's strata."""
+    """Yield the sampled pairs with their strata in the newest design, as of the last update of the figures."""
     if not labels.designs:
         return
     newest = labels.designs[-1]

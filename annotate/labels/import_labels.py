@@ -1,4 +1,4 @@
-"""Labels into a project, from a file: none twice, and a report on every row that was not stored."""
+"""Import of labels from a file: none is stored twice, and a report covers every row that is not stored."""
 
 import hashlib
 from collections.abc import Sequence
@@ -28,19 +28,19 @@ ANSWERS = {"1": AnswerKind.POSITIVE, "true": AnswerKind.POSITIVE, "positive": An
     "negative": AnswerKind.NEGATIVE,
     "unsure": AnswerKind.UNSURE,
 }
-ANNOTATOR = "import"  # of labels that name none
+ANNOTATOR = "import"  # of labels without an annotator
 MAX_ANNOTATOR = 200
-KEYS = "import-"  # begins the key of every imported answer
+KEYS = "import-"  # prefix of the key of every imported answer
 
 Act = tuple[int, int, str]  # left item, right item, annotator
 
 
 @dataclass(frozen=True)
 class Choices:
-    """What becomes of rows with problems.
+    """How to treat rows with problems.
 
-    skip: leave out rows with mistakes; otherwise the first one stops the import and nothing is stored. replace: store
-    labels that differ from the one that counts, so that they count from then on. dry: store nothing, only report.
+    skip: leave out rows with mistakes; otherwise the first one stops the import and nothing is stored. replace: also
+    store labels that differ from the current one, and replace it. dry: store nothing, only report.
     """
 
     skip: bool = False
@@ -51,15 +51,15 @@ class Choices:
 def import_labels(
     engine: Engine, project: str, path: Path, choices: Choices | None = None, problems: Path | None = None
 ) -> Report:
-    """What came of importing a file with id1, id2, label (1, 0 or unsure) and optionally annotator and note.
+    """Import a file with id1, id2, label (1, 0 or unsure) and optionally annotator and note; return a report.
 
-    A column `answer`, as exports have it, goes before `label`. problems: a CSV file to write all rows to that were not
-    stored. Raises InputError, and stores nothing, for a file that cannot be read and for the first row with a mistake,
-    unless rows with mistakes are to be skipped.
+    A column `answer`, as in exports, takes precedence over `label`. problems: write all rows that were not stored to
+    this CSV file. Raises InputError, and stores nothing, for an unreadable file and for the first row with a mistake,
+    unless such rows are to be skipped.
     """
     choices, report = choices or Choices(), Report()
     columns = _columns(path)
-    with reading(engine) as session:  # a long file must not keep annotators from writing
+    with reading(engine) as session:  # a long file must not block annotators
         found = project_named(session, project)
         known = _read_known(session, found.id, found.kind == Kind.SYMMETRIC)
     with recording(report, problems) as recorder:
@@ -85,7 +85,7 @@ def _columns(path: Path) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class _Known:
-    """What the project has: items by id of both sides, the labels that count, each annotator's, and imported keys."""
+    """The project's items by id for both sides, current labels, each annotator's labels, and imported keys."""
 
     project_id: int
     items: tuple[dict[str, int], dict[str, int]]
@@ -110,7 +110,7 @@ def _read_known(session: Session, project_id: int, symmetric: bool) -> _Known:
 
 
 class _Wrong(Exception):
-    """A row that cannot be stored: why, in words, and in which column."""
+    """A row that cannot be stored: why, and in which column."""
 
     def __init__(self, trouble: Trouble, what: str, column: int) -> None:
         super().__init__(what)
@@ -130,7 +130,7 @@ class _Reader:
     contradicted: set[Act] = field(default_factory=set)
 
     def add(self, row: Row) -> None:
-        """Nothing; the row is to be stored, or taken down as a problem."""
+        """Take the row up for storing, or record it as a problem."""
         try:
             act, answer, note = self._act(row), self._answer(row), self._note(row)
             self._check(act, answer)
@@ -144,13 +144,13 @@ class _Reader:
             self.acts[act] = answer, row.number, note
 
     def rows(self, project_id: int) -> list[dict[str, Any]]:
-        """The answers to store, in the order of the file."""
+        """Return the answers to store, in the order of the file."""
         time = present()
         kept = ((act, answer, note) for act, (answer, _, note) in self.acts.items() if act not in self.contradicted)
         return [_row(project_id, act, answer, note, time) for act, answer, note in kept]
 
     def _optional(self, row: Row, column: str) -> str:
-        """The cell of a column that the file need not have."""
+        """Return the cell of an optional column."""
         return row.values[self.columns.index(column)] if column in self.columns else ""
 
     def _act(self, row: Row) -> Act:
@@ -163,21 +163,21 @@ class _Reader:
                 raise _Wrong(Trouble.UNKNOWN, what, which)
             items.append(self.known.items[which][name])
         if items[0] == items[1]:
-            raise _Wrong(Trouble.UNUSABLE, "both ids name the same text, which is no pair; remove the row", 1)
+            raise _Wrong(Trouble.UNUSABLE, "both ids name the same text, which is not a pair; remove the row", 1)
         left, right = sorted(items) if self.known.symmetric else items
         return left, right, self._annotator(row)
 
     def _annotator(self, row: Row) -> str:
         name = self._optional(row, "annotator").strip()
         if len(name) > MAX_ANNOTATOR:
-            what = f"a name of {len(name):,} characters, and the limit is {MAX_ANNOTATOR}; shorten it"
+            what = f"the name has {len(name):,} characters, but the limit is {MAX_ANNOTATOR}; shorten it"
             raise _Wrong(Trouble.UNUSABLE, what, 3)
         return name or ANNOTATOR
 
     def _note(self, row: Row) -> str:
         note = self._optional(row, "note").strip()
         if len(note) > LONGEST_NOTE:
-            what = f"a note of {len(note):,} characters, and the limit is {LONGEST_NOTE:,}; shorten it"
+            what = f"the note has {len(note):,} characters, but the limit is {LONGEST_NOTE:,}; shorten it"
             raise _Wrong(Trouble.UNUSABLE, what, self.columns.index("note"))
         return note
 
@@ -189,19 +189,19 @@ class _Reader:
         return answer
 
     def _check(self, act: Act, answer: AnswerKind) -> None:
-        """Nothing; raises for a row that says what another one or the project says, or something else than they."""
+        """Raise _Wrong for a row that repeats or contradicts another row or the project."""
         if act in self.acts:
             before, number, _ = self.acts[act]
             if before == answer:
                 raise _Wrong(Trouble.DOUBLE, f"the same as row {number}", 2)
             self.contradicted.add(act)
-            what = f"{act[2]!r} calls this pair {answer} here and {before} in row {number}; keep one of the rows"
+            what = f"{act[2]!r} labels this pair {answer} here but {before} in row {number}; keep one of the rows"
             raise _Wrong(Trouble.CONTRADICTION, what, 2)
         if self.known.own.get(act) == answer or _key(self.known.project_id, act, answer) in self.known.keys:
-            raise _Wrong(Trouble.DOUBLE, "stored already", 2)
+            raise _Wrong(Trouble.DOUBLE, "already stored", 2)
         counting = self.known.labels.get(act[:2], answer)
         if counting != answer and not self.choices.replace:
-            raise _Wrong(Trouble.CONFLICT, f"the project's label of this pair is {counting}, and stays", 2)
+            raise _Wrong(Trouble.CONFLICT, f"the project's label of this pair is {counting} and stays", 2)
 
 
 def _key(project_id: int, act: Act, answer: AnswerKind) -> str:
@@ -219,6 +219,6 @@ def _row(project_id: int, act: Act, answer: AnswerKind, note: str, time: Any) ->
         "answer": answer,
         "key": _key(project_id, act, answer),
         "note": note or None,
-        "guidelines": None,  # the file does not say what its annotators were told
+        "guidelines": None,  # the file does not say which guidelines its annotators had
         "created_at": time,
     }

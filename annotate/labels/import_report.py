@@ -1,4 +1,4 @@
-"""What is wrong with rows of a file of labels: counted, the first ones shown, all of them in a file."""
+"""Problems with rows of a file of labels: counts, examples, and all of them in a file."""
 
 import csv
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ class Trouble(StrEnum):
     """Why a row of the file was not stored."""
 
     UNKNOWN = "unknown id"
-    UNUSABLE = "unusable"  # no such label, no pair, a name that is too long
+    UNUSABLE = "unusable"  # an unknown label, not a pair, a name that is too long
     CONTRADICTION = "contradiction"  # with another row of the file
-    CONFLICT = "conflict"  # with the label that counts in the project
+    CONFLICT = "conflict"  # with the project's current label
     DOUBLE = "double"  # of another row, or of what is stored
 
 
-HARMLESS = (Trouble.DOUBLE, Trouble.CONFLICT)  # what no mistake of the file need be behind
+HARMLESS = (Trouble.DOUBLE, Trouble.CONFLICT)  # not necessarily mistakes of the file
 
 
 class Problem(NamedTuple):
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
 
 @dataclass
 class Report:
-    """How many labels were stored, and the other rows: how many of each kind, and the first ones."""
+    """The number of stored labels, and of the other rows by kind, with the first of each."""
 
     stored: int = 0
     counts: dict[Trouble, int] = field(default_factory=dict)
@@ -52,19 +52,19 @@ class Report:
         return sum(self.counts.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the report for JSON."""
         first = {trouble: [problem._asdict() for problem in problems] for trouble, problems in self.first.items()}
         return {"stored": self.stored, "problems": dict(self.counts), "first": first}
 
 
 class Recorder:
-    """Takes problems down for a report and, where there is one, into a CSV file."""
+    """Records problems in a report and, if there is one, in a CSV file."""
 
     def __init__(self, report: Report, writer: Any = None) -> None:
         self.report, self.writer = report, writer
 
     def add(self, problem: Problem) -> None:
-        """Nothing; the problem is counted."""
+        """Count the problem, and keep it as an example if it is among the first."""
         self.report.counts[problem.trouble] = self.report.counts.get(problem.trouble, 0) + 1
         first = self.report.first.setdefault(problem.trouble, [])
         if len(first) < FIRST:
@@ -75,7 +75,7 @@ class Recorder:
 
 @contextmanager
 def recording(report: Report, path: Path | None) -> Iterator[Recorder]:
-    """A recorder; all problems are in the CSV file afterwards, where a path is given."""
+    """Yield a recorder that also writes all problems to the CSV file, if a path is given."""
     if path is None:
         yield Recorder(report)
         return

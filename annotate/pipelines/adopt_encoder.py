@@ -1,4 +1,4 @@
-"""A bi-encoder that a pipeline trained becomes its project's encoder."""
+"""Use a pipeline's bi-encoder as the project's encoder."""
 
 from pathlib import Path
 
@@ -14,19 +14,19 @@ from db.projects.projects import live_project
 from db.schema.engine import reading
 
 BIENCODER = "biencoder"
-LOADS = ("modules.json", "config.json")  # files that tell a folder from which an encoder is loaded
-DOT = "It learned by inner products, and projects compare texts by the cosine: look at its precision before and after."
+LOADS = ("modules.json", "config.json")  # files that mark an encoder's folder
+DOT = "It was trained with inner products, but projects compare texts by cosine: check its precision before and after."
 
 
 def plan_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> tuple[Settings, list[str]]:
-    """The project's settings with the run's bi-encoder, and in words what that implies; nothing where it has it.
+    """Return the project's settings with the run's bi-encoder, and the effects in words; none if it is already in use.
 
-    Raises InputError where the run made no encoder of that number, or one for each list.
+    Raises InputError if the run made no encoder of that number, or one for each list.
     """
     found = made(engine, project_id, run_id, number)
     folders = encoders_in(found.path) if found.kind == BIENCODER else []
     if len(folders) != 1:
-        raise InputError(f"{found.title} is no encoder that a project can use: it needs one for both texts")
+        raise InputError(f"a project cannot use {found.title}: it needs one encoder for both texts")
     with reading(engine) as session:
         old = Settings.model_validate(live_project(session, project_id).settings)
     new = old.model_copy(update={"encoder": str(folders[0])})
@@ -37,12 +37,12 @@ def plan_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> t
 
 
 def encoders_in(folder: Path) -> list[Path]:
-    """The folders from which encoders are loaded: this one, else those in it; of two towers there are two."""
+    """Return the folders from which encoders are loaded: this one, else those in it; two for two towers."""
     places = [folder, *sorted(path for path in folder.glob("*") if path.is_dir())]
     found = [place for place in places if any((place / name).is_file() for name in LOADS)]
     return [folder] if folder in found else found
 
 
 def use_encoder(engine: Engine, project_id: int, run_id: str, number: int) -> None:
-    """Nothing; the project's encoder is the run's bi-encoder from its next batch on. Raises as `plan_encoder`."""
+    """Use the run's bi-encoder from the project's next batch on. Raises as `plan_encoder` does."""
     update_settings(engine, project_id, plan_encoder(engine, project_id, run_id, number)[0])

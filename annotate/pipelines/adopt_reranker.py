@@ -1,4 +1,4 @@
-"""A re-ranker that a pipeline trained puts its project's batches in order."""
+"""Use a pipeline's re-ranker to order the project's batches."""
 
 from sqlalchemy import Engine
 
@@ -14,7 +14,7 @@ from db.schema.engine import reading
 
 
 def orders_batches(engine: Engine, project_id: int, run_id: str, number: int) -> BatchOrder | None:
-    """How the run's re-ranker puts the project's batches in order; nothing where it does not."""
+    """Return how the run's re-ranker orders the project's batches; None if it does not."""
     settings, folder = _settings(engine, project_id), made(engine, project_id, run_id, number).path
     return settings.batch_order if settings.reranker == str(folder) else None
 
@@ -22,25 +22,25 @@ def orders_batches(engine: Engine, project_id: int, run_id: str, number: int) ->
 def plan_order(
     engine: Engine, project_id: int, run_id: str, number: int, order: BatchOrder
 ) -> tuple[Settings, list[str]]:
-    """The project's settings with this order by the run's re-ranker, and in words what that implies.
+    """Return the project's settings with this order by the run's re-ranker, and the effects in words.
 
-    No words where it has it. Raises InputError where the run made no re-ranker of that number.
+    There are none if it is already in use. Raises InputError if the run made no re-ranker of that number.
     """
     found = made(engine, project_id, run_id, number)
     if found.kind != RERANKER:
-        raise InputError(f"{found.title} is no re-ranker: choose one to put batches in order")
+        raise InputError(f"{found.title} is not a re-ranker: choose a re-ranker to order batches")
     old = _settings(engine, project_id)
     new = old.model_copy(update={"reranker": str(found.path), "batch_order": order})
     return new, [] if new == old else implications(old, new, situation_of(engine, project_id))
 
 
 def use_order(engine: Engine, project_id: int, run_id: str, number: int, order: BatchOrder) -> None:
-    """Nothing; the run's re-ranker orders the project's batches from the next one on. Raises as `plan_order`."""
+    """Order the project's batches by the run's re-ranker from the next one on. Raises as `plan_order` does."""
     update_settings(engine, project_id, plan_order(engine, project_id, run_id, number, order)[0])
 
 
 def stop_order(engine: Engine, project_id: int) -> None:
-    """Nothing; batches have the strategy's own order from the next one on."""
+    """Return to the strategy's own order from the next batch on."""
     update_settings(engine, project_id, _settings(engine, project_id).model_copy(update={"reranker": ""}))
 
 

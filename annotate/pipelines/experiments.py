@@ -1,4 +1,4 @@
-"""Experiments as the app sees them: asked for, watched, read. The worker runs them and leaves files."""
+"""Experiments as the app sees them: requested, watched, read. The worker runs them and writes files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,24 +23,24 @@ from db.schema.tables import Job, Project
 from learner.catalog import STRATEGIES
 
 REFERENCE, MATCHED = "uncertainty", "stratified-match"
-# Settings that no simulation has a use for.
+# Settings that a simulation does not use.
 OF_PEOPLE = {"question", "guidelines", "auto_train", "reranker", "batch_order"}
 
 
 @dataclass(frozen=True)
 class ExperimentRow:
-    """One experiment: its project where it has one, its job where the app asked for it, and its runs once begun."""
+    """An experiment: its project, if any, its job if the app requested it, and its runs once it has started."""
 
     id: str
     name: str
     project: str | None
     job: Job | None
     runs: Sequence[RunState]
-    at: datetime  # when it was asked for, else when its files changed last
+    at: datetime  # when it was requested, else when its files last changed
 
     @property
     def state(self) -> str:
-        """The job's state; of an experiment of the command line done, or stopped before its end."""
+        """The job's state; for an experiment of the command line, done or stopped."""
         if self.job is not None:
             return self.job.state
         return "stopped" if any(run.state in OPEN for run in self.runs) else "done"
@@ -52,7 +52,7 @@ class ExperimentRow:
 
 @dataclass(frozen=True)
 class Wish:
-    """What a person asks for: strategies of the catalog, how many seeds and rounds, and how batches grow."""
+    """A requested experiment: strategies of the catalog, numbers of seeds and rounds, and the growth of batches."""
 
     name: str
     strategies: Sequence[str]
@@ -63,9 +63,9 @@ class Wish:
 
 
 def list_experiments(engine: Engine) -> list[ExperimentRow]:
-    """Every experiment, the newest first: those of jobs, and those whose folder was put among theirs.
+    """Return every experiment, the newest first: those of jobs, and those whose folder was copied beside theirs.
 
-    Those of projects in the bin are left out, and so are those of projects that whoever asks was not let into.
+    Leaves out experiments of projects that are in the bin or that the person may not see.
     """
     with reading(engine) as session:
         projects = {project.id: project.name for project in all_projects(session, archived=True)}
@@ -88,18 +88,18 @@ def _of_folder(name: str) -> ExperimentRow:
 
 
 def hindrance(engine: Engine, project_id: int) -> str:
-    """Why no experiment can be made on the project's data; empty where one can."""
+    """Return why no experiment can be run on the project's data; empty if one can."""
     with reading(engine) as session:
         positives, measurable = gold_counts(session, project_id)
     if not positives:
-        return "This project has no known pairs: a simulated annotator answers by them. Import some with a new project."
+        return "This project has no known pairs to simulate an annotator with. Create a project with known pairs."
     if not measurable:
-        return "No known positive is a pair of items kept for measuring: make the project with a larger share of them."
+        return "No known positive is a pair of evaluation items. Create the project with a larger evaluation share."
     return ""
 
 
 def request(engine: Engine, project_id: int, wish: Wish) -> str:
-    """The id of the job that runs the experiment. Raises InputError for a wish that cannot be met."""
+    """Request the job that runs the experiment; return its id. Raises InputError for impossible wishes."""
     if reason := hindrance(engine, project_id):
         raise InputError(reason)
     with reading(engine) as session:
@@ -108,16 +108,16 @@ def request(engine: Engine, project_id: int, wish: Wish) -> str:
 
 
 def definition_of(wish: Wish, settings: Settings) -> dict[str, Any]:
-    """The experiment as in its file, without data sets: one row for each strategy, in the catalog's order.
+    """Return the experiment as in its file, without data sets: a row for each strategy, in the catalog's order.
 
-    Raises InputError without a strategy, and where one needs another that is not chosen.
+    Raises InputError without a strategy, and if one needs another that is not chosen.
     """
     chosen = [name for name in STRATEGIES if name in wish.strategies]
     if not chosen:
         raise InputError("no strategy is chosen: choose at least one")
     if MATCHED in chosen and REFERENCE not in chosen:
         what, needed = STRATEGIES[MATCHED].title, STRATEGIES[REFERENCE].title
-        raise InputError(f"“{what}” draws as many of each class as “{needed}” collected: choose that too")
+        raise InputError(f"“{what}” samples as many pairs of each class as “{needed}” collects: choose “{needed}” too")
     common = settings.model_dump(exclude=OF_PEOPLE | {"strategy", "seed"})
     return {
         "name": wish.name.strip() or "Experiment",
@@ -130,30 +130,30 @@ def definition_of(wish: Wish, settings: Settings) -> dict[str, Any]:
 
 
 def tables_of(id_: str) -> list[TableFile]:
-    """The experiment's tables; none before it has results."""
+    """Return the experiment's tables; none before it has results."""
     return read_tables(experiment_folder(id_) / TABLES)
 
 
 def figures_of(id_: str) -> list[FigureFile]:
-    """The experiment's figures; none before it has results."""
+    """Return the experiment's figures; none before it has results."""
     return read_figures(experiment_folder(id_) / FIGURES)
 
 
 def report_of(id_: str) -> str:
-    """The whole report as Markdown; empty before there is one."""
+    """Return the whole report as Markdown; empty before there is one."""
     return read_report(experiment_folder(id_) / REPORT)
 
 
 def delete(engine: Engine, id_: str) -> None:
-    """Nothing; the experiment's files and its job's row are gone. Raises InputError while it is at work."""
+    """Delete the experiment's files and its job's row. Raises InputError while it is open."""
     with reading(engine) as session:
         job = session.get(Job, id_)
-    # One of the command line belongs to no project: the installation's administrators alone may delete it.
+    # An experiment of the command line belongs to no project: only the installation's administrators may delete it.
     right, project_id = (Right.CHANGE, job.project_id) if job is not None else (Right.INSTALL, None)
     with acting(engine, right, project_id) as session:
         job = session.get(Job, id_)
         if job is not None and job.state in OPEN:
-            raise InputError("the experiment is at work: cancel it first")
+            raise InputError("the experiment is running: cancel it first")
         if job is not None:
             session.delete(job)
     discard(experiment_folder(id_))

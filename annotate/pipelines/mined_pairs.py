@@ -1,4 +1,4 @@
-"""The pairs that a pipeline mined, in its project: read, made training pairs, taken back."""
+"""Mined pairs in their project: read, used for training, taken back."""
 
 import json
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ from db.projects.projects import live_project
 from db.results.pipelines import read_began
 from db.schema.engine import person_of, reading
 
-PAIRS = "pairs"  # the kind of what a run made
+PAIRS = "pairs"  # the kind of a run's output
 
 
 @dataclass(frozen=True)
 class Mined:
-    """A mined pair: its items in the project's order, its texts, and the cosine under the bi-encoder."""
+    """A mined pair: its items in the project's order, and the cosine under the bi-encoder."""
 
     pair: Pair
     score: float
@@ -38,7 +38,7 @@ class Mined:
 
 @dataclass(frozen=True)
 class Use:
-    """What becomes of the best pairs: those that are new labels, and those left out, labelled or in a sample."""
+    """What using the best pairs would do: which become new labels, and how many are already labelled or in a sample."""
 
     new: list[Pair]
     labelled: int
@@ -46,9 +46,9 @@ class Use:
 
 
 def read_mined(path: Path, symmetric: bool, most: int | None = None) -> list[Mined]:
-    """The pairs of the file by rank, each once: all, or the first `most`.
+    """Return the pairs of the file by rank, each once: all, or the first `most`.
 
-    Raises InputError for a line that is no pair of items.
+    Raises InputError for a line that is not a pair of items.
     """
     found: dict[Pair, Mined] = {}
     with path.open(encoding="utf-8") as file:
@@ -57,7 +57,7 @@ def read_mined(path: Path, symmetric: bool, most: int | None = None) -> list[Min
                 row = json.loads(line)
                 left, right, score = int(row["x_id"]), int(row["y_id"]), float(row["cos"])
             except (ValueError, KeyError, TypeError):
-                raise InputError(f"{path.name}, line {number}: no mined pair; run the pipeline again") from None
+                raise InputError(f"{path.name}, line {number}: not a mined pair; run the pipeline again") from None
             pair = (min(left, right), max(left, right)) if symmetric else (left, right)
             if left != right:
                 found.setdefault(pair, Mined(pair, score))
@@ -67,26 +67,26 @@ def read_mined(path: Path, symmetric: bool, most: int | None = None) -> list[Min
 
 
 def first_rows(path: Path, n: int) -> list[dict[str, Any]]:
-    """The first n rows of the file: texts, ranks and scores of the best pairs."""
+    """Return the first n rows of the file: texts, ranks and scores of the best pairs."""
     with path.open(encoding="utf-8") as file:
         return [json.loads(line) for line in islice(file, n)]
 
 
 def mined_pairs(engine: Engine, project_id: int, run_id: str, number: int, most: int | None = None) -> list[Mined]:
-    """The pairs that the run mined, the best first: all, or the best `most`.
+    """Return the pairs that the run mined, the best first: all, or the best `most`.
 
-    Raises InputError where it made no pairs of that number.
+    Raises InputError if the run has no pairs of that number.
     """
     found = made(engine, project_id, run_id, number)
     if found.kind != PAIRS:
-        raise InputError(f"{found.title} is no list of pairs")
+        raise InputError(f"{found.title} is not a list of pairs")
     with reading(engine) as session:
         symmetric = live_project(session, project_id).kind == Kind.SYMMETRIC
     return read_mined(found.path, symmetric, most)
 
 
 def check_items(session: Session, project_id: int, pairs: list[Pair]) -> None:
-    """Nothing. Raises InputError for pairs that cannot train, and those of items that are not there."""
+    """Raise InputError for pairs that cannot be used for training, and for pairs of missing items."""
     splits = splits_of(session, project_id, {item for pair in pairs for item in pair})
     for pair in pairs:
         if not splits.keys() >= set(pair):
@@ -96,15 +96,15 @@ def check_items(session: Session, project_id: int, pairs: list[Pair]) -> None:
 
 
 def annotator_of(run_id: str) -> str:
-    """The annotator who gives the labels that the run's pairs become: named after its pipeline."""
+    """Return the annotator of the labels that the run's pairs become: the pipeline's name."""
     began = read_began(run_id)
     if began is None:
-        raise InputError(f"the run {run_id} is gone: reload the page “Pipelines”")
+        raise InputError(f"the run {run_id} no longer exists: reload the page “Pipelines”")
     return began.pipeline
 
 
 def plan_use(engine: Engine, project_id: int, run_id: str, number: int, best: int) -> Use:
-    """What `use_as_training` would do now."""
+    """Return what `use_as_training` would do now."""
     pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number, best)]
     with reading(engine) as session:
         return _use(session, project_id, pairs)
@@ -118,9 +118,9 @@ def _use(session: Session, project_id: int, pairs: list[Pair]) -> Use:
 
 
 def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, best: int) -> int:
-    """How many of the best pairs are positive labels now: those that nobody has labelled, and that no sample holds.
+    """Label those of the best pairs as positive that nobody has labelled and no sample holds; return how many.
 
-    Their annotator is named after the pipeline. Raises InputError where none is left. Asks for the job that is due.
+    Their annotator is the pipeline. Raises InputError if none is left. Requests the job that is due.
     """
     annotator = annotator_of(run_id)
     pairs = [one.pair for one in mined_pairs(engine, project_id, run_id, number, best)]
@@ -128,7 +128,7 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
         live_project(session, project_id)
         use = _use(session, project_id, pairs)
         if not use.new:
-            raise InputError("all of these pairs are labelled already, or are in a sample for labelling")
+            raise InputError("all these pairs are already labelled, or are in a sample for labelling")
         answer_at_once(
             session, project_id, annotator, use.new, AnswerKind.POSITIVE, f"{BEGINNING}{run_id}-{uuid4().hex[:8]}"
         )
@@ -139,13 +139,13 @@ def use_as_training(engine: Engine, project_id: int, run_id: str, number: int, b
 
 
 def used(engine: Engine, project_id: int, run_id: str) -> int:
-    """How many training pairs of this run stand as they were made."""
+    """Return how many training pairs of this run are unchanged."""
     with reading(engine) as session:
         return len(answered_at_once(session, project_id, annotator_of(run_id), f"{BEGINNING}{run_id}-"))
 
 
 def take_back(engine: Engine, project_id: int, run_id: str) -> int:
-    """How many training pairs of this run are unlabelled again: all that nobody has changed since."""
+    """Undo the training labels of this run that nobody has changed since; return how many."""
     annotator = annotator_of(run_id)
     with acting(engine, Right.CHANGE, project_id) as session:
         pairs = answered_at_once(session, project_id, annotator, f"{BEGINNING}{run_id}-")

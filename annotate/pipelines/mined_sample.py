@@ -1,4 +1,4 @@
-"""A sample of the pairs that a pipeline mined, put up for labelling: what its labels say of the whole list."""
+"""A sample of a pipeline's mined pairs, queued for labelling, to estimate the precision of the whole list."""
 
 from typing import Any
 from uuid import uuid4
@@ -23,15 +23,16 @@ from db.projects.projects import live_project
 from db.schema.engine import reading
 from db.schema.tables import Design, Project, Round
 
-DRAW = 50  # pairs, unless a person says otherwise
+DRAW = 50  # pairs by default
 
 
 def put_up(engine: Engine, project_id: int, run_id: str, number: int, draw: int, rng: np.random.Generator) -> int:
-    """How many mined pairs are an audit batch now, drawn at random in bands of ranks; of a band no pair twice.
+    """Queue a stratified random sample of the mined pairs by rank as an audit batch; return its size.
 
-    Pairs that are labelled may be among them: they count, and nobody is asked again. Where the label is only the
-    pipeline's own, it is taken back, so that a person is asked. Raises InputError while another audit batch is open or
-    being drawn, and where no pair is left.
+    No pair is sampled twice. Labelled pairs may be sampled: they count, and nobody is asked again. If the label is only
+    the pipeline's own, it is undone, so that a person is asked. Raises InputError while another audit batch is open or
+    being prepared, and if no pair is left.
+
     """
     mined = mined_pairs(engine, project_id, run_id, number)
     with acting(engine, Right.CHANGE, project_id) as session:
@@ -44,7 +45,7 @@ def put_up(engine: Engine, project_id: int, run_id: str, number: int, draw: int,
         strata = [mined[first - 1 : last] for first, last in ranks(len(mined))]
         drawn = _draw(strata, before, draw, rng)
         if not drawn:
-            raise InputError("every mined pair is drawn already: see what the labels say")
+            raise InputError("every mined pair is already in a sample: see its figures")
         pairs = [mined_pair.pair for _, mined_pair, _ in drawn]
         check_items(session, project_id, pairs)
         _ask_again(session, project_id, pairs)
@@ -57,13 +58,13 @@ def _require_room(session: Session, project_id: int) -> None:
     require_no_audit_batch(session, project_id)
     job = open_job(session, project_id)
     if job is not None and job.kind in (AUDIT, CORRECTION):
-        raise InputError("a job is at work that may draw an audit batch: wait until it is done")
+        raise InputError("a running job may add an audit batch: wait until it is done")
 
 
 def _draw(
     strata: list[list[Mined]], before: set[Pair], draw: int, rng: np.random.Generator
 ) -> list[tuple[int, Mined, float]]:
-    """Band, pair and probability of each drawn pair. Each band's draws so far and these are one random sample of it."""
+    """Return band, pair and probability of each sampled pair. All samples of a band together are one random sample."""
     left = [[one for one in stratum if one.pair not in before] for stratum in strata]
     found = []
     for place, n in enumerate(allocate(draw, [len(rest) for rest in left])):
@@ -102,7 +103,7 @@ def _design(session: Session, project_id: int, details: dict[str, Any], strata: 
 
 
 def _store(session: Session, design: Design, drawn: list[tuple[int, Mined, float]], rng: np.random.Generator) -> None:
-    """Nothing; the pairs are an audit batch, in an order by chance: the first labels are a sample of each band, too."""
+    """Store the pairs as an audit batch in random order, so that the first labels are a sample of each band, too."""
     audit_batch = Round(project_id=design.project_id, number=None, strategy=DesignKind.MINED, size=len(drawn))
     session.add(audit_batch)
     session.flush()
@@ -116,7 +117,7 @@ def _store(session: Session, design: Design, drawn: list[tuple[int, Mined, float
 
 
 def bands_of(engine: Engine, project_id: int, run_id: str, number: int) -> list[Band]:
-    """The bands of the run's mined pairs with what is drawn and labelled of each; none before a sample is drawn."""
+    """Return the bands of the run's mined pairs with the counts of sampled labels; none before a sample is drawn."""
     with reading(engine) as session:
         designs = mined_designs(session, project_id, run_id, number)
         counts = count_drawn(session, [one.id for one in designs])

@@ -1,4 +1,6 @@
-"""Opinions that a run's pre-trained encoder has of typed texts, and why: asked for, waited for, read (paper 003)."""
+"""Opinions that a run's pre-trained encoder finds in typed texts, and the words that explain them (Jia, Lewis and
+Zettlemoyer 2022, QuIP): requested, awaited, read.
+"""
 
 from html import escape
 
@@ -12,28 +14,28 @@ from db.results.pipelines import read_began
 from learner.catalog.quip import HEADS, Sentiment
 
 MOST, LONGEST, LONGEST_QUESTION = 100, 2_000, 300  # texts; characters of a text, of a question
-JOIN = " | "  # between the question for a positive opinion and the other one
+JOIN = " | "  # between the questions for a positive and a negative opinion
 
 
 def answers(one: Made) -> bool:
-    """Whether this is an encoder that finds answers to questions."""
+    """Return whether this is an encoder that finds answers to questions."""
     return (one.path / HEADS).is_file()
 
 
 def prompts(run_id: str) -> list[tuple[str, str]]:
-    """The questions that the run was configured with, each for a positive and for a negative opinion."""
+    """Return the questions of the run's configuration, each for a positive and for a negative opinion."""
     began = read_began(run_id)
     settings = Sentiment.model_validate(began.config.get("sentiment", {}) if began else {})
     return [(one.strip(), other.strip()) for one, other in (prompt.split("|") for prompt in settings.prompts)]
 
 
 def ask(engine: Engine, project_id: int, run_id: str, number: int, lines: str, positive: str, negative: str) -> str:
-    """The id of the job that has the encoder read the texts, one on each line.
+    """Request the job in which the encoder reads the texts, one on each line; return its id.
 
-    Raises InputError where the run has no such encoder, and for texts and questions that cannot be used.
+    Raises InputError if the run has no such encoder, and for unusable texts and questions.
     """
     if not answers(made(engine, project_id, run_id, number)):
-        raise InputError("this encoder does not find answers: choose another thing that the run made")
+        raise InputError("this encoder cannot answer questions: choose another output of the run")
     texts = _texts(lines)
     asked = [" ".join(question.split()) for question in (positive, negative)]
     _check_questions(*asked)
@@ -41,12 +43,12 @@ def ask(engine: Engine, project_id: int, run_id: str, number: int, lines: str, p
 
 
 def found(run_id: str, job_id: str) -> Opinions | None:
-    """What the job found; nothing while it has not, and where it is too long ago."""
+    """Return the result of the job; None if there is none yet, or no longer."""
     return read_opinions(run_id, job_id)
 
 
 def marked(opinion: Opinion) -> str:
-    """The text as HTML, the words that say why marked; every sign of it stands as it was typed."""
+    """Return the text as HTML with the explaining words marked; everything else is escaped."""
     text, start, end = opinion.text, opinion.start, opinion.end
     if start >= end:
         return escape(text)
@@ -54,29 +56,29 @@ def marked(opinion: Opinion) -> str:
 
 
 def _texts(lines: str) -> list[str]:
-    """The texts. Raises InputError for none, for too many, and for one that is too long."""
+    """Return the texts. Raises InputError for none, for too many, and for one that is too long."""
     texts = [line.strip() for line in lines.splitlines() if line.strip()]
     if not texts:
-        raise InputError("there is no text to read: type one, or several on a line each")
+        raise InputError("there is no text to read: type one or more, each on its own line")
     if len(texts) > MOST:
-        raise InputError(f"there are {len(texts):,} texts, and the limit is {MOST}: leave some out")
+        raise InputError(f"there are {len(texts):,} texts, but the limit is {MOST}: remove some")
     for place, text in enumerate(texts, start=1):
         if len(text) > LONGEST:
-            raise InputError(f"text {place} has {len(text):,} characters, and the limit is {LONGEST:,}: shorten it")
+            raise InputError(f"text {place} has {len(text):,} characters, but the limit is {LONGEST:,}: shorten it")
     return texts
 
 
 def _check_questions(positive: str, negative: str) -> None:
-    """Nothing. Raises InputError for a question that is missing, too long, or cannot be told from the other."""
+    """Raise InputError for a question that is missing, too long, or equal to the other one."""
     for name, question in (("positive", positive), ("negative", negative)):
         if not question:
             raise InputError(f"the question for a {name} opinion is missing: write one")
         if len(question) > LONGEST_QUESTION:
             raise InputError(
-                f"the question for a {name} opinion has {len(question):,} characters, and the limit is "
+                f"the question for a {name} opinion has {len(question):,} characters, but the limit is "
                 f"{LONGEST_QUESTION}: shorten it"
             )
         if "|" in question:
-            raise InputError(f"the question for a {name} opinion holds the sign |: leave it out")
+            raise InputError(f"the question for a {name} opinion contains the character |: remove it")
     if positive.lower() == negative.lower():
-        raise InputError("both questions are the same, so no text answers one better: change one")
+        raise InputError("the two questions are the same: change one")

@@ -1,4 +1,4 @@
-"""A study as files: every rating that counts, and the figures that come of them."""
+"""A rating study as files: all current ratings, and the figures computed from them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,13 +18,13 @@ _FIGURE = {"of": str, "criterion": str, "figure": str, "value": float, "low": fl
 
 
 def write_study(engine: Engine, project_id: int, study_id: int, what: str, path: Path) -> None:
-    """Nothing; the file holds `ratings` or `figures` of the study.
+    """Write `ratings` or `figures` of the study to the file.
 
-    Raises InputError for another word, and where the project has no such study.
+    Raises InputError for another word, and if the project has no such study.
     """
     writers: dict[str, Callable[[Engine, int, int, Path], None]] = {RATINGS: _ratings, FIGURES: _figures}
     if what not in writers:
-        raise InputError(f"a study has no {what!r}: use {' or '.join(writers)}")
+        raise InputError(f"a study has no file {what!r}: use {' or '.join(writers)}")
     writers[what](engine, project_id, study_id, path)
 
 

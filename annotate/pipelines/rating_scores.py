@@ -1,4 +1,4 @@
-"""What raters say of each model's questions: Table 7 of paper 001, and how far the raters agree."""
+"""Ratings of each model's questions (as in table 7 of Kulshreshtha et al. 2021), and the agreement of raters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from db.schema.engine import reading
 from db.schema.tables import Study, StudyUnit
 
 METHOD, MATCHED = "ratings of a sample", "ratings of the same passages"
-# Paper 001, Table 7, by model, in the order of the criteria.
+# Kulshreshtha et al. (2021), table 7, by model, in the order of the criteria.
 PAPER = dict(zip(BEGUN, ((0.68, 0.32, 0.58, 0.68), (0.68, 0.36, 0.58, 0.72), (0.70, 0.44, 0.62, 0.88)), strict=True))
 ANSWERS = ("yes", "no")
 AGREEMENT: dict[str, Coefficient] = {
@@ -39,7 +39,7 @@ AGREEMENT: dict[str, Coefficient] = {
 
 @dataclass(frozen=True)
 class Scores:
-    """How good one model's questions are by each criterion; rated: how many of them have a rating."""
+    """The share of good questions of one model by each criterion; rated: how many of its questions have a rating."""
 
     model: str
     rated: int
@@ -48,7 +48,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Gain:
-    """How much better one model's questions are than another's, about passages where both are rated."""
+    """How much better one model's questions are than another's, on passages where both are rated."""
 
     better: str
     than: str
@@ -58,9 +58,9 @@ class Gain:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far raters agree by one criterion, over questions that two or more rated; nothing: it is not defined.
+    """Agreement of raters by one criterion, over questions with two or more ratings; None: not defined.
 
-    why: a sentence where kappa is low and one answer rare.
+    why: a sentence if kappa is low because one answer is rare.
     """
 
     criterion: str
@@ -70,9 +70,9 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Results:
-    """What a study says so far. raters: their names; common: questions that two or more of them rated.
+    """The results of a study so far. raters: their names; common: questions with two or more ratings.
 
-    gain: of back-training over self-training, where both are rated.
+    gain: of back-training over self-training, if both are rated.
     """
 
     study: Study
@@ -84,13 +84,13 @@ class Results:
 
 
 def results(engine: Engine, project_id: int, study_id: int) -> Results:
-    """What the study says so far. Raises InputError where the project has no such study."""
+    """Return the results of the study so far. Raises InputError if the project has no such study."""
     with reading(engine) as session:
         study = study_of(session, project_id, study_id)
         units, rated = units_of(session, study_id), ratings_of(session, study_id)
     raters, by_unit = sorted({one.rater for one in rated}), _by_unit(rated)
     common = [found for found in by_unit.values() if len(found) > 1]
-    rng = np.random.default_rng(study.seed)  # the same figures whenever the page is drawn
+    rng = np.random.default_rng(study.seed)  # so that the figures stay the same when the page is redrawn
     agreement = [_agreement(name, common, rng) for name in CRITERIA] if common else []
     scores = [_scores(model, units, by_unit) for model in study.models]
     return Results(study, raters, len(common), scores, _gain(units, by_unit), agreement)
@@ -110,12 +110,11 @@ def _scores(model: str, units: Sequence[StudyUnit], by_unit: Mapping[int, list[R
 
 
 def share(said: Sequence[Sequence[bool]]) -> Estimate | None:
-    """The mean of ratings, first of each question and then of all; nothing without any.
+    """Return the mean rating, averaged first by question, then over questions; None without ratings.
 
-    The interval is Wilson's (1927) for questions of which these are a sample, at as many ratings as say as much: what
-    raters say of one question is much alike, so that the ratings of n questions whose means have the variance v count
-    as p(1 - p)n / v, the effective sample size of Korn and Graubard (1998). No more than there are ratings, and no
-    fewer than questions.
+    The interval is Wilson's (1927) for a sample of questions, at the effective sample size of Korn and Graubard (1998):
+    ratings of the same question are correlated, so n questions whose means have the variance v count as
+    p(1 - p)n / v ratings; at most the number of ratings, and at least the number of questions.
     """
     if not said:
         return None
@@ -127,7 +126,7 @@ def share(said: Sequence[Sequence[bool]]) -> Estimate | None:
 
 
 def _gain(units: Sequence[StudyUnit], by_unit: Mapping[int, list[Rated]]) -> Gain | None:
-    """What the paper is about: back-training's questions against self-training's."""
+    """Return the paper's main comparison: back-training's questions against self-training's."""
     own, back = BEGUN[1:]
     by_model = {model: {unit.passage: by_unit[unit.id] for unit in units if model in unit.models and unit.id in by_unit}
                 for model in (own, back)}  # fmt: skip
@@ -143,10 +142,10 @@ def _gain(units: Sequence[StudyUnit], by_unit: Mapping[int, list[Rated]]) -> Gai
 
 
 def difference(gains: Sequence[float]) -> Estimate:
-    """The mean of gains between -1 and 1, one for each passage, with its 95 % interval.
+    """Return the mean of gains between -1 and 1, one for each passage, with its 95 % interval.
 
-    The interval is Agresti and Min's (2005) for matched shares: the normal one after half a passage more of each kind
-    (better, worse, twice alike); never of width 0.
+    The interval is Agresti and Min's (2005) for matched proportions: the normal interval after adding half a passage of
+    each kind (better, worse, and twice equal); its width is never 0.
     """
     n, found = len(gains) + 2, np.array(gains)
     centre = found.sum() / n
@@ -166,7 +165,7 @@ def _agreement(criterion: str, common: Sequence[Sequence[Rated]], rng: np.random
 
 
 def _table(criterion: str, common: Sequence[Sequence[Rated]], pair: Sequence[str]) -> np.ndarray:
-    """The questions by what the first of two raters says (yes, no), and the second one."""
+    """Return the questions cross-tabulated by the answers (yes, no) of two raters."""
     table = np.zeros((2, 2), dtype=int)
     for found in common:
         one, other = sorted(found, key=lambda rated: pair.index(rated.rater))

@@ -1,6 +1,6 @@
-"""Studies: people rate questions that a run's models wrote about test passages, and do not see which model did.
+"""Rating studies: people rate questions that a run's models wrote about test passages, without seeing which model.
 
-Source of the criteria: paper 001, section 5.5; as there, a question is good or bad by each.
+Source of the criteria: Kulshreshtha et al. (2021), section 5.5; as there, each criterion is rated good or bad.
 """
 
 import json
@@ -36,15 +36,15 @@ from db.projects.studies import (
 from db.schema.engine import person_of, reading
 from db.schema.tables import Study, StudyUnit
 
-ASKED = "test-questions"  # the kind of what a run made
-REFERENCE = "written by people"  # the questions of the test pairs, as if a model had asked them
+ASKED = "test-questions"  # the kind of a run's output
+REFERENCE = "written by people"  # the test pairs' own questions, treated like a model's
 DRAWN, SEED = 50, 0  # the paper rates 50 questions
-BEGUN = ("no adaptation", "self-training, iteration 1", "back-training, iteration 1")  # the models of the paper's table
-MOST = 5_000  # questions of a study
+BEGUN = ("no adaptation", "self-training, iteration 1", "back-training, iteration 1")  # the models in the paper's table
+MOST = 5_000  # questions in a study
 
 
 class Criterion(NamedTuple):
-    """By what a question is rated: its name in files, its title, and what a rater is asked."""
+    """A rating criterion: its name in files, its title, and the question for raters."""
 
     name: str
     title: str
@@ -54,7 +54,7 @@ class Criterion(NamedTuple):
 TITLES = {
     "naturalness": ("Naturalness", "Is it fluent and grammatical?"),
     "coverage": ("Coverage", "Is it about the whole passage, not only a part?"),
-    "correctness": ("Factual correctness", "Is all that it says, or takes for granted, true in its field?"),
+    "correctness": ("Factual correctness", "Is everything it states or implies true in its field?"),
     "answerability": ("Answerability", "Does the passage answer it?"),
 }
 RATED_BY = tuple(Criterion(name, *TITLES[name]) for name in CRITERIA)
@@ -62,7 +62,7 @@ RATED_BY = tuple(Criterion(name, *TITLES[name]) for name in CRITERIA)
 
 @dataclass(frozen=True)
 class Standing:
-    """A study, how many questions it has, and how many of them each rater has rated."""
+    """A study, its number of questions, and how many of them each rater has rated."""
 
     study: Study
     units: int
@@ -71,10 +71,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class Desk:
-    """What a rater sees: the question in this place, and their rating of it if they gave one.
+    """What a rater sees: the question at this place, and their rating of it, if any.
 
-    No unit: everything is rated. before: the place of the question before this one, after: of the next one, where the
-    rater may go on; nothing where there is none.
+    No unit: everything is rated. before: the place of the previous question, after: of the next one that the rater may
+    open; None if there is none.
     """
 
     unit: StudyUnit | None
@@ -86,7 +86,7 @@ class Desk:
 
 
 def read_asked(path: Path) -> list[dict[str, Any]]:
-    """The test passages: `passage`, `reference`, and `questions` by model. Raises InputError for another file."""
+    """Return the test passages: `passage`, `reference`, and questions by model. Raises InputError for another file."""
     with path.open(encoding="utf-8") as file:
         try:
             found = [json.loads(line) for line in file]
@@ -96,21 +96,21 @@ def read_asked(path: Path) -> list[dict[str, Any]]:
 
 
 def asked_by(path: Path) -> list[str]:
-    """The models whose questions the file holds, the people's last."""
+    """Return the models whose questions the file holds, with the people's last."""
     with path.open(encoding="utf-8") as file:
         first = file.readline()
     return [*json.loads(first)["questions"], REFERENCE] if first else []
 
 
 def draw(rows: Sequence[dict[str, Any]], models: Sequence[str], passages: int, rng: np.random.Generator) -> list[Unit]:
-    """What the models ask about so many passages drawn at random, in an order by chance.
+    """Return the models' questions about randomly sampled passages, in random order.
 
-    All models ask about the same passages, so that differences between them do not come of those. What several ask
-    alike is one unit. Raises InputError where there are fewer passages.
+    All models are asked about the same passages, so that passages do not cause differences between them. Identical
+    questions of several models are one unit. Raises InputError if there are too few passages.
     """
     distinct = list({row["passage"]: row for row in reversed(rows)}.values())[::-1]
     if passages > len(distinct):
-        raise InputError(f"the run has {len(distinct):,} test passages, so {passages:,} cannot be drawn")
+        raise InputError(f"the run has only {len(distinct):,} test passages, so {passages:,} cannot be sampled")
     units = []
     for at in rng.choice(len(distinct), passages, replace=False).tolist():
         by_question: dict[str, list[str]] = {}
@@ -123,19 +123,21 @@ def draw(rows: Sequence[dict[str, Any]], models: Sequence[str], passages: int, r
 def start(
     engine: Engine, project_id: int, run_id: str, number: int, models: Sequence[str], passages: int, seed: int
 ) -> int:
-    """The id of a new study of these models' questions about so many passages. number: among what the run made.
+    """Start a study of these models' questions about so many passages; return its id. number: the output's place.
 
-    Raises InputError for models that the run has not, and for more than it has or people could rate.
+    Raises InputError for models that the run does not have, and for more questions than it has or people could rate.
     """
     found = made(engine, project_id, run_id, number)
     if found.kind != ASKED:
-        raise InputError(f"{found.title} holds no questions about test passages")
+        raise InputError(f"{found.title} has no questions about test passages")
     if not models:
         raise InputError("choose at least one model")
     if unknown := [model for model in models if model not in asked_by(found.path)]:
         raise InputError(f"there is no model {unknown[0]!r} in this run: reload the page")
     if not 1 <= passages <= MOST // len(models):
-        raise InputError(f"{passages:,} questions of each of {len(models)} models: {MOST:,} can be rated in all")
+        raise InputError(
+            f"{passages:,} questions of each of {len(models)} models are too many: {MOST:,} can be rated in all"
+        )
     units = draw(read_asked(found.path), models, passages, np.random.default_rng(seed))
     with acting(engine, Right.CHANGE, project_id) as session:
         live_project(session, project_id)
@@ -144,7 +146,7 @@ def start(
 
 
 def list_studies(engine: Engine, project_id: int) -> list[Standing]:
-    """The project's studies with how far they are, the newest first."""
+    """Return the project's studies with their progress, the newest first."""
     with reading(engine) as session:
         return [
             Standing(study, count_units(session, study.id), count_rated(session, study.id))
@@ -153,9 +155,9 @@ def list_studies(engine: Engine, project_id: int) -> list[Standing]:
 
 
 def desk(engine: Engine, project_id: int, study_id: int, rater: str, position: int | None = None) -> Desk:
-    """What the rater sees: the question in this place, or the first that they have not rated.
+    """Return what the rater sees: the question at this place, or the first that they have not rated.
 
-    Raises InputError where the project has no such study.
+    Raises InputError if the project has no such study.
     """
     with reading(engine) as session:
         study_of(session, project_id, study_id)
@@ -169,19 +171,19 @@ def desk(engine: Engine, project_id: int, study_id: int, rater: str, position: i
 
 
 def own_scores(engine: Engine, unit: StudyUnit, rater: str) -> Scores:
-    """What the rater said of the unit last; empty where they have not rated it."""
+    """Return the rater's last rating of the unit; empty if there is none."""
     with reading(engine) as session:
         found = ratings_of(session, unit.study_id, rater, unit.id)
     return found[0].scores if found else {}
 
 
 def rate(engine: Engine, project_id: int, unit_id: int, rater: str, scores: Scores) -> None:
-    """Nothing; the rating is stored and takes the place of what the rater said of the unit before.
+    """Store the rating, which replaces the rater's earlier one of the unit.
 
-    Raises InputError for a unit that is not the project's, and where a criterion is missing or unknown.
+    Raises InputError for a unit of another project, and if a criterion is missing or unknown.
     """
     if set(scores) != set(CRITERIA):
-        raise InputError(f"a rating has {', '.join(CRITERIA)}, not {', '.join(scores) or 'nothing'}")
+        raise InputError(f"a rating needs {', '.join(CRITERIA)}, not {', '.join(scores) or 'nothing'}")
     with acting(engine, Right.LABEL, project_id, rater) as session:
         live_project(session, project_id)
         unit = session.get(StudyUnit, unit_id)
@@ -191,7 +193,7 @@ def rate(engine: Engine, project_id: int, unit_id: int, rater: str, scores: Scor
 
 
 def remove(engine: Engine, project_id: int, study_id: int) -> None:
-    """Nothing; the study is gone with its ratings. Raises InputError where the project has no such one."""
+    """Remove the study with its ratings. Raises InputError if the project has no such study."""
     with acting(engine, Right.CHANGE, project_id) as session:
         study = study_of(session, project_id, study_id)
         add_event(session, person_of(engine), EventKind.STUDY_REMOVED, project_id, old={"run": study.run_id})

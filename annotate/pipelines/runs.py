@@ -1,4 +1,4 @@
-"""Runs of pipelines as the app sees them: asked for, watched, read, removed. The worker does them and leaves files."""
+"""Pipeline runs as the app sees them: requested, watched, read, removed. The worker runs them and writes files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ from learner.catalog.section import Section
 
 @dataclass(frozen=True)
 class RunRow:
-    """One run: its job, and what it was asked for once it has begun."""
+    """A run: its job, and its configuration once it has started."""
 
     job: Job
     began: Began | None
@@ -64,9 +64,9 @@ class RunRow:
 
 @dataclass(frozen=True)
 class Made:
-    """Something that a run made: its kind and title, where it lies, its figures by name."""
+    """An output of a run: its kind and title, its path, and its figures by name."""
 
-    number: int  # place among what the run made, from 0
+    number: int  # place in the run's outputs, from 0
     kind: str
     title: str
     path: Path
@@ -74,14 +74,14 @@ class Made:
 
 
 def list_runs(engine: Engine, project_id: int) -> list[RunRow]:
-    """The project's runs, the newest first."""
+    """Return the project's runs, the newest first."""
     with reading(engine) as session:
         found = [job for job in list_jobs(session, project_id) if job.kind == PIPELINE]
     return [RunRow(job, read_began(job.id)) for job in found]
 
 
 def hindrance(engine: Engine, project_id: int, name: str) -> str:
-    """Why the pipeline cannot run on the project; empty where it can."""
+    """Return why the pipeline cannot run on the project; empty if it can."""
     if name not in FROM_PROJECT:
         return "It cannot run on a project yet: run it on files, with `python -m learner pipeline`."
     if name in TWO_LISTS:
@@ -93,7 +93,7 @@ def hindrance(engine: Engine, project_id: int, name: str) -> str:
 
 
 def _too_few(engine: Engine, project_id: int, chosen: Section) -> str:
-    """Why the project has too few positive pairs for what is chosen to begin with; empty where it has enough."""
+    """Return why the project has too few positive pairs for the chosen inputs; empty if it has enough."""
     if not isinstance(chosen, SeedPairs | JudgedPairs):
         return ""
     with reading(engine) as session:
@@ -106,16 +106,16 @@ def _too_few(engine: Engine, project_id: int, chosen: Section) -> str:
     if {"labels": labelled, "known pairs": known}.get(chosen.source, max(labelled, known)) >= FEWEST:
         return ""
     return (
-        f"It begins with at least {FEWEST} positive pairs of training texts, and there are {labelled or 'no'} labelled "
+        f"It needs at least {FEWEST} positive pairs of training texts, but there are {labelled or 'no'} labelled "
         f"and {known or 'no'} known ones: label some on the page “Label”."
     )
 
 
 def request(engine: Engine, project_id: int, name: str, config: Mapping[str, Any], chosen: Mapping[str, Any]) -> str:
-    """The id of the job that runs the pipeline. config, chosen: as the catalog has them.
+    """Request the job that runs the pipeline; return its id. config, chosen: as in the catalog.
 
-    Raises InputError for values that are not possible, for too few positive pairs, while another run is at work, and
-    where whoever asks may not read the files that are named.
+    Raises InputError for impossible values, for too few positive pairs, while another run is open, and if the person
+    may not read the named files.
     """
     if name not in PIPELINES:
         raise InputError(f"there is no pipeline {name!r}: choose one of {', '.join(PIPELINES)}")
@@ -133,19 +133,19 @@ def request(engine: Engine, project_id: int, name: str, config: Mapping[str, Any
 
 
 def _unreadable(engine: Engine, project_id: int, name: str, chosen: Section) -> str:
-    """Why the files that are named may not be read for whoever asks; empty where none is, or they may."""
+    """Return why the person may not read the named files on the worker; empty if none is named or they may."""
     titles = type(chosen).model_fields
     named = [titles[field].title or field for field in ON_WORKER.get(name, ()) if getattr(chosen, field)]
     if not named or allowed(engine, Right.INSTALL, project_id):
         return ""
     return (
-        f"only administrators of the installation may name files on the worker's machine: leave “{named[0]}” empty, or "
+        f"only administrators of the installation may use files on the worker's machine: leave “{named[0]}” empty, or "
         "ask one of them to start the run"
     )
 
 
 def run_of(session: Session, project_id: int, run_id: str) -> Job:
-    """The run's job. Raises InputError where the project has no such run."""
+    """Return the run's job. Raises InputError if the project has no such run."""
     job = session.get(Job, run_id)
     if job is None or job.project_id != project_id or job.kind != PIPELINE:
         raise InputError(f"this project has no run {run_id}: reload the page “Pipelines”")
@@ -153,22 +153,22 @@ def run_of(session: Session, project_id: int, run_id: str) -> Job:
 
 
 def tables_of(run_id: str) -> list[TableFile]:
-    """The run's tables; none before it has results."""
+    """Return the run's tables; none before it has results."""
     return read_tables(results_folder(run_id) / TABLES)
 
 
 def figures_of(run_id: str) -> list[FigureFile]:
-    """The run's figures; none before it has results."""
+    """Return the run's figures; none before it has results."""
     return read_figures(results_folder(run_id) / FIGURES)
 
 
 def report_of(run_id: str) -> str:
-    """The whole report as Markdown; empty before there is one."""
+    """Return the whole report as Markdown; empty before there is one."""
     return read_report(results_folder(run_id) / REPORT)
 
 
 def made_by(run_id: str) -> Sequence[Made]:
-    """What the run made and is there; what lies outside its folder is left out."""
+    """Return the existing outputs of the run; ignores paths outside its folder."""
     folder = pipeline_folder(run_id).resolve()
     found = [
         Made(number, one["kind"], one["title"], (folder / one["path"]).resolve(), one["about"])
@@ -183,36 +183,36 @@ def _is_here(path: Path) -> bool:
 
 
 def made(engine: Engine, project_id: int, run_id: str, number: int) -> Made:
-    """That which the run made, by its place. Raises InputError where there is no such run, or nothing in that place."""
+    """Return an output of the run by its place. Raises InputError if there is no such run or output."""
     with reading(engine) as session:
         run_of(session, project_id, run_id)
     for one in made_by(run_id):
         if one.number == number:
             return one
-    raise InputError(f"the run {run_id} has made nothing of that number, or its files are gone")
+    raise InputError(f"the run {run_id} has no output number {number}, or its files are missing")
 
 
 def delete(engine: Engine, project_id: int, run_id: str) -> None:
-    """Nothing; the run's files and its job's row are gone; labels that came of it stay.
+    """Delete the run's files and its job's row; labels that came from it stay.
 
-    Raises InputError while it is at work, and while the encoder or the re-ranker of a project lies in its folder.
+    Raises InputError while it is open, and while a project uses its encoder or re-ranker.
     """
     folder = pipeline_folder(run_id)
     with acting(engine, Right.CHANGE, project_id) as session:
         job = run_of(session, project_id, run_id)
         if job.state in OPEN:
-            raise InputError("the run is at work: cancel it first")
+            raise InputError("the run is not finished: cancel it first")
         for project in all_projects(session, archived=True):
             if uses := _uses(project, folder):
                 raise InputError(
-                    f"the {uses} of {project.name!r} lies in this run: choose another in its settings first"
+                    f"the project {project.name!r} uses the {uses} of this run: choose another in its settings first"
                 )
         session.delete(job)
     discard(folder)
 
 
 def _uses(project: Project, folder: Path) -> str:
-    """What the project uses of the run, in words; empty where it uses nothing."""
+    """Return what the project uses from the run, in words; empty if nothing."""
     settings = {"encoder": "encoder", "reranker": "re-ranker"}
     mine = (word for name, word in settings.items()
             if Path(str(project.settings.get(name, ""))).is_relative_to(folder.resolve()))  # fmt: skip

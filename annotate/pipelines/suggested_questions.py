@@ -1,4 +1,4 @@
-"""Questions that a run's generator suggests about a passage: asked for, waited for, read."""
+"""Questions about a passage, suggested by a run's generator: requested, awaited, read."""
 
 from sqlalchemy import Engine
 
@@ -12,14 +12,14 @@ from db.results.suggestions import Asked, Suggestion, read_suggestions
 from db.schema.engine import reading
 from db.schema.tables import Item
 
-GENERATOR = "generator"  # the kind of what a run made
-FOUND, WANTED = 10, 5  # passages that are offered, questions that are suggested
+GENERATOR = "generator"  # the kind of a run's output
+FOUND, WANTED = 10, 5  # passages to choose from, questions to suggest
 
 
 def passages_with(engine: Engine, project_id: int, words: str) -> list[Item]:
-    """The first passages of the project that hold all these words, those of the right list where there are two.
+    """Return the first passages with all these words, of the right list if there are two.
 
-    Without words the first of all.
+    Without words, return the first passages of all.
     """
     with reading(engine) as session:
         two_lists = live_project(session, project_id).kind == Kind.BIPARTITE
@@ -28,16 +28,16 @@ def passages_with(engine: Engine, project_id: int, words: str) -> list[Item]:
 
 
 def ask(engine: Engine, project_id: int, asked: Asked) -> str:
-    """The id of the job that has the generator ask. Raises InputError where it or the passage is not the project's."""
+    """Request the job in which the generator asks; return its id. Raises InputError if it or the passage is missing."""
     if made(engine, project_id, asked.run_id, asked.number).kind != GENERATOR:
-        raise InputError("this is no generator: choose another thing that the run made")
+        raise InputError("this is not a generator: choose another output of the run")
     with reading(engine) as session:
         item = session.get(Item, asked.item_id)
     if item is None or item.project_id != project_id:
-        raise InputError("this text is not one of the project: choose another one")
+        raise InputError("this text does not belong to the project: choose another one")
     return request_suggestions(engine, project_id, asked.run_id, asked.number, asked.item_id, WANTED)
 
 
 def found(asked: Asked) -> list[Suggestion] | None:
-    """What was suggested last, the likeliest first; nothing where nobody has asked."""
+    """Return the last suggestions, the likeliest first; None if nobody has asked."""
     return read_suggestions(asked)

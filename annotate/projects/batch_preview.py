@@ -1,4 +1,4 @@
-"""Previews of the next pairs as the app sees them: asked for, waited for, shown."""
+"""Previews of the next pairs in the app: requested, awaited, shown."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,14 +14,14 @@ from db.results.previews import Preview, read_preview
 from db.schema.engine import reading
 from db.schema.tables import Job
 
-# What decides about the pairs. The model does too, but it is the newest one whatever is entered.
+# Settings that decide which pairs are chosen. The model does too, but that is always the newest one.
 DECIDES = ("strategy", "neighbours", "search", "per_text", "per_neighbourhood", "control_share", "seed")
-UNTRAINED = ("encoder",)  # decides as well while there is no model
+UNTRAINED = ("encoder",)  # decides, too, while there is no model
 
 
 @dataclass(frozen=True)
 class ShownPair:
-    """Both texts of a pair, its score under the newest model, and p where that is a trained one."""
+    """Both texts of a pair, its score under the newest model, and p if that is a trained one."""
 
     left: str
     right: str
@@ -31,7 +31,7 @@ class ShownPair:
 
 @dataclass(frozen=True)
 class PreviewWork:
-    """A job that changes nothing of its project, what it waits for, and whether anybody would do it."""
+    """A job that changes nothing in its project, the job it waits for, and whether a worker is alive."""
 
     job: Job | None
     ahead: Job | None
@@ -39,33 +39,33 @@ class PreviewWork:
 
 
 def ask(engine: Engine, project_id: int, entered: Mapping[str, Any]) -> str:
-    """The id of the job that previews the next pairs under these settings, stored or not.
+    """Request a preview of the next pairs under these settings, stored or not; return the job's id.
 
-    Raises InputError for settings that are not possible, and while another preview is being made.
+    Raises InputError for invalid settings, and while another preview is open.
     """
     return request_preview(engine, project_id, checked_settings(entered))
 
 
 def work(engine: Engine, project_id: int, kind: str = PREVIEW) -> PreviewWork:
-    """How far the newest preview of the project is, or the newest job of another such kind."""
+    """Return the progress of the project's newest preview, or of the newest job of another such kind."""
     with reading(engine) as session:
         job, ahead = last_job(session, project_id, [kind]), open_job(session, project_id)
         return PreviewWork(job, ahead, bool(live_workers(session)))
 
 
 def found(project_id: int, strategy: str) -> Preview | None:
-    """The newest preview of the strategy; nothing where there is none since the last round was made."""
+    """Return the strategy's newest preview; None if there is none since the last round."""
     return read_preview(project_id, strategy)
 
 
 def shown_pairs(engine: Engine, preview: Preview) -> list[ShownPair]:
-    """The pairs of the preview in their order."""
+    """Return the pairs of the preview in their order."""
     with reading(engine) as session:
         texts = item_texts(session, (id_ for pair in preview.pairs for id_ in (pair.left_id, pair.right_id)))
     return [ShownPair(texts[pair.left_id], texts[pair.right_id], pair.score, pair.p) for pair in preview.pairs]
 
 
 def changed_since(preview: Preview, entered: Mapping[str, Any]) -> list[str]:
-    """The fields that decide about the pairs and are entered otherwise than they were for the preview."""
+    """Return the deciding fields that were entered differently for the preview."""
     fields = DECIDES + (UNTRAINED if preview.matcher is None else ())
     return [name for name in fields if entered[name] != preview.settings.get(name)]

@@ -1,4 +1,4 @@
-"""What people changed in a project or in the installation, as administrators look through it."""
+"""The history of changes to a project or the installation, for administrators."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ from db.projects.events import count_events, events_of
 from db.schema.engine import person_of, reading
 from db.schema.tables import Event
 
-NOBODY = "without login"  # the command line, the app alone, or what the app does by itself
+NOBODY = "without sign-in"  # the command line, an app without sign-in, or the app itself
 LONGEST = 60  # characters of a value in a line
 NOTHING = "–"
 
 
 @dataclass(frozen=True)
 class Events:
-    """Some events, the newest first, and how many there are in all."""
+    """Some events, the newest first, and the total number."""
 
     shown: Sequence[Event]
     total: int
 
 
 def events(engine: Engine, project_id: int | None, limit: int, offset: int = 0) -> Events:
-    """The events of the project from `offset` on, or without one those of the installation.
+    """Return the project's events from `offset` on, or without a project those of the installation.
 
-    Raises Refused for those who may not change the project (or manage the installation).
+    Raises Refused without the right to change the project (or manage the installation).
     """
     with reading(engine) as session:
         right = Right.INSTALL if project_id is None else Right.CHANGE
@@ -38,9 +38,9 @@ def events(engine: Engine, project_id: int | None, limit: int, offset: int = 0) 
 
 
 def changes(event: Event, titles: Mapping[str, str] | None = None) -> list[str]:
-    """What the event changed, a line for each value: `first: 40 → 64`. Guidelines are told by their versions.
+    """Describe what the event changed, a line for each value: `first: 40 → 64`. Guidelines are named by version.
 
-    titles: in place of the names of settings.
+    titles: shown in place of the names of settings.
     """
     if not (isinstance(event.old, dict) or isinstance(event.new, dict)):
         return [] if event.old is event.new is None else [f"{_short(event.old)} → {_short(event.new)}"]
@@ -65,7 +65,7 @@ def _short(value: Any) -> str:
 
 
 def guidelines_of(event: Event) -> tuple[str, str] | None:
-    """The guidelines before and after the event, where it changed them."""
+    """Return the guidelines before and after the event, if it changed them."""
     if not (isinstance(event.old, dict) and isinstance(event.new, dict) and "guidelines" in event.new):
         return None
     return str(event.old.get("guidelines", "")), str(event.new["guidelines"])

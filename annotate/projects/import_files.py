@@ -1,4 +1,4 @@
-"""Files on their way to a project: which columns to use, what is wrong, what they contain."""
+"""Uploaded files on their way into a project: guess their columns, check and load them."""
 
 import shutil
 from collections.abc import Sequence
@@ -18,31 +18,31 @@ FIRSTS, SECONDS, LABELS = ("id1", "left", "qid1"), ("id2", "right", "qid2"), ("l
 
 @dataclass(frozen=True)
 class Source:
-    """The files of a project and their columns. Without a right file there is one list."""
+    """The files of a project and their columns; without a right file there is one list."""
 
     left: Path
     left_columns: Columns
     right: Path | None = None
     right_columns: Columns | None = None
     gold: Path | None = None
-    gold_columns: tuple[str, str, str] = ("id1", "id2", "label")  # an empty label column: every pair is positive
+    gold_columns: tuple[str, str, str] = ("id1", "id2", "label")  # if the label column is empty, every pair is positive
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What is wrong with files, one line each, else what they contain."""
+    """The problems of the files, one line each, or else what they contain."""
 
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     left: int = 0
     right: int = 0
     positives: int = 0
-    closed: int = 0  # of the positives: not stated, but following from others
+    closed: int = 0  # positives that follow from others
     negatives: int = 0
 
 
 def check(source: Source, progress: Progress = no_progress) -> Findings:
-    """What reading the files brings to light: a problem for each file that has one, else counts and notes."""
+    """Read the files; return a problem for each bad file, else counts and notes."""
     corpus, problems = _try(source, progress)
     if corpus is None:
         return Findings(problems=tuple(problems))
@@ -58,9 +58,9 @@ def check(source: Source, progress: Progress = no_progress) -> Findings:
 
 
 def load(source: Source, progress: Progress = no_progress) -> Corpus:
-    """The corpus in the files; its items lie on disk.
+    """Return the corpus in the files; its items are kept on disk.
 
-    Raises InputError where there is a problem.
+    Raises InputError for any problem.
     """
     corpus, problems = _try(source, progress)
     if corpus is None:
@@ -69,7 +69,7 @@ def load(source: Source, progress: Progress = no_progress) -> Corpus:
 
 
 def _try(source: Source, progress: Progress) -> tuple[Corpus | None, list[str]]:
-    """The corpus, or what is wrong: both lists are read even where the first has a problem."""
+    """Return the corpus, or the problems: both lists are read even if the first has a problem."""
     problems: list[str] = []
     notes: list[str] = []
     sides = [(source.left, Side.LEFT, source.left_columns)]
@@ -90,14 +90,14 @@ def _try(source: Source, progress: Progress) -> tuple[Corpus | None, list[str]]:
 
 
 def guess_columns(names: Sequence[str]) -> Columns:
-    """The id column and the text column that a person would probably choose."""
+    """Return the likely id column and text column."""
     id_ = _first(names, IDS) or names[0]
     rest = [name for name in names if name != id_] or list(names)
     return Columns(id_, (_first(rest, TEXTS) or rest[0],))
 
 
 def guess_gold_columns(names: Sequence[str]) -> tuple[str, str, str]:
-    """The two id columns and the label column that a person would probably choose; no label column is empty."""
+    """Return the likely id columns and label column; an empty name means no label column."""
     left = _first(names, FIRSTS) or names[0]
     rest = [name for name in names if name != left] or list(names)
     return left, _first(rest, SECONDS) or rest[0], _first(rest, LABELS) or ""
@@ -109,7 +109,7 @@ def _first(names: Sequence[str], wanted: Sequence[str]) -> str | None:
 
 
 def keep_upload(upload: BinaryIO, name: str, folder: Path) -> Path:
-    """The file in the folder that holds an upload, under its own name, which decides how it is read."""
+    """Store an upload in the folder under its own name, whose suffix decides how it is read; return the path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (Path(name).name or "upload")
     with path.open("wb") as stream:

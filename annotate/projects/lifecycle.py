@@ -1,4 +1,4 @@
-"""What becomes of projects: their names, copies, archive and bin."""
+"""Names of projects, copies, the archive and the bin."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -36,7 +36,7 @@ KEPT = timedelta(days=7)  # in the bin
 
 @dataclass(frozen=True)
 class Binned:
-    """A project in the bin, and when it is removed for good."""
+    """A project in the bin, and when it will be removed for good."""
 
     id: int
     name: str
@@ -46,7 +46,7 @@ class Binned:
 
 @dataclass(frozen=True)
 class Holdings:
-    """What a project holds; `folder_bytes`: of its models, vectors and experiments on disk."""
+    """What a project contains; `folder_bytes`: size of its models, vectors and experiments on disk."""
 
     items: int
     labels: int
@@ -55,13 +55,13 @@ class Holdings:
 
 
 def has_projects(engine: Engine) -> bool:
-    """Whether there is any project, in a list, in the archive or in the bin."""
+    """Return whether there is any project, archived and binned ones included."""
     with reading(engine) as session:
         return bool(all_projects(session, archived=True) or binned_projects(session))
 
 
 def name_problem(engine: Engine, name: str) -> str:
-    """Why no new project can have this name, in a sentence; empty where it is free and possible."""
+    """Return why no new project can have this name, in a sentence; empty if it is valid and free."""
     try:
         with reading(engine) as session:
             free_name(session, name)
@@ -71,7 +71,7 @@ def name_problem(engine: Engine, name: str) -> str:
 
 
 def archive_project(engine: Engine, project_id: int) -> None:
-    """Nothing; the project is left out of lists and selection, and its jobs are cancelled.
+    """Archive the project: hide it from lists and cancel its jobs.
 
     Raises InputError for a project that is archived or in the bin.
     """
@@ -83,21 +83,21 @@ def archive_project(engine: Engine, project_id: int) -> None:
 
 
 def bin_project(engine: Engine, project_id: int) -> None:
-    """Nothing; the project lies in the bin, whole, for seven days; its jobs are cancelled.
+    """Move the project to the bin for seven days, and cancel its jobs.
 
-    Raises InputError for a project that lies there already.
+    Raises InputError for a project that is already there.
     """
     with acting(engine, Right.CHANGE, project_id) as session:
         project = project_of(session, project_id)
         if project.deleted_at is not None:
-            raise InputError(f"the project {project.name!r} is in the bin already")
+            raise InputError(f"the project {project.name!r} is already in the bin")
         project.deleted_at = now()
         stop_jobs(session, project_id)
         add_event(session, person_of(engine), EventKind.BINNED, project_id, project.name)
 
 
 def restore_project(engine: Engine, project_id: int) -> None:
-    """Nothing; the project is back from the bin as it was, archived or not; one that is not there, from the archive.
+    """Restore the project from the bin, archived or not as before; or else from the archive.
 
     Raises InputError for a project that is neither in the bin nor archived.
     """
@@ -113,13 +113,13 @@ def restore_project(engine: Engine, project_id: int) -> None:
 
 
 def list_archive(engine: Engine) -> list[str]:
-    """The names of the archived projects, the newest first."""
+    """Return the names of the archived projects, the newest first."""
     with reading(engine) as session:
         return [project.name for project in all_projects(session, archived=True) if project.archived_at is not None]
 
 
 def list_bin(engine: Engine) -> list[Binned]:
-    """The projects in the bin, the last one deleted first."""
+    """Return the projects in the bin, the last deleted first."""
     with reading(engine) as session:
         return [
             Binned(project.id, project.name, project.deleted_at, project.deleted_at + KEPT)
@@ -129,7 +129,7 @@ def list_bin(engine: Engine) -> list[Binned]:
 
 
 def empty_bin(engine: Engine, time: datetime) -> list[str]:
-    """The names of the projects that had lain in the bin for seven days at this time; they are gone for good."""
+    """Delete the projects that have been in the bin for seven days at this time; return their names."""
     with reading(engine) as session:
         expired = [(project.id, project.name) for project in binned_projects(session, before=time - KEPT)]
     for project_id, _ in expired:
@@ -138,7 +138,7 @@ def empty_bin(engine: Engine, time: datetime) -> list[str]:
 
 
 def holdings(engine: Engine, project_id: int) -> Holdings:
-    """What goes with the project."""
+    """Return what would be deleted with the project."""
     with reading(engine) as session:
         items = session.scalar(select(func.count()).where(Item.project_id == project_id)) or 0
         models = session.scalar(select(func.count()).where(Matcher.project_id == project_id, Matcher.number > 0)) or 0
@@ -151,10 +151,10 @@ def holdings(engine: Engine, project_id: int) -> Holdings:
 
 
 def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str = "") -> tuple[int, str]:
-    """Id and name of the copy: the same items, known pairs and settings, and if wanted the labels; no rounds or models.
+    """Copy a project's items, known pairs and settings, and optionally its labels; return the copy's id and name.
 
-    Without a name it is the first that is free of "… copy", "… copy 2" and so on. Raises InputError for a name that
-    is taken, and for a project in the bin.
+    Rounds and models are not copied. Without a name, the first free one of "… copy", "… copy 2" and so on is used.
+    Raises InputError for a name that is taken, and for a project in the bin.
     """
     with acting(engine, Right.INSTALL) as session:
         project = project_of(session, project_id)
@@ -171,7 +171,7 @@ def duplicate_project(engine: Engine, project_id: int, labels: bool, name: str =
 
 
 def name_of_copy(engine: Engine, name: str) -> str:
-    """The first free name of "… copy", "… copy 2" and so on."""
+    """Return the first free name of "… copy", "… copy 2" and so on."""
     with reading(engine) as session:
         return _name_of_copy(session, name)
 

@@ -1,4 +1,4 @@
-"""What the page "Projects" shows of each project, and in which order."""
+"""What the page "Projects" shows of each project, and the orders to choose from."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ from db.projects.projects import all_projects
 from db.schema.engine import reading
 from db.schema.tables import now
 
-DAYS = 14  # of labels, today included
+DAYS = 14  # of label counts, today included
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Precision:
-    """Average precision over all `pairs` of evaluation items, of the model of round `number`."""
+    """Average precision of the model of round `number`, over all `pairs` of evaluation items."""
 
     number: int
     pairs: int
@@ -37,7 +37,7 @@ class Precision:
 
 @dataclass(frozen=True)
 class Overview:
-    """A project at a glance; `days`: the labels of each of the last 14 days, today's last."""
+    """A project at a glance; `days`: label counts of the last 14 days, today's last."""
 
     id: int
     name: str
@@ -60,7 +60,7 @@ ORDERS: dict[str, Callable[[Overview], object]] = {
 
 
 def read_overviews(engine: Engine, archived: bool = False) -> list[Overview]:
-    """Every project at a glance, the newest first; archived ones only if asked for."""
+    """Return every project at a glance, the newest first; archived ones only if asked for."""
     today = now().replace(hour=0, minute=0, second=0, microsecond=0)
     dates = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
     with reading(engine) as session:
@@ -92,6 +92,6 @@ def read_overviews(engine: Engine, archived: bool = False) -> list[Overview]:
 
 
 def arranged(projects: Sequence[Overview], wanted: str, order: str) -> list[Overview]:
-    """The projects whose name holds what is wanted, whatever its case, in one of `ORDERS`."""
+    """Return the projects whose name contains the wanted text, ignoring case, in one of `ORDERS`."""
     found = [project for project in projects if wanted.strip().casefold() in project.name.casefold()]
     return sorted(found, key=ORDERS[order])  # type: ignore[arg-type]

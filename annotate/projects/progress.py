@@ -1,4 +1,4 @@
-"""How far a project is, as far as it decides what a change of its settings implies."""
+"""The progress of a project, as far as it decides the effects of changed settings."""
 
 from dataclasses import dataclass
 
@@ -16,14 +16,14 @@ from db.schema.engine import reading
 
 @dataclass(frozen=True)
 class Situation:
-    """How far one project is."""
+    """The progress of one project."""
 
     items: int
     labels: int
     batch: int  # number of the newest batch, 0 before the first one
-    matcher: int | None  # number of the newest model, 0 for the pre-trained encoder, nothing before that
-    gold: bool  # whether known pairs measure
-    measured_items: int  # items kept for measuring
+    matcher: int | None  # number of the newest model, 0 for the pre-trained encoder, None before that
+    gold: bool  # whether known pairs are used for measuring
+    measured_items: int  # evaluation items
     at_work: bool  # whether a job waits or runs
 
     @property
@@ -33,7 +33,7 @@ class Situation:
 
 
 def situation_of(engine: Engine, project_id: int) -> Situation:
-    """How far the project is."""
+    """Return the progress of the project."""
     with reading(engine) as session:
         items = item_counts(session, project_id)
         newest, matcher = newest_round(session, project_id), newest_matcher(session, project_id)

@@ -1,4 +1,4 @@
-"""Projects as people use them: each function is one act, in one transaction."""
+"""Projects as people use them: each function is one transaction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ from learner.catalog import STRATEGIES
 
 @dataclass(frozen=True)
 class ProjectRow:
-    """A project and how far its labelling is."""
+    """A project and the progress of its labelling."""
 
     id: int
     name: str
@@ -48,12 +48,12 @@ class ProjectRow:
     created_at: datetime
     answers: dict[AnswerKind, int]
     rounds: int
-    state: str = "active"  # or archived, or binned
+    state: str = "active"  # or "archived", or "binned"
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What was imported: this never changes after a project is made."""
+    """What was imported; this never changes after a project is created."""
 
     items: dict[tuple[Side, Split], int]
     gold_positives: int
@@ -61,26 +61,26 @@ class Contents:
 
     @property
     def kept(self) -> int:
-        """The number of items kept for measuring."""
+        """The number of evaluation items."""
         return sum(count for (_, split), count in self.items.items() if split == Split.EVALUATION)
 
     def count(self, side: Side) -> int:
-        """The number of items of one side."""
+        """Return the number of items of one side."""
         return sum(count for (of, _), count in self.items.items() if of == side)
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Everything about a project that fits on one screen."""
+    """A project with what it contains."""
 
     project: ProjectRow
     contents: Contents
 
 
 def checked_settings(values: Mapping[str, Any]) -> Settings:
-    """The settings with these values, defaults elsewhere.
+    """Return the settings with these values, and defaults elsewhere.
 
-    Raises InputError, one line for all that is wrong.
+    Raises InputError with one line for all mistakes.
     """
     try:
         settings = Settings.model_validate(dict(values))
@@ -90,16 +90,16 @@ def checked_settings(values: Mapping[str, Any]) -> Settings:
     entry = STRATEGIES.get(settings.strategy)
     usable = [name for name, strategy in STRATEGIES.items() if strategy.live]
     if entry is None or not entry.live:
-        raise InputError(f"settings: no strategy {settings.strategy!r} for projects; choose {', '.join(usable)}")
+        raise InputError(f"settings: projects have no strategy {settings.strategy!r}; choose {', '.join(usable)}")
     if other := [name for name in SIMULATED if getattr(settings, name) != Settings.model_fields[name].default]:
-        raise InputError(f"settings: {', '.join(other)}: for simulations, not for projects; leave it out")
+        raise InputError(f"settings: {', '.join(other)}: only for simulations; leave it out")
     return settings
 
 
 def split_as_set(corpus: Corpus, settings: Settings) -> Corpus:
-    """The corpus itself if it is split already, else split with the share and seed of the settings.
+    """Return the corpus itself if it is split already, else split it with the share and seed of the settings.
 
-    Raises InputError where no pair is left for training.
+    Raises InputError if no pair is left for training.
     """
     if any(item.split is None for item in corpus.items):
         corpus = split_corpus(corpus, settings.evaluation_share, np.random.default_rng(settings.seed))
@@ -107,7 +107,7 @@ def split_as_set(corpus: Corpus, settings: Settings) -> Corpus:
     left, right = (shares[side, Split.TRAIN] + shares[side, Split.BOTH] for side in (Side.LEFT, Side.RIGHT))
     if left < 2 if corpus.kind == Kind.SYMMETRIC else not (left and right):
         raise InputError(
-            f"the split leaves {left + right} of {len(corpus.items)} items for training, which makes no pair: "
+            f"the split leaves {left + right} of {len(corpus.items)} items for training, too few for a pair: "
             "lower the evaluation share or add items"
         )
     return corpus
@@ -116,10 +116,10 @@ def split_as_set(corpus: Corpus, settings: Settings) -> Corpus:
 def create_project(
     engine: Engine, name: str, corpus: Corpus, settings: Settings, progress: Progress = no_progress
 ) -> int:
-    """The id of the new project; all of it is stored or nothing.
+    """Store a new project, all of it or nothing; return its id.
 
-    Where the corpus has another share of evaluation items than the settings, its own is stored. Raises InputError for
-    a name that is taken or no name, and where no pair is left for training.
+    If the corpus has another share of evaluation items than the settings, the corpus's share is stored. Raises
+    InputError for an invalid or taken name, and if no pair is left for training.
     """
     checked_name(name)
     corpus = split_as_set(corpus, checked_settings(settings.model_dump()))
@@ -138,31 +138,31 @@ def _share(corpus: Corpus, wanted: float) -> float:
 
 
 def list_projects(engine: Engine, everything: bool = False) -> list[ProjectRow]:
-    """Every project, the newest first: if `everything`, archived ones too, and then those in the bin."""
+    """Return every project, the newest first; if `everything`, with archived ones, and then those in the bin."""
     with reading(engine) as session:
         binned = binned_projects(session) if everything else []
         return [_row(session, project) for project in (*all_projects(session, archived=everything), *binned)]
 
 
 def project_by_name(engine: Engine, name: str, in_bin: bool = False) -> ProjectRow:
-    """The project of this name; one in the bin only if asked for.
+    """Return the project of this name; one in the bin only if asked for.
 
-    Raises InputError where there is none.
+    Raises InputError if there is none.
     """
     with reading(engine) as session:
         return _row(session, project_named(session, name, in_bin))
 
 
 def project_contents(engine: Engine, project_id: int) -> Contents:
-    """What was imported into the project."""
+    """Return what was imported into the project."""
     with reading(engine) as session:
         return _contents(session, project_id)
 
 
 def project_summary(engine: Engine, name: str) -> Summary:
-    """The project of this name with what it contains.
+    """Return the project of this name with what it contains.
 
-    Raises InputError where there is none.
+    Raises InputError if there is none.
     """
     with reading(engine) as session:
         project = project_named(session, name)
@@ -170,10 +170,10 @@ def project_summary(engine: Engine, name: str) -> Summary:
 
 
 def update_settings(engine: Engine, project_id: int, settings: Settings) -> None:
-    """Nothing; the project has these settings from its next batch on.
+    """Change the project's settings from its next batch on.
 
-    Raises InputError for another share of evaluation items: the split is made once; and where the re-ranker is another
-    one, and is not there.
+    Raises InputError for another share of evaluation items, since the split is made only once, and for a new re-ranker
+    that is missing.
     """
     settings = checked_settings(settings.model_dump())
     with acting(engine, Right.CHANGE, project_id) as session:
@@ -182,7 +182,7 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
             require_reranker(settings.reranker)
         share = project.settings["evaluation_share"]
         if settings.evaluation_share != share:
-            raise InputError(f"the evaluation share stays {share}: the split is made once, with the project")
+            raise InputError(f"the evaluation share must stay {share}: the split is made only once, with the project")
         old, new = Settings.model_validate(project.settings).model_dump(), settings.model_dump()
         changed = [name for name in new if new[name] != old[name]]
         project.settings = new
@@ -192,7 +192,7 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
 
 
 def delete_project(engine: Engine, project_id: int) -> None:
-    """Nothing; the project, its labels and its matchers are gone for good (`lifecycle.bin_project` can be undone)."""
+    """Delete the project, its labels and its matchers for good (`lifecycle.bin_project` can be undone)."""
     with acting(engine, Right.CHANGE, project_id) as session:
         project = project_of(session, project_id)
         add_event(session, person_of(engine), EventKind.REMOVED, about=project.name)  # its own events go with it

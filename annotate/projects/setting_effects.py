@@ -1,4 +1,4 @@
-"""What a change of settings implies for a project, said before it is saved."""
+"""Effects of changed settings on a project, described before they are saved."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -9,22 +9,22 @@ from annotate.text.measures import counted
 from db.domain import BatchOrder, Search, Settings, batch_size_of
 from learner.catalog import STRATEGIES
 
-BATCHES = 3  # coming ones, whose sizes are told
+BATCHES = 3  # number of coming batches whose sizes are listed
 AT_ONCE = {"question", "guidelines", "double_check", "votes", "auto_train", "target_precision"}  # no job reads them
 ORDERS: dict[BatchOrder, str] = {
-    "likely first": "those that it calls likely matches",
-    "contested first": "those whose rank differs most from the model's",
+    "likely first": "likely matches",
+    "contested first": "pairs whose rank differs most from the model's",
 }
 CAPS = {"per_text": "one text", "per_neighbourhood": "one neighbourhood"}
 
 
 def implications(old: Settings, new: Settings, now: Situation) -> list[str]:
-    """One sentence or more, in Markdown, for each effect of the change; none for fields that have no effect here."""
+    """Return sentences in Markdown for each effect of the change; none for fields without effect here."""
     changed = {name: value for name, value in new.model_dump().items() if getattr(old, name) != value}
     lines = [*_people(changed, new.votes, now), *_batches(old, new, changed, now), *_measuring(old, new, changed, now)]
     lines += [*model_lines(old, new, changed, now), *training_lines(old, new, changed, now)]
     if now.at_work and changed.keys() - AT_ONCE:
-        lines.append("A job is at work. A training goes on as it began: the new values are for the next one.")
+        lines.append("A job is running. It keeps the old values; the next one uses the new values.")
     return lines
 
 
@@ -33,19 +33,19 @@ def _people(changed: dict[str, Any], votes: int, now: Situation) -> Iterator[str
     if words and now.labels:
         which = " and ".join(words)
         given = f"{counted(now.labels, 'label')} given so far"
-        yield f"Annotators see the new {which} at once; {given} answered the old and stay."
+        yield f"Annotators see the new {which} at once; {given} used the old and stay."
     if "overlap" in changed:
         share = f"{changed['overlap']:.0%}" if changed["overlap"] else "none"
-        yield f"Of the next batch {share} of the pairs are for {counted(votes, 'annotator')}; the one at hand stays."
+        yield f"In the next batch, {share} of the pairs go to {counted(votes, 'annotator')}; the current one stays."
     if "double_check" in changed:
         yield (
-            "Pairs that somebody called a match or was unsure of go to another annotator at once, earlier ones too."
+            "Pairs marked match or unsure go to a second annotator from now on, earlier ones included."
             if changed["double_check"]
-            else "Pairs called a match are put to nobody else any more, but for those drawn for several."
+            else "Pairs marked match no longer go to a second annotator, except pairs chosen for several annotators."
         )
     if "auto_train" in changed:
         yield (
-            "A model is trained by itself when a batch is complete, also the one at hand."
+            "A model is trained automatically when a batch is complete, the current one included."
             if changed["auto_train"]
             else "A complete batch waits until somebody presses “Make the next batch” or “Train now”."
         )
@@ -56,7 +56,7 @@ def _batches(old: Settings, new: Settings, changed: dict[str, Any], now: Situati
     if before != after:
         first = f"batch {now.batch + 1}"
         stays = f" Batch {now.batch} stays as it is." if now.batch else ""
-        yield f"From {first} on: {_listed(after)} pairs instead of {_listed(before)}.{stays}"
+        yield f"From {first} on, batches have {_listed(after)} pairs instead of {_listed(before)}.{stays}"
     if "strategy" in changed:
         yield from _strategy(old, new, now)
     if (new.strategy != "random" or new.control_share) and ("neighbours" in changed or "search" in changed):
@@ -64,10 +64,10 @@ def _batches(old: Settings, new: Settings, changed: dict[str, Any], now: Situati
     for name, of in CAPS.items():
         if name in changed:
             most = f"at most {counted(changed[name], 'pair')}" if changed[name] else "any number of pairs"
-            yield f"The next batch holds {most} of {of}."
+            yield f"The next batch has {most} of {of}."
     if "control_share" in changed:
-        share = f"{new.control_share:.0%} of" if new.control_share else "Nothing of"
-        yield f"{share} the next batch is drawn at random from the candidates, instead of {old.control_share:.0%}."
+        share = f"{new.control_share:.0%} of" if new.control_share else "None of"
+        yield f"{share} the next batch is sampled at random from the candidates, instead of {old.control_share:.0%}."
     if "reranker" in changed or (new.reranker and "batch_order" in changed):
         yield _order(new, now)
 
@@ -75,15 +75,15 @@ def _batches(old: Settings, new: Settings, changed: dict[str, Any], now: Situati
 def _order(new: Settings, now: Situation) -> str:
     first = f"From batch {now.batch + 1} on"
     if not new.reranker:
-        return f"{first}, pairs come in the strategy's own order again."
+        return f"{first}, pairs come in the strategy's order again."
     return (
-        f"{first}, a re-ranker reads the pairs that the strategy has chosen, some 100 a second on a processor: "
-        f"{ORDERS[new.batch_order]} come first. Audit tasks keep places by chance, and the reserve its own order."
+        f"{first}, a re-ranker reads the pairs that the strategy has chosen, about 100 a second on a CPU: "
+        f"{ORDERS[new.batch_order]} come first. Audit tasks keep random places, and the reserve keeps its order."
     )
 
 
 def _sizes(settings: Settings, batch: int) -> list[int]:
-    """The sizes of the coming batches."""
+    """Return the sizes of the coming batches."""
     growth = settings.first, settings.growth, settings.growth_kind
     return [batch_size_of(number, *growth) for number in range(batch, batch + BATCHES)]
 
@@ -95,19 +95,19 @@ def _listed(sizes: list[int]) -> str:
 def _strategy(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
     one, other = STRATEGIES[old.strategy], STRATEGIES[new.strategy]
     if not now.trained and one.seed == other.seed:
-        yield f"{other.title} chooses once a model is trained; until then it is the most similar pairs, as before."
+        yield f"{other.title} applies once a model is trained; until then the most similar pairs are chosen, as before."
         return
-    yield f"{other.title} chooses from batch {now.batch + 1} on; batches so far stay as they are."
+    yield f"{other.title} applies from batch {now.batch + 1} on; earlier batches stay as they are."
     if other.static and not one.static:
-        yield f"All {now.items:,} texts are encoded by the pre-trained encoder if its vectors are not there any more."
+        yield f"All {now.items:,} texts are encoded by the pre-trained encoder again if its vectors no longer exist."
 
 
 _SEARCHED: dict[Search, str] = {
-    "auto": ": exactly while they are not too many.",
-    "exact": "; it is exact.",
-    "faiss-flat": "; it is exact.",
-    "faiss-hnsw": ", which misses some of them; how many is measured.",
-    "faiss-ivf": ", which misses some of them; how many is measured.",
+    "auto": ": exactly unless there are too many texts.",
+    "exact": ", which is exact.",
+    "faiss-flat": ", which is exact.",
+    "faiss-hnsw": ", which misses some; how many is measured.",
+    "faiss-ivf": ", which misses some; how many is measured.",
 }
 
 
@@ -116,18 +116,18 @@ def _candidates(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
         wider = "more" if new.neighbours > old.neighbours else "fewer"
         yield (
             f"The next batch is chosen among the {new.neighbours:,} nearest neighbours of each text instead of "
-            f"{old.neighbours:,}: {wider} candidates, a search and memory in proportion."
+            f"{old.neighbours:,}: {wider} candidates, with search time and memory in proportion."
         )
     if old.search != new.search:
-        yield f"Neighbours are searched by {new.search} instead of {old.search}{_SEARCHED[new.search]}"
+        yield f"Neighbours are found by {new.search} instead of {old.search}{_SEARCHED[new.search]}"
 
 
 def _measuring(old: Settings, new: Settings, changed: dict[str, Any], now: Situation) -> Iterator[str]:
     audited = not now.gold and now.measured_items > 1
     if "audit_every" in changed and audited:
         one, other = (f"one task in {of}" if of else "none" for of in (old.audit_every, new.audit_every))
-        tail = " Intervals narrow only by audit audit batches then." if not new.audit_every else ""
-        yield f"From batch {now.batch + 1} on, tasks that measure: {other} instead of {one}.{tail}"
+        tail = " Then only audit batches narrow the intervals." if not new.audit_every else ""
+        yield f"From batch {now.batch + 1} on, audit tasks: {other} instead of {one}.{tail}"
     if "target_precision" in changed and (now.gold or audited):
         when = "at once" if now.gold else "with the next update of the figures"
         yield f"Monitor compares precision with {new.target_precision:g} instead of {old.target_precision:g}, {when}."

@@ -1,4 +1,4 @@
-"""How far annotators agree on pairs that several of them have labelled."""
+"""Agreement of annotators on pairs that several of them have labelled."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -23,9 +23,9 @@ from db.estimate import Estimate
 from db.labels.reviews import shared_votes
 from db.schema.engine import reading
 
-ANSWERS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)  # unsure is no opinion
+ANSWERS = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)  # unsure is not counted
 NAMES = ("yes", "no")
-# What is looked at first comes first: positives are rare, and chance-corrected figures say little of them.
+# The most important figures come first: positives are rare, so chance-corrected figures say little about them.
 COEFFICIENTS: dict[str, Coefficient] = {
     "On matches (positive-specific)": specific_agreement(0),
     "On others (negative-specific)": specific_agreement(1),
@@ -40,7 +40,7 @@ Votes = Sequence[tuple[int, int, str, AnswerKind]]  # left_id, right_id, annotat
 
 @dataclass(frozen=True)
 class Two:
-    """How far two annotators agree, on the pairs that both labelled yes or no."""
+    """Agreement of two annotators, on pairs that both labelled yes or no."""
 
     one: str
     other: str
@@ -52,9 +52,9 @@ class Two:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far annotators agree: coefficients by name, in words why kappa is low, and each two of them.
+    """Agreement of all annotators: coefficients by name, why kappa is low in words, and each two annotators.
 
-    pairs: how many pairs have a yes or no of several annotators.
+    pairs: the number of pairs with a yes or no from several annotators.
     """
 
     pairs: int
@@ -64,13 +64,13 @@ class Agreement:
 
 
 def read_votes(engine: Engine, project_id: int, drawn: bool) -> Votes:
-    """The votes on pairs with several annotators; drawn: only on those drawn at random for several."""
+    """Return the votes on pairs with several annotators; drawn: only on pairs chosen at random for several."""
     with reading(engine) as session:
         return shared_votes(session, project_id, drawn)
 
 
 def agreement(votes: Votes, seed: int = 0) -> Agreement:
-    """How far the annotators agree, with 95 % intervals."""
+    """Return the annotators' agreement, with 95 % intervals."""
     rng = np.random.default_rng(seed)
     said = opinions_by_pair(votes)
     counts = np.array([_counts(answers.values()) for answers in said], dtype=np.int64).reshape(-1, len(ANSWERS))
@@ -82,7 +82,7 @@ def agreement(votes: Votes, seed: int = 0) -> Agreement:
 
 
 def opinions_by_pair(votes: Votes) -> list[dict[str, AnswerKind]]:
-    """Who said yes or no to each pair."""
+    """Return who answered yes or no, for each pair."""
     said: dict[tuple[int, int], dict[str, AnswerKind]] = defaultdict(dict)
     for left, right, who, answer in votes:
         if answer in ANSWERS:

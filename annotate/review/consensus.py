@@ -1,4 +1,4 @@
-"""How often each annotator is right, by the consensus of all."""
+"""How often each annotator agrees with the consensus of all."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ COUNTED = "Wilson"
 
 @dataclass(frozen=True)
 class Person:
-    """How one annotator does against the consensus of all, which their own answers are part of."""
+    """One annotator compared with the consensus of all, which includes their own answers."""
 
     name: str
     answers: int
@@ -25,15 +25,15 @@ class Person:
 
 
 def people(votes: Votes, seed: int = 0) -> list[Person]:
-    """Each annotator by name, with 95 % intervals; nobody where no pair has two opinions.
+    """Return each annotator by name, with 95 % intervals; none if no pair has two opinions.
 
-    The intervals of sensitivity and specificity are what the answers leave possible, given that annotators err
-    independently of each other; that of the agreement is Wilson's, for the consensus as it is.
+    The intervals of sensitivity and specificity are posterior intervals, given that annotators err independently; the
+    interval of agreement is Wilson's, with the consensus taken as fixed.
     """
     said = [answers for answers in opinions_by_pair(votes) if len(answers) > 1]
     if not said:
         return []
-    # Few kinds of pairs differ in who said what, so that the consensus of very many is that of a few.
+    # Pairs with the same votes have the same consensus, so only each distinct set of votes is computed.
     kinds = Counter(frozenset(answers.items()) for answers in said)
     names = {name: at for at, name in enumerate(sorted({who for answers in said for who in answers}))}
     rows = [(at, names[who], answer == ANSWERS[0]) for at, kind in enumerate(kinds) for who, answer in sorted(kind)]

@@ -1,4 +1,4 @@
-"""Review: pairs on which annotators disagree or are unsure, seen blind first, and settled."""
+"""Review: pairs on which annotators disagree or are unsure, shown blind first, then settled."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from db.schema.tables import now
 
 @dataclass(frozen=True)
 class Case:
-    """A pair to review. What others said is asked for apart, after the reviewer's own answer.
+    """A pair to review. The votes of others are read separately, after the reviewer's own answer.
 
-    answer_id, task_id: of the answer that counts.
+    answer_id, task_id: of the current answer.
     """
 
     left_id: int
@@ -36,7 +36,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Queue:
-    """How many pairs annotators disagree on, how many are unsure, and the next one to review."""
+    """The number of disagreements and of unsure pairs, and the next pair to review."""
 
     disagreements: int
     unsure: int
@@ -44,7 +44,7 @@ class Queue:
 
 
 def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = ()) -> Queue:
-    """What there is to review. later: pairs that the reviewer has put off; they come last."""
+    """Return what there is to review. later: pairs that the reviewer has postponed; they come last."""
     with reading(engine) as session:
         found = open_pairs(session, project_id)
         disagreements = sum(pair.disagreement for pair in found)
@@ -59,25 +59,27 @@ def queue(engine: Engine, project_id: int, later: Collection[tuple[int, int]] = 
 
 
 def opinions(engine: Engine, project_id: int, case: Case) -> list[Vote]:
-    """What each annotator said about the pair, who answered first first."""
+    """Return the vote of each annotator on the pair, the first answer first."""
     with reading(engine) as session:
         return votes_on(session, project_id, case.left_id, case.right_id)
 
 
 def settle(engine: Engine, project_id: int, who: str, case: Case, answer: AnswerKind, note: str = "") -> None:
-    """Nothing; the answer is the pair's label, and the pair is reviewed: nobody is asked about it again.
+    """Settle the pair with this answer; nobody is asked about it again.
 
-    Raises InputError where the answer is none of yes, no and unsure, or another one counts now than the case has: what
+    Raises InputError if the answer is not yes, no or unsure, or if the current answer is not the case's: an answer that
     the reviewer has not seen is not overruled.
     """
     if answer not in LABELS:
-        raise InputError(f"a review ends with yes, no or unsure, not with {answer}")
+        raise InputError(f"a review needs yes, no or unsure, not {answer}")
     with acting(engine, Right.ADJUDICATE, project_id, who) as session:
         label = lasting_label(session, project_id, case.left_id, case.right_id)
         if label is None:
-            raise InputError("nobody has an answer on this pair any more: reload the page")
+            raise InputError("this pair no longer has an answer: reload the page")
         if label.answer_id != case.answer_id:
-            raise InputError(f"{label.annotator} has answered this pair meanwhile, so yours is not stored: look again")
+            raise InputError(
+                f"{label.annotator} has answered this pair in the meantime, so yours is not stored: review it again"
+            )
         store_answers(session, [settling(project_id, who, case, answer, f"review-{uuid4()}", note)])
     ask_if_due(engine, project_id)
 
@@ -85,7 +87,7 @@ def settle(engine: Engine, project_id: int, who: str, case: Case, answer: Answer
 def settling(
     project_id: int, who: str, pair: Case | Label, answer: AnswerKind, key: str, note: str = ""
 ) -> dict[str, Any]:
-    """The row of an answer that settles the pair."""
+    """Return the row of an answer that settles the pair."""
     return {
         "project_id": project_id, "task_id": pair.task_id, "left_id": pair.left_id, "right_id": pair.right_id,
         "annotator": who, "answer": answer, "key": key, "seconds": None,

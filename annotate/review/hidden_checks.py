@@ -1,6 +1,6 @@
-"""What hidden checks say of each annotator: how often they are right, and say the same twice.
+"""Results of hidden checks for each annotator: how often answers are right, and how often they are repeated.
 
-An unsure answer is neither right nor wrong; it is counted apart.
+An unsure answer is neither right nor wrong; it is counted separately.
 """
 
 from collections.abc import Sequence
@@ -14,34 +14,34 @@ from db.labels.fast_answers import Told, fast_answers_of
 from db.labels.hidden_checks import Checked, check_results
 from db.schema.engine import reading
 
-NEWEST = 50  # rushes that are shown
+NEWEST = 50  # runs of fast answers to show
 
 
 @dataclass(frozen=True)
 class Quality:
-    """One annotator's answers to checks; an estimate is missing where there are none that it could rest on."""
+    """One annotator's results; an estimate is None without answers to compute it from."""
 
     annotator: str
-    sensitivity: Estimate | None  # of known matches, the share that they call one
-    specificity: Estimate | None  # of known others, the share that they call none
-    repeats: Estimate | None  # of pairs shown twice, the share with the same answer
+    sensitivity: Estimate | None  # share of known matches answered yes
+    specificity: Estimate | None  # share of known non-matches answered no
+    repeats: Estimate | None  # share of repeated pairs with the same answer
     unsure: int
 
 
 def read_quality(engine: Engine, project_id: int) -> list[Quality]:
-    """What the project's checks say of each annotator."""
+    """Return the results of the project's checks for each annotator."""
     with reading(engine) as session:
         return quality(check_results(session, project_id))
 
 
 def read_fast_answers(engine: Engine, project_id: int) -> list[Told]:
-    """The project's newest rushes, the newest first."""
+    """Return the project's newest runs of fast answers, the newest first."""
     with reading(engine) as session:
         return fast_answers_of(session, project_id, NEWEST)
 
 
 def quality(answers: Sequence[Checked]) -> list[Quality]:
-    """What these answers say of each annotator, by name."""
+    """Return the results of these answers for each annotator, by name."""
     return [_quality(who, [one for one in answers if one.annotator == who]) for who in _names(answers)]
 
 
@@ -62,7 +62,7 @@ def _quality(annotator: str, answers: Sequence[Checked]) -> Quality:
 
 
 def _share(answers: Sequence[Checked]) -> Estimate | None:
-    """The share of the answers that are as expected."""
+    """Return the share of the answers that are as expected."""
     if not answers:
         return None
     hits = sum(one.answer == one.expected for one in answers)

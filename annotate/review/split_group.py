@@ -1,4 +1,4 @@
-"""Groups that matches make in one list, and the act that divides one: its answers settle the labels across the cut."""
+"""Groups that matches form in one list, and splitting one: this settles the labels across the cut as negative."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ from db.projects.projects import project_of
 from db.schema.engine import reading
 from db.schema.tables import now
 
-ACT, UNDO = "split-", "undo-split-"  # begin the keys of such answers, and of those that take them back
+ACT, UNDO = "split-", "undo-split-"  # prefixes of the keys of such answers and of their undoing
 
 
 @dataclass(frozen=True)
 class Group:
-    """Texts that matches connect, ascending, and the labels that say so."""
+    """Texts connected by matches, ascending, and the labels that connect them."""
 
     items: list[int]
     matches: list[Label]
 
 
 def groups(engine: Engine, project_id: int) -> list[Group]:
-    """The groups that the project's matches make, the largest first; none for two lists."""
+    """Return the groups that the project's matches form, the largest first; none for two lists."""
     with reading(engine) as session:
         if project_of(session, project_id).kind != Kind.SYMMETRIC:
             return []
@@ -50,20 +50,20 @@ def groups(engine: Engine, project_id: int) -> list[Group]:
 
 
 def across(labels: Sequence[Label], apart: Collection[int]) -> list[Label]:
-    """The matches that connect one of these texts with another text."""
+    """Return the matches that connect one of these texts with another text."""
     return [label for label in labels if (label.left_id in apart) != (label.right_id in apart)]
 
 
 def split(engine: Engine, project_id: int, who: str, pairs: Collection[Pair]) -> int:
-    """How many of these pairs are none now by this reviewer's answer: those that were matches still.
+    """Settle those of these pairs as negative that are still matches; return how many.
 
-    Nobody is asked about them again. Raises InputError where none of them is a match any more.
+    Nobody is asked about them again. Raises InputError if none of them is a match any more.
     """
     act = f"{ACT}{uuid4().hex}"
     with acting(engine, Right.ADJUDICATE, project_id, who) as session:
         cut = [label for label in matches(session, project_id) if (label.left_id, label.right_id) in pairs]
         if not cut:
-            raise InputError("these labels were changed meanwhile: look at the group again")
+            raise InputError("these labels have changed in the meantime: review the group again")
         store_answers(session, [
             settling(project_id, who, label, AnswerKind.NEGATIVE, f"{act}-{place}") for place, label in enumerate(cut)
         ])  # fmt: skip
@@ -72,7 +72,7 @@ def split(engine: Engine, project_id: int, who: str, pairs: Collection[Pair]) ->
 
 
 def last_split(engine: Engine, project_id: int, who: str) -> tuple[str, int] | None:
-    """The newest split of this reviewer that is not taken back, and of how many pairs it is still their answer."""
+    """Return the reviewer's newest split that is not undone, and how many pairs it still labels."""
     with reading(engine) as session:
         newest = last_key(session, project_id, who, (ACT, UNDO))
         if newest is None or not newest.startswith(ACT):
@@ -83,9 +83,9 @@ def last_split(engine: Engine, project_id: int, who: str) -> tuple[str, int] | N
 
 
 def undo(engine: Engine, project_id: int, who: str, act: str) -> None:
-    """Nothing; the pairs of the split have the labels that they would have without it.
+    """Undo a split: its pairs get back the labels that they would have without it.
 
-    An earlier answer of this reviewer stands again where nobody else has answered since; else they have none.
+    An earlier answer of this reviewer counts again if nobody else has answered since; otherwise it is retracted.
     """
     taken = act.replace(ACT, UNDO, 1)
     with acting(engine, Right.ADJUDICATE, project_id, who) as session:

@@ -1,4 +1,4 @@
-"""What the labels of one list imply, and where they contradict each other: A = B, B = C, and yet A ≠ C."""
+"""What the labels of one list imply, and where they contradict each other: A = B, B = C, but A ≠ C."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -14,12 +14,12 @@ from db.labels.tasks import texts_of
 from db.projects.projects import project_of
 from db.schema.engine import reading
 
-SHOWN = 20  # contradictions
+SHOWN = 20  # contradictions to show
 
 
 @dataclass(frozen=True)
 class Step:
-    """A labelled pair of a contradiction: what it is labelled, and by whom."""
+    """A labelled pair of a contradiction, with its label and annotator."""
 
     case: Case
     answer: AnswerKind
@@ -28,10 +28,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Algebra:
-    """What labels imply: how many groups matches make, how many pairs follow, and the first contradictions.
+    """What labels imply: the number of groups and of implied pairs, and the first contradictions.
 
-    Each contradiction is the steps from one text to another over matches, and last the pair of both, which is none.
-    problem: why what follows cannot train; empty where it can.
+    Each contradiction is a path of matches from one text to another, and last the pair of both, labelled a non-match.
+    problem: why implied pairs cannot be used for training; empty if they can.
     """
 
     groups: int
@@ -43,7 +43,7 @@ class Algebra:
 
 
 def algebra(engine: Engine, project_id: int) -> Algebra | None:
-    """What the labels of the project imply; nothing for two lists, where nothing follows by transitivity."""
+    """Return what the project's labels imply; None for two lists, where nothing follows by transitivity."""
     with reading(engine) as session:
         if project_of(session, project_id).kind != Kind.SYMMETRIC:
             return None

@@ -1,4 +1,4 @@
-"""Whether this process lives, and whether it can work: what load balancers and containers ask, without a login."""
+"""Health checks for load balancers and containers, without sign-in: whether the process lives and can work."""
 
 import asyncio
 from tempfile import TemporaryFile
@@ -11,11 +11,11 @@ from starlette.routing import Route
 from db.schema.engine import artifacts, make_engine, newest_revision, revision
 
 LIVES, READY = "/healthz", "/readyz"
-PATIENCE = 5.0  # seconds; a server that is gone is not waited for
+PATIENCE = 5.0  # seconds to wait for a database server
 
 
 def routes() -> list[Route]:
-    """The routes of both addresses."""
+    """Return the routes of both addresses."""
     return [Route(LIVES, lambda request: PlainTextResponse("ok")), Route(READY, _ready)]
 
 
@@ -23,12 +23,12 @@ async def _ready(request: Request) -> PlainTextResponse:
     try:
         wrong = await asyncio.wait_for(asyncio.to_thread(unready), PATIENCE)
     except TimeoutError:
-        wrong = f"the database or the artifact folder does not answer within {PATIENCE:g} seconds"
+        wrong = f"the database or the artifact folder did not respond within {PATIENCE:g} seconds"
     return PlainTextResponse(wrong or "ready", 503 if wrong else 200)
 
 
 def unready() -> str:
-    """Why nothing can be done now, in one line that tells no address and no name; empty where it can."""
+    """Return why the process cannot work now, in one line without addresses and names; empty if it can."""
     return _folder_problem() or _database_problem()
 
 
@@ -38,7 +38,7 @@ def _folder_problem() -> str:
         with TemporaryFile(dir=artifacts()) as file:
             file.write(b"1")
     except OSError as error:
-        return f"nothing can be written to the artifact folder: {error.strerror}"
+        return f"cannot write to the artifact folder: {error.strerror}"
     return ""
 
 
@@ -47,8 +47,8 @@ def _database_problem() -> str:
     try:
         at = revision(engine)
     except SQLAlchemyError:
-        return "the database does not answer"
+        return "cannot reach the database"
     finally:
         engine.dispose()
     newest = newest_revision()
-    return "" if at == newest else f"the database has the tables of revision {at}, and this version needs {newest}"
+    return "" if at == newest else f"the database has revision {at}, but this version needs {newest}"

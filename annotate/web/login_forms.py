@@ -1,4 +1,4 @@
-"""The few pages that are there before anybody is logged in: forms, without any script."""
+"""The pages before signing in: plain forms without scripts."""
 
 from html import escape
 
@@ -34,7 +34,7 @@ p.last { margin: 1.25rem 0 0; }
 
 
 def page(title: str, body: str, status: int = 200) -> HTMLResponse:
-    """A page; body: HTML in which everything from outside is escaped."""
+    """Return a page; body: HTML in which all outside text is escaped."""
     head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">'
     style = f"<title>{escape(title)} · Allpairs</title><style>{STYLE}</style>"
     document = f'<!doctype html><html lang="en"><head>{head}{style}</head><body><main>{body}</main></body></html>'
@@ -42,32 +42,32 @@ def page(title: str, body: str, status: int = 200) -> HTMLResponse:
 
 
 def login_page(next_: str, ways: dict[str, str], name: str = "", wrong: str = "", status: int = 200) -> HTMLResponse:
-    """The form for name and password, and a link for each other way (its title by its address)."""
+    """Return the form for name and password, with links to sign in through providers (titles by address)."""
     fields = text("name", "Name", name, "username") + text("password", "Password", "", "current-password", "password")
-    about = "<p>Nobody has an account here unless they were let in: an administrator sends a link.</p>"
-    return page("Log in", f"<h1>Log in</h1>{about}{form(fields, 'Log in', next_, wrong)}{buttons(ways)}", status)
+    about = "<p>No account yet? Ask an administrator for an invitation link.</p>"
+    return page("Sign in", f"<h1>Sign in</h1>{about}{form(fields, 'Sign in', next_, wrong)}{buttons(ways)}", status)
 
 
-def notice(title: str, line: str, status: int = 200, link: str = "/", to: str = "To the app") -> HTMLResponse:
-    """One sentence and the way on."""
+def notice(title: str, line: str, status: int = 200, link: str = "/", to: str = "Open the app") -> HTMLResponse:
+    """Return a page with one sentence and a link."""
     way = f'<a class="button" href="{escape(link)}">{escape(to)}</a>'
     return page(title, f"<h1>{escape(title)}</h1><p>{escape(line)}</p>{way}", status)
 
 
 def buttons(ways: dict[str, str]) -> str:
-    """A link for each other way in (its title by its address)."""
+    """Return a link for each provider (titles by address)."""
     return "".join(f'<a class="button second" href="{escape(to)}">{escape(title)}</a>' for to, title in ways.items())
 
 
 def form(fields: str, button: str, next_: str = "", wrong: str = "") -> str:
-    """A form that comes back by POST."""
+    """Return a form that is sent by POST."""
     error = f'<p class="wrong" role="alert">{escape(wrong[:1].upper() + wrong[1:])}.</p>' if wrong else ""
     hidden = f'<input type="hidden" name="next" value="{escape(next_)}">' if next_ else ""
     return f'<form method="post">{hidden}{fields}{error}<button>{escape(button)}</button></form>'
 
 
 def text(name: str, label: str, value: str, complete: str, kind: str = "text") -> str:
-    """A field that must be filled in; complete: what the browser may fill in by itself."""
+    """Return a required field; complete: what the browser may fill in."""
     given = f'value="{escape(value)}" ' if value else "autofocus " if kind == "text" else ""
     attributes = f'type="{kind}" {given}autocomplete="{complete}" maxlength="1000" required'
     return f'<label for="{name}">{escape(label)}</label><input id="{name}" name="{name}" {attributes}>'

@@ -1,4 +1,4 @@
-"""The addresses that log people in. They set the cookie, which a page of the app cannot."""
+"""The addresses where people sign in. They set the cookie, which a page of the app cannot."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -23,15 +23,15 @@ from db.errors import InputError
 from db.schema.engine import make_engine
 from db.schema.tables import now
 
-LONGEST_FORM = 20_000  # bytes; read before anybody is known
+LONGEST_FORM = 20_000  # bytes; read before anybody is signed in
 FOREIGN = "this form was not sent from its own page: open the page again and send it from there"
-NO_TICKET = "The way from your provider took too long, or was another browser's. Log in again."
+NO_TICKET = "Signing in with your provider took too long, or was done in another browser. Sign in again."
 T = TypeVar("T")
 Answer = Callable[["Desk", Request, FormData], Response]
 
 
 def routes(providers: Callable[[], Mapping[str, str]], clock: Callable[[], datetime] = now) -> list[Route]:
-    """The routes; providers: the title of each OpenID Connect provider by its name, asked for at each request."""
+    """Return the routes; providers: the title of each OpenID Connect provider by its name, read at each request."""
     desk = Desk(providers, clock)
     get, post = ["GET"], ["POST"]
     return [
@@ -45,13 +45,13 @@ def routes(providers: Callable[[], Mapping[str, str]], clock: Callable[[], datet
 
 @dataclass(frozen=True)
 class Desk:
-    """What answers, and what it has to know for it."""
+    """The handlers, with what they need."""
 
     providers: Callable[[], Mapping[str, str]]
     clock: Callable[[], datetime]
 
     def answering(self, answer: Answer) -> Callable[[Request], object]:
-        """What answers a request, off the event loop; a form from another site gets a refusal."""
+        """Wrap a handler to run off the event loop; forms from other sites are refused."""
 
         async def endpoint(request: Request) -> Response:
             form = FormData()
@@ -64,14 +64,14 @@ class Desk:
         return endpoint
 
     def ask(self, request: Request, form: FormData) -> Response:
-        """The log-in page; whoever is logged in goes on at once."""
+        """Show the sign-in page; whoever is signed in is redirected at once."""
         wanted = safe_next(request.query_params.get("next", ""))
         if _guest(request) is not None:
             return RedirectResponse(wanted, status_code=303)
         return forms.login_page(wanted, self._ways())
 
     def log_in(self, request: Request, form: FormData) -> Response:
-        """The way on with a new token, or the form again with what is wrong."""
+        """Redirect with a new token, or show the form again with the error."""
         name, password, wanted = _field(form, "name"), _field(form, "password"), safe_next(_field(form, "next"))
         old = cookies.token_in(request.cookies, is_secure(request))
         try:
@@ -84,40 +84,40 @@ class Desk:
         return _entering(request, token, wanted)
 
     def redeem(self, request: Request, form: FormData) -> Response:
-        """The way into the app for whom a provider vouches, by the ticket that the page made."""
+        """Sign in a provider's user by the ticket that the page made."""
         ticket, browser = request.path_params["ticket"], cookies.browser_of(request.cookies)
         token = _with_engine(lambda engine: logins.redeem(engine, ticket, browser, self.clock())) if browser else None
-        return _entering(request, token, "/") if token else forms.notice("Log in", NO_TICKET, 403, LOGIN, "Log in")
+        return _entering(request, token, "/") if token else forms.notice("Sign in", NO_TICKET, 403, LOGIN, "Sign in")
 
     def offer(self, request: Request, form: FormData, name: str = "", wrong: str = "") -> Response:
-        """What the invitation is good for, and how to take it up."""
+        """Show what the invitation offers, and how to accept it."""
         token = request.path_params["token"]
         try:
             found = _with_engine(lambda engine: invitations.offer_of(engine, token, self.clock()))
         except InputError as error:
             return forms.notice("Invitation", f"{str(error)[0].upper()}{str(error)[1:]}.", 404)
         guest, ways = _guest(request), self._ways()
-        what = f"To the project <b>{escape(found.project)}</b>, as {found.role}: {escape(ABOUT[found.role])}."
+        what = f"Join the project <b>{escape(found.project)}</b> as {found.role}: {escape(ABOUT[found.role])}."
         head = f"<h1>You are invited</h1><p>{what}</p>"
         if guest is not None:
             return forms.page("Invitation", head + forms.form("", f"Join as {guest.name}", "", wrong))
         fields = (
-            forms.text("name", "Your name, under which your answers are kept", name, "username")
+            forms.text("name", "Your name (stored with your answers)", name, "username")
             + forms.text("password", "A password, 10 characters or more", "", "new-password", "password")
-            + forms.text("again", "The password again", "", "new-password", "password")
+            + forms.text("again", "Repeat the password", "", "new-password", "password")
         )
         back = f"{LOGIN}?next={quote(f'/{invitations.PATH}/{token}', safe='')}"
-        known = f'<p class="last">You have an account? <a href="{escape(back)}">Log in first</a>.</p>'
-        body = head + forms.form(fields, "Make an account", "", wrong) + forms.buttons(ways) + known
+        known = f'<p class="last">Already have an account? <a href="{escape(back)}">Sign in first</a>.</p>'
+        body = head + forms.form(fields, "Create account", "", wrong) + forms.buttons(ways) + known
         response = forms.page("Invitation", body, 400 if wrong else 200)
-        if ways:  # whoever goes to a provider comes back without the link
+        if ways:  # the provider sends the user back without the link
             response.set_cookie(
                 cookies.INVITED, token, max_age=900, secure=is_secure(request), httponly=True, samesite="lax"
             )
         return response
 
     def accept(self, request: Request, form: FormData) -> Response:
-        """The way into the app, for somebody known or with a new account; or the form again with what is wrong."""
+        """Add a known or new person to the project; or show the form again with the error."""
         token, guest, name = request.path_params["token"], _guest(request), _field(form, "name")
         try:
             if guest is not None:
@@ -132,13 +132,13 @@ class Desk:
         return _entering(request, login, "/")
 
     def _ways(self) -> dict[str, str]:
-        """The title of each provider's link by its address."""
+        """Return the title of each provider's link by its address."""
         found = self.providers().items()
-        return {f"/?{LOG_IN}={quote(name, safe='')}": f"Log in with {title}" for name, title in found}
+        return {f"/?{LOG_IN}={quote(name, safe='')}": f"Sign in with {title}" for name, title in found}
 
 
 def safe_next(wanted: str) -> str:
-    """The address if it is one of this app, else its start: nobody is sent elsewhere by a link to the log-in page."""
+    """Return the address if it belongs to this app, else its start page, so that no link leads elsewhere."""
     plain = wanted.isprintable() and "\\" not in wanted  # browsers drop tabs and read \ as /
     if not plain or not wanted.startswith("/") or wanted.startswith("//"):
         return "/"
@@ -148,7 +148,7 @@ def safe_next(wanted: str) -> str:
 
 
 def _is_own(request: Request) -> bool:
-    """Whether the form was sent from a page of this very site."""
+    """Return whether the form was sent from a page of this very site."""
     origin = request.headers.get("origin")
     if origin is None:
         return request.headers.get("sec-fetch-site") == "same-origin"
@@ -156,7 +156,7 @@ def _is_own(request: Request) -> bool:
 
 
 def _guest(request: Request) -> Guest | None:
-    """Who is logged in, as the gate has found."""
+    """Return who is signed in, as the auth middleware has found."""
     return request.scope.get("state", {}).get("guest")
 
 

@@ -1,9 +1,8 @@
-"""What every request and every message of an open page passes: who asks is settled here, before anything answers.
+"""Authentication of every request and of every message of an open page, before anything answers.
 
-Where everybody must log in, nothing but the log-in page, the app's empty frame and the description of the REST API is
-answered without. That API, and the installation's figures, take tokens of programs and no cookie. Where somebody is
-alone, only their own machine is answered. Whether the process lives and is ready everybody hears, also while the
-database is away.
+Where users must sign in, only the sign-in page, the app's empty frame and the description of the REST API answer
+without it. The API and the metrics accept only tokens of programs, no cookie. Where nobody signs in, only requests from
+the same machine are answered. Health checks always answer, even while the database is unreachable.
 """
 
 import asyncio
@@ -33,24 +32,24 @@ from db.schema.engine import as_person, database_url, make_engine
 from db.schema.tables import now
 
 LOGIN = "/login"
-# Streamlit's frame holds nothing of ours: the page in it is drawn by the script, which asks who is there.
+# Streamlit's frame contains nothing private: the script draws the page in it, and checks who asks.
 OPEN = frozenset({LOGIN, DESCRIPTION, "/_stcore/health", "/_stcore/host-config", "/oauth2callback", "/favicon.png"})
 OPEN_BELOW = (f"{LOGIN}/", "/invitation/", "/auth/")
 FRAME = "/static/"
 PROBES = (LIVES, READY)
-LOG_IN = "log_in"  # `?log_in=NAME`: the page that sends somebody to their provider
+LOG_IN = "log_in"  # `?log_in=NAME`: the page that redirects to the provider
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
-LOOK_EVERY = 2.0  # seconds between two looks at whether an open page's login is still good
-NOT_LOGGED_IN = "You are not logged in: open the app and log in."
-NO_TOKEN = "show a token (Authorization: Bearer …): make one on the page Account, or ask an administrator for one"
+LOOK_EVERY = 2.0  # seconds between two checks of an open page's login
+NOT_LOGGED_IN = "You are not signed in: open the app and sign in."
+NO_TOKEN = "send a token (Authorization: Bearer …): make one on the page Account, or ask an administrator for one"
 ALONE = (
-    "This app is used without login, so it answers nobody but its own machine, at localhost. To let others in, make "
-    "accounts: python -m annotate people add NAME --administrator"
+    "This app runs without sign-in, so it only answers requests from its own machine, at localhost. To let others in, "
+    "create accounts: python -m annotate people add NAME --administrator"
 )
 
 
 class AuthMiddleware:
-    """The middleware; is_forced: whether a login is needed even without accounts, asked at the first request."""
+    """The middleware; is_forced: whether users must sign in even without accounts, called at the first request."""
 
     def __init__(self, app: ASGIApp, is_forced: Callable[[], bool], clock: Callable[[], datetime] = now) -> None:
         self.app, self.is_forced, self.clock = app, is_forced, clock
@@ -95,7 +94,7 @@ class AuthMiddleware:
             await _refuse(_to_login(asking), scope, receive, send)
 
     async def _by_token(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Lets a program through that shows a good token; a cookie is no token, so no page of another site gets in."""
+        """Pass a program that sends a valid token; a cookie will not do, so no page of another site gets through."""
         asking = HTTPConnection(scope)
         if scope["path"] in OPEN:
             await self.app(scope, receive, send)
@@ -117,7 +116,7 @@ class AuthMiddleware:
             await self.app(scope, receive, send)
 
     async def _rotating(self, guest: Guest, asking: HTTPConnection, send: Send) -> Send:
-        """A `send` that hands the browser a new token in place of the old one."""
+        """Return a `send` that gives the browser a new token in place of the old one."""
         token = await run_in_threadpool(logins.rotated, self._engine(), guest, self.clock())
         if token is None:
             return send
@@ -132,7 +131,7 @@ class AuthMiddleware:
         return sending
 
     async def _watched(self, good: Callable[[], bool], scope: Scope, receive: Receive, send: Send) -> None:
-        """Runs a websocket until it ends by itself or is good no more: then it hears and says nothing from there on."""
+        """Run a websocket until it ends or its login does; after that, it neither receives nor sends."""
         ended, looked = False, asyncio.get_running_loop().time()
 
         async def receiving() -> Message:
@@ -148,7 +147,7 @@ class AuthMiddleware:
             finally:
                 if not message.done():
                     message.cancel()
-            with suppress(RuntimeError, OSError):  # it may be closed already
+            with suppress(RuntimeError, OSError):  # it may already be closed
                 await send({"type": "websocket.close", "code": 1008})
             return {"type": "websocket.disconnect", "code": 1008}
 
@@ -173,31 +172,32 @@ class AuthMiddleware:
 
 
 def engine_for(request: HTTPConnection, engine: Engine) -> Engine:
-    """The engine for whoever asks, as the gate has settled it."""
+    """Return the engine for whoever asks, as the middleware has found."""
     person = request.scope.get("state", {}).get("person")
     return engine if person is None else as_person(engine, person)
 
 
 def is_secure(asking: HTTPConnection) -> bool:
-    """Whether the browser came by TLS."""
+    """Return whether the browser used TLS."""
     return asking.scope["scheme"] in ("https", "wss")
 
 
 def address_of(asking: HTTPConnection) -> str:
-    """Where the request came from; the server has put there what a proxy on this machine says."""
+    """Return where the request came from; the server has already applied a local proxy's header."""
     return asking.client.host if asking.client is not None else ""
 
 
 def _is_alone(asking: HTTPConnection) -> bool:
-    """Whether the request comes from a browser on this very machine, which meant this app: by no proxy, and by a name
-    that nobody else can give an address to."""
+    """Return whether the request comes directly from a browser on this very machine and names this app: not by a
+    proxy, and by a host name that nobody else can point here.
+    """
     forwarded = any(header in asking.headers for header in FORWARDED)
     named = mode.is_loopback(mode.host_of(asking.headers.get("host", "")))
     return named and not forwarded and mode.is_loopback(address_of(asking))
 
 
 def _is_for_programs(scope: Scope) -> bool:
-    """Whether the address is the API's or that of the installation's figures."""
+    """Return whether the address belongs to the API or the metrics."""
     path = scope["path"]
     return bool(scope["type"] == "http" and (f"{path}/".startswith(f"{ROOT}/") or path == METRICS))
 
@@ -217,7 +217,7 @@ def _is_page(asking: HTTPConnection) -> bool:
 
 
 def _to_login(asking: HTTPConnection) -> Response:
-    """The way to the log-in page for a person, and a refusal for everything else."""
+    """Redirect a person to the sign-in page, and refuse everything else."""
     path, query = asking.scope["path"], asking.url.query
     if not _is_page(asking) or path.startswith(("/_stcore/", "/media/", "/component/")):
         return PlainTextResponse(NOT_LOGGED_IN, status_code=401)
@@ -234,8 +234,9 @@ async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send
 
 
 def _headers(scope: Scope, known: bool) -> list[tuple[bytes, bytes]]:
-    """The websocket's headers without the session that it would go on with, which may be another person's; and without
-    our cookies unless they are good, so that the script sees only what the gate has seen."""
+    """Return the websocket's headers without the session it would resume, which may be another person's, and
+    without our cookies unless they are valid, so that the script sees only what the middleware has accepted.
+    """
     headers = MutableHeaders(raw=list(scope["headers"]))
     if (asked := headers.get("sec-websocket-protocol")) is not None:
         headers["sec-websocket-protocol"] = ", ".join(part.strip() for part in asked.split(",")[:2])

@@ -1,4 +1,4 @@
-"""Errors of the REST API, as RFC 9457 has them: `application/problem+json` with one line that says what to do."""
+"""Errors of the REST API by RFC 9457: `application/problem+json` with one line that says what to do."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -10,16 +10,16 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Problem(BaseModel):
-    """What is wrong with a request."""
+    """A problem with a request."""
 
-    type: str = Field("about:blank", description="Nothing beyond the status.")
+    type: str = Field("about:blank", description="Always about:blank: the status says it all.")
     title: str = Field(description="The name of the status.")
-    status: int = Field(description="The status of the answer.")
+    status: int = Field(description="The HTTP status.")
     detail: str = Field(description="What is wrong and what to do next, in one line.")
 
 
 class Wrong(Exception):
-    """A request that gets no answer but this problem."""
+    """A request that is answered with this problem."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -27,13 +27,13 @@ class Wrong(Exception):
 
 
 def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    """The answer that says what is wrong."""
+    """Return the response that describes a problem."""
     body = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail).model_dump_json()
     return Response(body, status, dict(headers or {}), MEDIA_TYPE)
 
 
 def wrong_input(error: ValidationError, where: str) -> Wrong:
-    """The problem of what does not fit: 400 where it is no JSON, else 422 with the first place that is wrong."""
+    """Return the problem of invalid input: 400 if it is not JSON, else 422 with the first place that is wrong."""
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     if first["type"] == "json_invalid":
         return Wrong(400, f"{where}: {first['msg']}")

@@ -1,7 +1,7 @@
-"""Figures of the whole installation for Prometheus.
+"""Metrics of the whole installation for Prometheus.
 
-They are read from the rows when asked for, so that all app processes say the same; only how long requests took is each
-process's own.
+They are read from the database when requested, so that all app processes report the same; only request times belong to
+each process.
 """
 
 from collections import Counter
@@ -32,7 +32,7 @@ BOUNDS = (1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0, 4 * 3600.0, 24 * 3600.0)  
 
 
 class Telemetry:
-    """The address, and how long requests to this process took."""
+    """The metrics route, and the request times of this process."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -42,11 +42,11 @@ class Telemetry:
         )
 
     def route(self) -> Route:
-        """The route, for administrators of the installation and whoever is alone; the gate has settled who asks."""
+        """Return the route, for administrators of the installation; the middleware has checked who asks."""
         return Route(PATH, self._answer)
 
     def observe(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Nothing; one more request to this address of the API took so long."""
+        """Record how long a request to this address of the API took."""
         self.requests.labels(method, path, status).observe(seconds)
 
     async def _answer(self, request: Request) -> Response:
@@ -73,12 +73,12 @@ class _Rows(Collector):
 
 
 def families(session: Session) -> Iterator[Metric]:
-    """All figures that rows tell."""
+    """Yield all metrics that come from the database."""
     yield _gauge("allpairs_labels", "Pairs that have a label", ("project", "label"), telemetry.labels(session))
     answered = [(name, at.timestamp()) for name, at in telemetry.last_answers(session)]
-    yield _gauge("allpairs_last_answer_timestamp_seconds", "When somebody last answered", ("project",), answered)
+    yield _gauge("allpairs_last_answer_timestamp_seconds", "Time of the last answer", ("project",), answered)
     leases = telemetry.leases(session, now())
-    yield _gauge("allpairs_leases", "Pairs that somebody has before them", ("project",), leases)
+    yield _gauge("allpairs_leases", "Pairs leased to annotators", ("project",), leases)
     yield _gauge("allpairs_jobs", "Jobs", ("kind", "state"), telemetry.jobs(session))
     lengths = telemetry.waiting(session)
     waiting = [(queue, lengths.get(queue, 0)) for queue in Queue]
@@ -90,7 +90,7 @@ def families(session: Session) -> Iterator[Metric]:
 
 
 def _gauge(name: str, about: str, labels: Sequence[str], rows: Sequence[tuple[str | float, ...]]) -> Metric:
-    """The gauge; rows: a value for each label, and the value."""
+    """Return the gauge; rows: a value for each label, and the metric's value."""
     gauge = GaugeMetricFamily(name, about, labels=labels)
     for *of, value in rows:
         gauge.add_metric([str(label) for label in of], float(value))
@@ -98,9 +98,7 @@ def _gauge(name: str, about: str, labels: Sequence[str], rows: Sequence[tuple[st
 
 
 def _job_seconds(session: Session) -> Metric:
-    family = HistogramMetricFamily(
-        "allpairs_job_seconds", "From asking for a job to its end, of those that are done", labels=["kind"]
-    )
+    family = HistogramMetricFamily("allpairs_job_seconds", "Time from request to end of finished jobs", labels=["kind"])
     rows = telemetry.durations(session, BOUNDS)
     bounds = [*map(str, BOUNDS), "+Inf"]
     for kind in sorted({row[0] for row in rows}):

@@ -1,4 +1,4 @@
-"""What every answer tells the browser: which scripts may run, who may frame the page, what other sites learn of it."""
+"""Security headers of every response: which scripts may run, who may frame the page, what other sites learn."""
 
 from base64 import b64encode
 from hashlib import sha256
@@ -7,7 +7,7 @@ from typing import Final
 from starlette.datastructures import MutableHeaders
 from starlette.types import Message, Send
 
-# The only inline scripts: that of Streamlit's empty frame (a test compares them), and the one that leaves the page.
+# The only inline scripts: the one in Streamlit's empty frame (a test compares them), and the one that leaves the page.
 FRAME_SCRIPT: Final = "\n      window.prerenderReady = false\n    "
 LEAVE_SCRIPT: Final = (
     '{ const way = document.querySelector("a[data-leave]"), add = way.dataset.leave;'
@@ -22,7 +22,7 @@ YEAR = 365 * 24 * 3600
 
 
 def _hash_of(script: str) -> str:
-    """What stands for an inline script in a policy."""
+    """Return the source expression of an inline script in a policy."""
     return f"'sha256-{b64encode(sha256(script.encode()).digest()).decode()}'"
 
 
@@ -45,17 +45,17 @@ HEADERS: Final = {
     "Content-Security-Policy": POLICY,
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "same-origin",  # not less: the browser would then keep the origin from forms, too
+    "Referrer-Policy": "same-origin",  # nothing stricter: browsers would then hide the origin from our forms, too
     "Permissions-Policy": ", ".join(f"{what}=()" for what in DENIED),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",  # of what does not say otherwise: downloads and refusals
+    "Cache-Control": "no-store",  # unless the response sets its own: downloads and refusals
 }
 ONLY_TLS: Final = {"Strict-Transport-Security": f"max-age={YEAR}"}
 
 
 def guarding(send: Send, secure: bool) -> Send:
-    """A `send` that adds the headers which an answer does not have already. secure: whether it goes over TLS."""
+    """Return a `send` that adds the headers which a response lacks. secure: whether it goes over TLS."""
     headers = HEADERS | (ONLY_TLS if secure else {})
 
     async def sending(message: Message) -> None:
