@@ -7,12 +7,10 @@ from starlette.middleware import Middleware
 
 from annotate.api.routes import api
 from annotate.cli.serve import lifespan
-from annotate.exchange import download_routes as downloads
-from annotate.exchange import model_export as takeaway
+from annotate.exchange import download_routes, model_export
 from annotate.shell.sign_in import providers
 from annotate.ui.state import is_forced
-from annotate.web import health
-from annotate.web import login_routes as routes
+from annotate.web import health, login_routes
 from annotate.web.middleware import AuthMiddleware
 from annotate.web.prometheus import Telemetry
 
@@ -24,9 +22,9 @@ app = st.App(
     routes=[
         *health.routes(),
         telemetry.route(),
-        takeaway.route(),
-        *downloads.routes(),
-        *routes.routes(providers),
+        model_export.route(),
+        *download_routes.routes(),
+        *login_routes.routes(providers),
         api(telemetry.observe),
     ],
     middleware=[Middleware(AuthMiddleware, is_forced=is_forced)],

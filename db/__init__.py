@@ -1,1 +1,1 @@
-"""Rows: the words of the product, its tables, and one module of functions for each aggregate."""
+"""The product's data: its words, files, tables, and one module of functions for each aggregate."""

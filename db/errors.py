@@ -1,4 +1,4 @@
-"""The errors that people are meant to read, and the one that stops cancelled work."""
+"""Errors whose message is for users, and the error that stops cancelled work."""
 
 
 class InputError(Exception):

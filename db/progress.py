@@ -1,4 +1,4 @@
-"""How long work tells how far it is, and is stopped."""
+"""Progress of long work, and how to stop it."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ Progress = Callable[[str, float], None]
 
 
 def no_progress(stage: str, done: float) -> None:
-    """Ignore the progress: for callers who do not want to know."""
+    """Ignore the progress, for callers who do not need it."""
 
 
 def part_of(progress: Progress, start: float, end: float) -> Progress:

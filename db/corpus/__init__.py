@@ -1,1 +1,1 @@
-"""Files into checked texts: the same code for the importer and for the simulator."""
+"""Files into checked texts, for the app's import and for the simulator."""

@@ -1,4 +1,4 @@
-"""What every table format shares: rows, limits, cell values as text, and the form of error messages."""
+"""What all table formats share: rows, limits, cell values as text, and the form of error messages."""
 
 from collections.abc import Sequence
 from datetime import date, time
@@ -10,7 +10,7 @@ from db.errors import InputError
 
 MAX_CELL = 100_000  # characters in one cell
 MAX_COLUMNS = 10_000
-MAX_LINE = 10_000_000  # bytes in one line: where reading stops, so that one endless line cannot fill the memory
+MAX_LINE = 10_000_000  # bytes in one line; reading stops there, so that one endless line cannot fill the memory
 
 
 class Row(NamedTuple):
@@ -21,18 +21,18 @@ class Row(NamedTuple):
 
 
 def shown(value: object) -> str:
-    """The value as one short printable piece of a message."""
+    """Return the value as a short printable part of a message."""
     text = str(value)
     return repr(text if len(text) <= 60 else text[:60] + "…")
 
 
 def counted(n: int, what: str) -> str:
-    """The number with its word: `1 pair`, `2,000 pairs`."""
+    """Return the number with its noun: `1 pair`, `2,000 pairs`."""
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 def place(path: Path, row: int | None = None, column: str | None = None) -> str:
-    """Where something is: `left.csv, row 3, column 'text'`."""
+    """Return a place in words: `left.csv, row 3, column 'text'`."""
     parts = [path.name]
     if row is not None:
         parts.append(f"row {row}")
@@ -42,19 +42,19 @@ def place(path: Path, row: int | None = None, column: str | None = None) -> str:
 
 
 def bad(what: str, path: Path, row: int | None = None, column: str | None = None) -> InputError:
-    """The error that says where and what."""
+    """Return the error that says where and what."""
     return InputError(f"{place(path, row, column)}: {what}")
 
 
 def too_long(length: int, path: Path, row: int, column: str | None, at_least: bool = False) -> InputError:
-    """The error for a cell above the limit."""
+    """Return the error for a cell above the limit."""
     known = f"{'at least ' if at_least else ''}{length:,}"
-    what = f"a cell of {known} characters, and the limit is {MAX_CELL:,}; shorten or split the text"
+    what = f"a cell has {known} characters, but the limit is {MAX_CELL:,}; shorten or split the text"
     return bad(what, path, row, column)
 
 
 def as_text(value: object, path: Path, row: int, column: str) -> str:
-    """The value of a typed cell as text: empty for null, whole numbers without a point.
+    """Return the value of a typed cell as text: empty for null, whole numbers without a point.
 
     Raises InputError for lists, objects and bytes that are not UTF-8.
     """
@@ -65,7 +65,7 @@ def as_text(value: object, path: Path, row: int, column: str) -> str:
             return ""
         case bool():
             return str(value).lower()
-        case float() if value != value:  # NaN is how many tools write null
+        case float() if value != value:  # many tools write null as NaN
             return ""
         case float() if value.is_integer():
             return str(int(value))
@@ -84,15 +84,15 @@ def _decoded(value: bytes, path: Path, row: int, column: str) -> str:
 
 
 def check(row: Row, columns: Sequence[str], path: Path) -> Row:
-    """The row itself.
+    """Return the row itself.
 
-    Raises InputError for cells too long, with NUL characters or with half characters (lone surrogates).
+    Raises InputError for cells that are too long, or have NUL characters or lone surrogates.
     """
     for value, column in zip(row.values, columns, strict=True):
         if len(value) > MAX_CELL:
             raise too_long(len(value), path, row.number, column)
         if "\0" in value:
-            raise bad("a NUL character; remove it (UTF-16 files must be saved as UTF-8)", path, row.number, column)
+            raise bad("the cell has a NUL character; remove it (save UTF-16 files as UTF-8)", path, row.number, column)
         if not value.isascii():
             _check_encodable(value, path, row.number, column)
     return row
@@ -102,5 +102,5 @@ def _check_encodable(value: str, path: Path, row: int, column: str) -> None:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        what = f"character {error.start + 1} is half a character (a lone surrogate); write the text as UTF-8"
+        what = f"character {error.start + 1} is only half a character (a lone surrogate); save the text as UTF-8"
         raise bad(what, path, row, column) from None

@@ -30,12 +30,12 @@ __all__ = [
 ]
 
 MAX_ID = 500  # characters of an id
-BETWEEN_TEXTS = " . "  # joins text columns as the WikiQA set-up of paper 004 joins title and sentence
+BETWEEN_TEXTS = " . "  # joins text columns, as Mussmann, Jia and Liang (2020) join title and sentence of WikiQA
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Items (left ones first), gold pairs as positions in `items`, and what a person should know about the data."""
+    """Items (left ones first), gold pairs as positions in `items`, and notes for the user."""
 
     kind: Kind
     items: Sequence[Item]  # a list, or on disk
@@ -43,18 +43,18 @@ class Corpus:
     notes: list[str] = field(default_factory=list)
 
     def positions(self, side: Side) -> Mapping[str, int]:
-        """The position of the item of each id of one side."""
+        """Return the position of the item of each id of one side."""
         if isinstance(self.items, Staging):
             return Places(self.items, side)
         return {name: i for i, item in enumerate(self.items) if item.side == side for name in item.ids}
 
     def count(self, side: Side) -> int:
-        """The number of items of one side."""
+        """Return the number of items of one side."""
         left = bisect_left(self.items, True, key=lambda item: item.side == Side.RIGHT)
         return left if side == Side.LEFT else len(self.items) - left
 
     def shares(self) -> Counter[tuple[Side, Split | None]]:
-        """How many items there are of each side and split."""
+        """Return the number of items of each side and split."""
         return Counter((item.side, item.split) for item in self.items)
 
 
@@ -66,7 +66,7 @@ class Columns(NamedTuple):
 
 
 def identity(text: str) -> str:
-    """What identical texts have in common: the text in Unicode NFKC with white space folded."""
+    """Return what identical texts have in common: the text in Unicode NFKC with white space collapsed."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
@@ -80,7 +80,7 @@ def load_corpus(
     right_columns: Columns | None = None,
     gold_columns: Sequence[str] = ("id1", "id2", "label"),
 ) -> Corpus:
-    """The corpus in these files, in memory: bipartite where there is a right one; gold of one list is closed.
+    """Load the corpus of these files into memory: bipartite if there is a right file; gold of one list is closed.
 
     The right file has the columns of the left one unless `right_columns` says otherwise. Raises InputError.
     """
@@ -98,7 +98,7 @@ def stage_corpus(
     gold_columns: Sequence[str] = ("id1", "id2", "label"),
     progress: Progress = no_progress,
 ) -> Corpus:
-    """The same with the items on disk: the memory that it takes does not grow with the number of texts."""
+    """Load the corpus with its items on disk, so that memory does not grow with the number of texts."""
     items, notes = Staging(), list[str]()
     read_items(items, left, Side.LEFT, columns, notes, at_least=2 if right is None else 1, progress=progress)
     if right is not None:
@@ -109,7 +109,7 @@ def stage_corpus(
 def make_corpus(
     items: Staging, symmetric: bool, gold: Path | None, gold_columns: Sequence[str], notes: list[str]
 ) -> Corpus:
-    """The corpus of items that were read, with the gold pairs of a file. Raises InputError."""
+    """Return the corpus of these items, with the gold pairs of a file. Raises InputError."""
     corpus = Corpus(Kind.SYMMETRIC if symmetric else Kind.BIPARTITE, items, [], notes)
     if gold is not None:
         first = corpus.positions(Side.LEFT)
@@ -133,21 +133,21 @@ class _Merger:
         self._check(row, name, key)
         if (before := self.items.add(self.side, name, row, text, key)) is not None:
             same = "the same" if before.place == self.items.place_of(self.side, key) else "another"
-            what = f"the id {shown(name)} is in row {before.row} already, with {same} text; ids must be unique"
+            what = f"the id {shown(name)} is already in row {before.row}, with {same} text; ids must be unique"
             raise bad(what, self.path, row, self.columns.id)
 
     def _check(self, row: int, name: str, key: str) -> None:
         if not name:
             raise bad("the id is empty; give every row an id", self.path, row, self.columns.id)
         if len(name) > MAX_ID:
-            what = f"an id of {len(name):,} characters, and the limit is {MAX_ID}; shorten it"
+            what = f"the id has {len(name):,} characters, but the limit is {MAX_ID}; shorten it"
             raise bad(what, self.path, row, self.columns.id)
         if not key:
             what = "the text is empty; fill it or remove the row"
             raise bad(what, self.path, row, " + ".join(self.columns.texts))
 
     def note(self) -> str | None:
-        """How many texts occur more than once, or nothing."""
+        """Return a note on texts that occur more than once, or None."""
         merged, ids, first = self.items.shared(self.start)
         if not merged:
             return None
@@ -166,7 +166,7 @@ def read_items(
     at_least: int = 1,
     progress: Progress = no_progress,
 ) -> None:
-    """Nothing; the items of one side are added, identical texts merged; the notes say how many.
+    """Add the items of one side, with identical texts merged; the notes say how many.
 
     Raises InputError, also for fewer than `at_least` items.
     """
@@ -179,4 +179,4 @@ def read_items(
     if (note := merger.note()) is not None:
         notes.append(note)
     if (found := len(items) - merger.start) < at_least:
-        raise InputError(f"{path.name}: {found} distinct text makes no pair; add texts, at least {at_least}")
+        raise InputError(f"{path.name}: {found} distinct text is too few for a pair; provide at least {at_least}")

@@ -15,7 +15,7 @@ UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Lines:
-    """The decoded lines of a file; remembers the lines of the record that is being read."""
+    """The decoded lines of a file; keeps the lines of the current record."""
 
     def __init__(self, path: Path, stream: IO[bytes], delimiter: str) -> None:
         self.path = path
@@ -24,7 +24,7 @@ class Lines:
         self.names: list[str] = []  # the header, once it is read
         self.number = 0  # of the last line read
         self.offset = 0  # bytes before the next line
-        self.record: list[str] = []  # lines of the present record
+        self.record: list[str] = []  # lines of the current record
 
     def __iter__(self) -> "Lines":
         return self
@@ -49,7 +49,7 @@ class Lines:
         return self.number - len(self.record) + 1
 
     def next_record(self) -> None:
-        """Nothing; the lines read from here on belong to another record."""
+        """Start a new record with the next line."""
         self.record.clear()
 
     def _without_mark(self, raw: bytes) -> bytes:
@@ -63,30 +63,30 @@ class Lines:
         try:
             return raw.decode()
         except UnicodeDecodeError as error:
-            if error.end == len(raw) == MAX_LINE:  # the cut of an endless line, not the fault of the file
+            if error.end == len(raw) == MAX_LINE:  # where the line was cut, not a fault of the file
                 return raw[: error.start].decode()
             self.record.append(raw[: error.start].decode())
             what = f"byte 0x{raw[error.start]:02X} at offset {self.offset + error.start:,} is not UTF-8"
             raise self.error(f"{what}; save the file as UTF-8", self._cells() - 1) from None
 
     def error(self, what: str, column: int | None) -> InputError:
-        """An error in the present record, in the column of that position."""
+        """Return an error in the current record, in the column of that position."""
         known = column is not None and column < len(self.names)
         return bad(what, self.path, self.start, self.names[column] if known and column is not None else None)
 
     def wide_cell(self) -> InputError:
-        """The error for the first cell of the record that is too long."""
+        """Return the error for the first cell of the record that is too long."""
         for column, (length, _) in enumerate(self.spans()):
             if length > MAX_CELL:
                 name = self.names[column] if column < len(self.names) else None
                 return too_long(length, self.path, self.start, name, at_least=True)
-        return self.error(f"a line of more than {MAX_LINE:,} bytes; split the file into rows", None)
+        return self.error(f"the line has more than {MAX_LINE:,} bytes; split the file into rows", None)
 
     def _cells(self) -> int:
         return sum(1 for _ in self.spans())
 
     def spans(self) -> Iterator[tuple[int, bool]]:
-        """(length, quoted well) of each cell of the record as far as it is read."""
+        """Yield (length, properly quoted) for each cell of the record as far as it is read."""
         text, end = "".join(self.record), -1
         quoted = "" if self.delimiter == "\t" else '("[^"]*(?:""[^"]*)*("?))?'
         cell = re.compile(f"(?:{quoted or '()()'})([^{self.delimiter}]*)")
@@ -100,20 +100,20 @@ class Lines:
 
 
 def names(path: Path, stream: IO[bytes], delimiter: str) -> list[str]:
-    """The column names in the first line."""
+    """Return the column names in the first line."""
     lines = Lines(path, stream, delimiter)
     return _header(_records(lines), lines)
 
 
 def rows(path: Path, stream: IO[bytes], delimiter: str, columns: Sequence[str]) -> Iterator[Row]:
-    """The rows below the header: the values of these columns; of CSV files without the apostrophe before a formula."""
+    """Yield the rows below the header with these columns; in CSV files without the apostrophe before a formula."""
     lines = Lines(path, stream, delimiter)
     records = _records(lines)
     header = _header(records, lines)
     wanted = [header.index(column) for column in columns]
     for number, cells in records:
         if len(cells) != len(header):
-            what = f"the row has {len(cells)} cells and the header has {len(header)}"
+            what = f"the row has {len(cells)} cells, but the header has {len(header)}"
             raise bad(f"{what}; quote cells that contain the separator" if delimiter == "," else what, path, number)
         values = tuple(cells[position] for position in wanted)
         yield Row(number, tuple(map(unguarded, values)) if delimiter == "," else values)
@@ -122,7 +122,7 @@ def rows(path: Path, stream: IO[bytes], delimiter: str, columns: Sequence[str]) 
 def _header(records: Iterator[tuple[int, list[str]]], lines: Lines) -> list[str]:
     _, cells = next(records, (0, []))
     if any("\0" in cell for cell in cells):
-        raise bad("NUL characters in the header; save the file as UTF-8", lines.path, 1)
+        raise bad("the header has NUL characters; save the file as UTF-8", lines.path, 1)
     lines.names = [cell.strip() for cell in cells]
     return lines.names
 
@@ -155,14 +155,14 @@ def _comma_separated(lines: Lines) -> Iterator[list[str]]:
 
 
 def _explained(lines: Lines, message: str) -> InputError:
-    """What the csv module's message means for the person with the file."""
+    """Translate the csv module's message for the owner of the file."""
     if "new-line" in message:
-        return lines.error("a carriage return that ends no line; save the file with ordinary line ends", None)
+        return lines.error("a carriage return in the middle of a line; save the file with ordinary line endings", None)
     broken = next((column for column, (_, well) in enumerate(lines.spans()) if not well), None)
     if "field limit" in message:
         if len(lines.record) == 1:
             return lines.wide_cell()
-        what = f"a quote opens a cell of more than {csv.field_size_limit():,} characters here, and the limit is"
+        what = f"a quote opens a cell of more than {csv.field_size_limit():,} characters here, but the limit is"
         return lines.error(f"{what} {MAX_CELL:,}; close the quote or shorten the text", broken)
-    what = "broken quoting: a quote opens a cell here and is not closed at the end of the cell"
-    return lines.error(f'{what}; close it, and write a quote inside the text twice ("")', broken)
+    what = "broken quoting: a quote opens a cell here but is not closed at the end of the cell"
+    return lines.error(f'{what}; close it, and double each quote inside the text ("")', broken)

@@ -1,4 +1,4 @@
-"""Tables in files: CSV, TSV, JSON Lines and Parquet, each also compressed with gzip, as checked rows of text."""
+"""Tables in files (CSV, TSV, JSON Lines and Parquet, also compressed with gzip), read as checked rows of text."""
 
 import difflib
 import gzip
@@ -22,18 +22,18 @@ from db.progress import Progress, no_progress
 
 __all__ = ["FORMATS", "Row", "column_names", "opened", "preview", "read_rows", "reading"]
 
-BETWEEN = 10_000  # rows from one report of progress to the next
-NO_ROWS = "there is a header but no row below it; add rows"
+BETWEEN = 10_000  # rows between two reports of progress
+NO_ROWS = "the file has a header but no rows; add rows"
 FORMATS = {".csv": "csv", ".tsv": "tsv", ".txt": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
 
 
 def read_rows(
     path: Path, columns: Sequence[str], progress: Progress = no_progress, without: str = NO_ROWS
 ) -> Iterator[Row]:
-    """The rows of a table, with the values of these columns as text; reads in constant memory.
+    """Yield the rows of a table, with the values of these columns as text, in constant memory.
 
-    Raises InputError, one line that names file, row and column, for anything that cannot be read; without: what it
-    says of a file without rows.
+    Raises InputError, one line with file, row and column, for anything that cannot be read; without: the error of a
+    file without rows.
     """
     _require(columns, column_names(path), path)
     read = 0
@@ -48,16 +48,16 @@ def read_rows(
 
 
 def column_names(path: Path) -> list[str]:
-    """The names of a table's columns.
+    """Return the names of a table's columns.
 
-    Raises InputError where there are none, or one is there twice.
+    Raises InputError if there are none, or if one occurs twice.
     """
     with reading(path), opened(path) as stream:
         names = _names(path, stream)
     if not any(names):
         raise bad("the file is empty; it needs named columns and rows", path)
     if len(names) > MAX_COLUMNS:
-        what = f"the table has {len(names):,} columns, and the limit is {MAX_COLUMNS:,}; leave out those not needed"
+        what = f"the table has {len(names):,} columns, but the limit is {MAX_COLUMNS:,}; remove those not needed"
         raise bad(what, path, 1)
     counts = Counter(names)
     twice = next((name for name in names if name and counts[name] > 1), None)
@@ -67,21 +67,21 @@ def column_names(path: Path) -> list[str]:
 
 
 def preview(path: Path, n: int) -> tuple[list[str], list[Row]]:
-    """The column names and the first n rows with all columns."""
+    """Return the column names and the first n rows with all columns."""
     names = column_names(path)
     with reading(path), opened(path) as stream:
         return names, list(islice(_rows(path, stream, names, sparse=True), n))
 
 
 def _share_read(stream: IO[bytes]) -> float:
-    """How much of the file has been read, 0 to 1; of a packed one, how much of it as it lies on the disk."""
+    """Return the share of the file that has been read, 0 to 1; for a compressed file, of its compressed bytes."""
     raw = stream.fileobj if isinstance(stream, gzip.GzipFile) else stream
     return min(1.0, raw.tell() / max(1, os.fstat(raw.fileno()).st_size))
 
 
 def _format(path: Path) -> str:
     if path.is_dir():
-        raise InputError(f"{path}: this is a folder; name a file")
+        raise InputError(f"{path}: this is a folder; choose a file")
     suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     if suffix not in FORMATS:
         raise bad(
@@ -114,14 +114,14 @@ def _require(columns: Sequence[str], names: list[str], path: Path) -> None:
     for column in columns:
         if column not in names:
             close = difflib.get_close_matches(column, names, 1, 0.5)
-            hint = f"did you mean {shown(close[0])}?" if close else "choose one of them, or name the columns in row 1"
+            hint = f"did you mean {shown(close[0])}?" if close else "choose one of these, or name the columns in row 1"
             listed = ", ".join(shown(name) for name in names[:20]) + (", …" if len(names) > 20 else "")
-            raise bad(f"no such column; the file has {listed}: {hint}", path, 1, column)
+            raise bad(f"the file has no such column, only {listed}: {hint}", path, 1, column)
 
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The bytes of the file, decompressed."""
+    """Open the file for its decompressed bytes."""
     kind = _format(path)
     if not path.name.lower().endswith(".gz"):
         with path.open("rb") as plain:
@@ -140,11 +140,11 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Turns what the system and the libraries raise about a file into InputError."""
+    """Turn exceptions of the system and of libraries about a file into InputError."""
     try:
         yield
     except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file; check the path") from None
+        raise InputError(f"{path}: file not found; check the path") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise bad(f"cannot unpack the gzip file ({error}); is it complete?", path) from None
     except pyarrow.ArrowException as error:

@@ -24,12 +24,12 @@ class GoldPair(NamedTuple):
     left: int
     right: int
     positive: bool
-    closure: bool = False  # not stated, but follows from stated positives
+    closure: bool = False  # not given, but follows from given positives
 
 
 @dataclass
-class _Stated:
-    """What a gold file states, and what is odd about it (places, for the notes)."""
+class _Given:
+    """The pairs that a gold file gives, and the places of odd ones, for the notes."""
 
     pairs: dict[tuple[int, int], bool] = field(default_factory=dict)
     same_item: list[str] = field(default_factory=list)
@@ -42,19 +42,19 @@ class _Stated:
 def read_gold(
     path: Path, known: tuple[Positions, Positions], symmetric: bool, columns: Sequence[str], notes: list[str]
 ) -> list[GoldPair]:
-    """The gold pairs of a file, closed where symmetric; adds to the notes what a person should know.
+    """Return the gold pairs of a file, closed if symmetric; add notes for the user.
 
     `columns` are the two id columns and the label column; without a label column every pair is positive.
     Raises InputError for unknown ids and labels, and for a closure above MAX_CLOSURE pairs.
     """
-    stated = _read(path, known, symmetric, columns)
-    pairs = _closed(stated, path) if symmetric else [GoldPair(*pair, label) for pair, label in stated.pairs.items()]
-    notes += _notes(stated, path)
+    given = _read(path, known, symmetric, columns)
+    pairs = _closed(given, path) if symmetric else [GoldPair(*pair, label) for pair, label in given.pairs.items()]
+    notes += _notes(given, path)
     return pairs
 
 
-def _read(path: Path, known: tuple[Positions, Positions], symmetric: bool, columns: Sequence[str]) -> _Stated:
-    stated = _Stated()
+def _read(path: Path, known: tuple[Positions, Positions], symmetric: bool, columns: Sequence[str]) -> _Given:
+    given = _Given()
     present = columns[:2] if columns[2] not in column_names(path) else columns
     for number, values in read_rows(path, present):
         left = _position(values[0].strip(), known, 0, path, number, columns)
@@ -62,8 +62,8 @@ def _read(path: Path, known: tuple[Positions, Positions], symmetric: bool, colum
         positive = _label(values[2], path, number, columns[2]) if len(values) > 2 else True
         pair = (min(left, right), max(left, right)) if symmetric else (left, right)
         where = f"row {number}: {shown(values[0].strip())}, {shown(values[1].strip())}"
-        _state(stated, pair, positive, where)
-    return stated
+        _state(given, pair, positive, where)
+    return given
 
 
 def _position(
@@ -73,7 +73,7 @@ def _position(
         return known[which][name]
     side = "list" if known[0] is known[1] else ("left list", "right list")[which]
     hint = "; it is an id of the other list: swap the two columns" if name in known[1 - which] else ""
-    what = f"the id {shown(name)} is not among the {counted(len(known[which]), 'id')} of the {side}"
+    what = f"the id {shown(name)} is not one of the {counted(len(known[which]), 'id')} of the {side}"
     raise bad(f"{what}{hint or '; correct it or remove the row'}", path, row, columns[which])
 
 
@@ -84,29 +84,29 @@ def _label(value: str, path: Path, row: int, column: str) -> bool:
     return label
 
 
-def _state(stated: _Stated, pair: tuple[int, int], positive: bool, where: str) -> None:
+def _state(given: _Given, pair: tuple[int, int], positive: bool, where: str) -> None:
     if pair[0] == pair[1]:
-        (stated.same_item if positive else stated.same_item_negative).append(where)
+        (given.same_item if positive else given.same_item_negative).append(where)
         return
-    before = stated.pairs.setdefault(pair, positive)
+    before = given.pairs.setdefault(pair, positive)
     if before != positive:
-        stated.contradicted.append(where)
-        stated.pairs[pair] = True
+        given.contradicted.append(where)
+        given.pairs[pair] = True
     if not positive:
-        stated.where.setdefault(pair, where)
+        given.where.setdefault(pair, where)
 
 
-def _closed(stated: _Stated, path: Path) -> list[GoldPair]:
-    positives = [pair for pair, positive in stated.pairs.items() if positive]
-    negatives = [pair for pair, positive in stated.pairs.items() if not positive]
-    n = 1 + max((right for _, right in stated.pairs), default=-1)
+def _closed(given: _Given, path: Path) -> list[GoldPair]:
+    positives = [pair for pair, positive in given.pairs.items() if positive]
+    negatives = [pair for pair, positive in given.pairs.items() if not positive]
+    n = 1 + max((right for _, right in given.pairs), default=-1)
     component = graph.components(n, positives)
     parts = graph.groups(component)
     _require_small(parts, path)
-    pairs = [GoldPair(*pair, True, not stated.pairs.get(pair, False)) for pair in graph.closure(parts)]
+    pairs = [GoldPair(*pair, True, not given.pairs.get(pair, False)) for pair in graph.closure(parts)]
     for pair in negatives:
         if component[pair[0]] == component[pair[1]]:
-            stated.closed.append(stated.where[pair])
+            given.closed.append(given.where[pair])
         else:
             pairs.append(GoldPair(*pair, False))
     return pairs
@@ -117,17 +117,17 @@ def _require_small(parts: list[list[int]], path: Path) -> None:
     total = int((sizes * (sizes - 1) // 2).sum())
     if total > MAX_CLOSURE:
         raise InputError(
-            f"{path.name}: the transitive closure of the positives has {total:,} pairs, and the limit is "
+            f"{path.name}: the transitive closure of the positives has {total:,} pairs, but the limit is "
             f"{MAX_CLOSURE:,}; the largest group has {sizes.max():,} items: look for wrong positives in it"
         )
 
 
-def _notes(stated: _Stated, path: Path) -> list[str]:
+def _notes(given: _Given, path: Path) -> list[str]:
     texts = (
-        (stated.same_item, "positive pair", "of an item with itself (identical texts), left out"),
-        (stated.same_item_negative, "negative pair", "of an item with itself (identical texts): a conflict, left out"),
-        (stated.contradicted, "pair", "stated both positive and negative: a conflict, taken as positive"),
-        (stated.closed, "negative pair", "that other positives imply to be positive: a conflict, taken as positive"),
+        (given.same_item, "positive pair", "of an item with itself (identical texts), left out"),
+        (given.same_item_negative, "negative pair", "of an item with itself (identical texts): a conflict, left out"),
+        (given.contradicted, "pair", "given as both positive and negative: a conflict, taken as positive"),
+        (given.closed, "negative pair", "implied to be positive by other positives: a conflict, taken as positive"),
     )
     return [
         f"{path.name}: {counted(len(odd), what)} {about} ({'; '.join(odd[:3])}{'; …' if len(odd) > 3 else ''})."

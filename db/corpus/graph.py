@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 
 def components(n: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
-    """The component of each of n items, named by its smallest item: int64 (n,)."""
+    """Return the component of each of n items, named by its smallest item: int64 (n,)."""
     left, right = np.fromiter(pairs, dtype=(np.int64, 2)).reshape(-1, 2).T
     edges = coo_array((np.ones(len(left), dtype=bool), (left, right)), shape=(n, n))
     _, of = connected_components(edges, directed=False)
@@ -19,14 +19,14 @@ def components(n: int, pairs: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
 
 
 def groups(component: NDArray[np.int64]) -> list[list[int]]:
-    """The items of each component of two or more, in ascending order."""
-    joined = np.flatnonzero(np.bincount(component)[component] > 1)  # few of many: most items are in no known pair
+    """Return the items of each component of two or more, in ascending order."""
+    joined = np.flatnonzero(np.bincount(component)[component] > 1)  # most items are in no known pair
     order = joined[np.argsort(component[joined], kind="stable")]
     starts = np.flatnonzero(np.diff(component[order])) + 1
     return [part.tolist() for part in np.split(order, starts) if len(part)]
 
 
 def closure(parts: Sequence[Sequence[int]]) -> Iterator[tuple[int, int]]:
-    """Every pair (left < right) within each of the parts."""
+    """Yield every pair (left < right) within each of the parts."""
     for part in parts:
         yield from combinations(part, 2)

@@ -1,4 +1,4 @@
-"""What labels of one list imply: A = B, B = C make A = C, and A = B, B ≠ C make A ≠ C; and where they conflict."""
+"""What labels of one list imply: A = B, B = C make A = C; A = B, B ≠ C make A ≠ C; and where they conflict."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ MOST = 2_000_000  # implied pairs
 
 @dataclass(frozen=True)
 class Contradiction:
-    """A pair labelled a negative, and the items from its left one to its right one over labelled positives."""
+    """A pair labelled as a negative, and the path of labelled positives from its left to its right item."""
 
     left: int
     right: int
@@ -24,11 +24,11 @@ class Contradiction:
 
 @dataclass(frozen=True)
 class Links:
-    """How the labels of one list hang together. However many pairs follow, none of them is made.
+    """The links between the labelled items of one list. However many pairs are implied, none is enumerated here.
 
-    items: (n,) what is labelled; rows: (labels, 2) places in it; positive: (labels,) bool; component: (n,) the place of
-    the first item that positives join each with; spoilt: components in which labels contradict each other: nothing
-    follows from them; apart: (pairs, 2) components, none of them spoilt, that a negative keeps apart.
+    items: (n,) labelled items; rows: (labels, 2) places in it; positive: (labels,) bool; component: (n,) the place of
+    the first item that positives connect each with; spoilt: components with a contradiction, which imply nothing;
+    apart: (pairs, 2) components, none of them spoilt, that a negative keeps apart.
     """
 
     items: np.ndarray
@@ -40,45 +40,45 @@ class Links:
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        """(n,) How many items the component with this name has; 0 where there is none."""
+        """Number of items in the component of each name, (n,); 0 where there is none."""
         return np.bincount(self.component, minlength=len(self.items))
 
     @cached_property
     def clashes(self) -> np.ndarray:
-        """(labels,) Whether each label is a negative within a component."""
+        """Whether each label is a negative within a component, (labels,) bool."""
         ends = self.component[self.rows]
         return ~self.positive & (ends[:, 0] == ends[:, 1])
 
     @property
     def groups(self) -> int:
-        """How many groups of two items or more positives make."""
+        """Number of groups of two or more items connected by positives."""
         return int((self.sizes > 1).sum())
 
     @property
     def matches(self) -> int:
-        """How many positives follow."""
+        """Number of implied positives."""
         sizes = np.delete(self.sizes, self.spoilt)
         labelled = ~np.isin(self.component[self.rows[self.positive, 0]], self.spoilt)
         return int((sizes * (sizes - 1) // 2).sum() - labelled.sum())
 
     @property
     def others(self) -> int:
-        """How many negatives follow."""
+        """Number of implied negatives."""
         one, other = np.unique(self.apart, axis=0).T
         return int((self.sizes[one] * self.sizes[other]).sum() - len(self.apart))
 
     def trouble(self) -> str:
-        """Why what follows cannot be had: there is too much of it; empty where it can."""
+        """Return why the implied pairs cannot be enumerated: there are too many; empty if they can."""
         total, largest = self.matches + self.others, self.sizes.max(initial=0)
         if total <= MOST:
             return ""
         return (
-            f"the labels imply {total:,} pairs, and the limit is {MOST:,}; the largest group has {largest:,} texts: "
+            f"the labels imply {total:,} pairs, but the limit is {MOST:,}; the largest group has {largest:,} texts: "
             "look for wrong positives in it"
         )
 
     def contradictions(self, most: int) -> list[Contradiction]:
-        """The first contradictions, each over the shortest path of positives."""
+        """Return the first contradictions, each with the shortest path of positives."""
         neighbours: dict[int, list[int]] = {}
         for one, other in self.rows[self.positive].tolist():
             neighbours.setdefault(one, []).append(other)
@@ -90,10 +90,10 @@ class Links:
 
 @dataclass(frozen=True)
 class Implied:
-    """What follows from labelled pairs.
+    """The pairs that follow from labelled pairs.
 
-    pairs: (n, 2) int64, left < right, none of them labelled, matches first; positive: (n,) bool. Nothing is drawn from
-    a group with a contradiction.
+    pairs: (n, 2) int64, left < right, none of them labelled, matches first; positive: (n,) bool. A group with a
+    contradiction implies nothing.
     """
 
     pairs: np.ndarray
@@ -101,7 +101,7 @@ class Implied:
 
 
 def links_of(pairs: np.ndarray, positive: np.ndarray) -> Links:
-    """How labels hang together. pairs: (n, 2) items of one list, left < right, each once; positive: (n,) bool."""
+    """Return the links between labelled items. pairs: (n, 2), left < right, each once; positive: (n,) bool."""
     items, flat = np.unique(pairs, return_inverse=True)
     rows, positive = flat.reshape(-1, 2), np.asarray(positive, dtype=bool)
     component = graph.components(len(items), map(tuple, rows[positive].tolist()))
@@ -113,9 +113,9 @@ def links_of(pairs: np.ndarray, positive: np.ndarray) -> Links:
 
 
 def implied(pairs: np.ndarray, positive: np.ndarray) -> Implied:
-    """What follows from the labels of one list's pairs, as `links_of` takes them.
+    """Return what follows from the labels of one list's pairs, which are as in `links_of`.
 
-    Raises InputError where more than two million pairs would follow.
+    Raises InputError if more than two million pairs would follow.
     """
     links = links_of(pairs, positive)
     if trouble := links.trouble():
@@ -132,7 +132,7 @@ def implied(pairs: np.ndarray, positive: np.ndarray) -> Implied:
 
 
 def _path(neighbours: dict[int, list[int]], start: int, end: int) -> list[int]:
-    """The shortest path from start to end."""
+    """Return the shortest path from start to end."""
     before, queue = {start: start}, deque([start])
     while end not in before:
         at = queue.popleft()

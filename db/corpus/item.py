@@ -1,4 +1,4 @@
-"""One text of a corpus, and how items are given their splits without being copied."""
+"""One text of a corpus, and items with splits assigned without copying them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +18,9 @@ class Item:
 
 
 def with_splits(items: Sequence[Item], splits: Sequence[Split | None]) -> Sequence[Item]:
-    """The items, each with its split; those without one are left out.
+    """Return the items, each with its split; leave out those without one.
 
-    A list where the items are one, else a view that reads them where they are.
+    Returns a list for a list, otherwise a view that reads the items where they are.
     """
     view = _WithSplits(items, splits)
     return list(view) if isinstance(items, list) else view

@@ -1,4 +1,4 @@
-"""Which items train and which measure: drawn by whole components of known pairs, or read from a file."""
+"""Split items into training and evaluation: at random by whole components of known pairs, or as given in a file."""
 
 import csv
 from collections.abc import Iterable
@@ -19,17 +19,17 @@ from db.domain import Kind, Side, Split
 from db.errors import InputError
 
 COLUMNS = ("id", "side", "split")
-VISIBLE = 0.01  # a share that misses the wish by more than this is worth a note
+VISIBLE = 0.01  # a share that misses the target by more than this gets a note
 
 
 def split_corpus(corpus: Corpus, share: float, rng: np.random.Generator, *, both_sides: bool = False) -> Corpus:
-    """The corpus with a split for every item; evaluation has the wished share as nearly as whole components allow.
+    """Return the corpus with a split for every item; evaluation gets the share as nearly as whole components allow.
 
-    Items joined by a known pair, positive or negative, are never separated. In a bipartite corpus the left items
-    are split and the right ones serve both, unless `both_sides`. Raises InputError for a share outside [0, 1).
+    Items joined by a known pair, positive or negative, are never separated. In a bipartite corpus only the left items
+    are split and the right ones are shared, unless `both_sides`. Raises InputError for a share outside [0, 1).
     """
     if not 0 <= share < 1:
-        raise InputError(f"evaluation share: {share} is not in the range from 0 to below 1; take 0.3, for example")
+        raise InputError(f"the evaluation share {share} is not at least 0 and below 1; use 0.3, for example")
     left = corpus.count(Side.LEFT)
     joined = corpus.kind == Kind.SYMMETRIC or both_sides
     component = graph.components(len(corpus.items), ((p.left, p.right) for p in corpus.gold) if joined else ())
@@ -47,7 +47,7 @@ def split_corpus(corpus: Corpus, share: float, rng: np.random.Generator, *, both
 def _draw_right(
     evaluation: NDArray[np.bool_], component: NDArray[np.int64], left: int, share: float, rng: np.random.Generator
 ) -> None:
-    """Draws right items without a known pair, so that the right side has the share too."""
+    """Sample right items without a known pair, so that the right side has the share too."""
     free = left + np.flatnonzero(component[left:] >= left)
     wanted = share * (len(component) - left) - evaluation[left:].sum()
     if len(free) and wanted > 0:
@@ -55,7 +55,7 @@ def _draw_right(
 
 
 def _drawn(component: NDArray[np.int64], share: float, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Which items are drawn: whole components in random order as long as they fit, then the one best exchange."""
+    """Return which items are chosen: whole components in random order while they fit, then the best single exchange."""
     counts = np.bincount(component)
     which, sizes = (np.cumsum(counts > 0) - 1)[component], counts[counts > 0]
     taken = np.zeros(len(sizes), dtype=bool)
@@ -72,11 +72,11 @@ def _drawn(component: NDArray[np.int64], share: float, rng: np.random.Generator)
 
 
 def _exchange(taken: NDArray[np.bool_], sizes: NDArray[np.int64], wanted: int) -> None:
-    """Takes one component more, perhaps for a smaller one, where that comes nearer to the items still wanted."""
+    """Take one more component, perhaps in exchange for a smaller one, if that comes nearer to the wanted number."""
     outside = np.flatnonzero(~taken)
-    given = np.array([-1, *np.flatnonzero(taken)])  # -1: none is given back
+    given = np.array([-1, *np.flatnonzero(taken)])  # -1: exchange none
     if len(outside) < 2:
-        given = given[1:]  # the last component stays: nothing could be trained without it
+        given = given[1:]  # keep the last component for training
     _, first = np.unique(sizes[outside], return_index=True)
     outside = outside[first]
     released = np.where(given < 0, 0, sizes[given])
@@ -94,13 +94,13 @@ def _missed(evaluation: NDArray[np.bool_], share: float) -> list[str]:
     if abs(got - share) <= max(VISIBLE, 0.5 / len(evaluation)):
         return []
     return [
-        f"{got:.1%} of the items are kept for evaluation, not {share:.1%}: "
-        "items that known pairs join stay together, and their groups are too large for more."
+        f"{got:.1%} of the items are in the evaluation set, not {share:.1%}: "
+        "items joined by known pairs stay together, and their groups are too large to come closer."
     ]
 
 
 def write_split(corpus: Corpus, path: Path) -> None:
-    """Nothing; the file has one row `id,side,split` for every id.
+    """Write a file with one row `id,side,split` for every id.
 
     Raises ValueError for a corpus that is not split.
     """
@@ -114,18 +114,18 @@ def write_split(corpus: Corpus, path: Path) -> None:
 
 
 def read_split(path: Path, corpus: Corpus) -> Corpus:
-    """The corpus with the splits that a file `id,side,split` states; items that it does not name take no part.
+    """Return the corpus with the splits given in a file `id,side,split`, without the items that it does not name.
 
-    A bipartite corpus of which it names no right item has `both` on its right side; a symmetric one needs no
-    column `side`. Raises InputError for unknown ids, sides and splits, and for an item in two splits.
+    If the file names no right item of a bipartite corpus, its right side gets `both`; a symmetric one needs no column
+    `side`. Raises InputError for unknown ids, sides and splits, and for an item in two splits.
     """
-    splits, left = _stated(path, corpus), corpus.count(Side.LEFT)
+    splits, left = _given(path, corpus), corpus.count(Side.LEFT)
     if corpus.kind == Kind.BIPARTITE and not any(i >= left for i in splits):
         splits |= dict.fromkeys(range(left, len(corpus.items)), Split.BOTH)
     return _without_unnamed(corpus, splits, path)
 
 
-def _stated(path: Path, corpus: Corpus) -> dict[int, Split]:
+def _given(path: Path, corpus: Corpus) -> dict[int, Split]:
     positions = {Side.LEFT: corpus.positions(Side.LEFT), Side.RIGHT: corpus.positions(Side.RIGHT)}
     sided = corpus.kind == Kind.BIPARTITE or "side" in column_names(path)
     splits: dict[int, Split] = {}
@@ -175,7 +175,7 @@ def _dropped(corpus: Corpus, items: int, gold: int, path: Path) -> list[str]:
     if items == len(corpus.items):
         return []
     return [
-        f"{path.name}: left out because not named: {counted(len(corpus.items) - items, 'item')}, "
+        f"{path.name}: not named and therefore left out: {counted(len(corpus.items) - items, 'item')}, "
         f"and with them {counted(len(corpus.gold) - gold, 'gold pair')}."
     ]
 

@@ -1,4 +1,4 @@
-"""Items on their way from files to a project: on disk, so that no number of texts fills the memory."""
+"""Items staged on disk between files and a project, so that memory does not limit the number of texts."""
 
 import hashlib
 import sqlite3
@@ -22,14 +22,14 @@ ITEMS = "SELECT place, texts.side, text, name FROM texts JOIN names USING (place
 
 
 class Named(NamedTuple):
-    """Where an id was first seen."""
+    """The place where an id was first seen."""
 
     row: int  # of the file
     place: int  # of the item
 
 
 class Staging(Sequence[Item]):
-    """Items in the order in which they were added, in a file that goes with this object."""
+    """Items in the order in which they were added, in a file that is deleted with this object."""
 
     def __init__(self) -> None:
         self.file = sqlite3.connect("", check_same_thread=False, isolation_level=None)
@@ -38,9 +38,9 @@ class Staging(Sequence[Item]):
         self._size = 0
 
     def add(self, side: Side, name: str, row: int, text: str, key: str) -> Named | None:
-        """Nothing, and the id names the item of this side whose text has this identity, which may be a new one.
+        """Let the id name the item of this side with this identity, which is added if it is new.
 
-        Where the id was seen before, if it was: the items are then of no more use.
+        Returns where the id was seen before, if it was; the items are then unusable.
         """
         values = (self._size, side.value, _digest(key), text)
         added = self.file.execute("INSERT INTO texts VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", values).rowcount
@@ -53,18 +53,18 @@ class Staging(Sequence[Item]):
         return None
 
     def named(self, side: Side, name: str) -> Named | None:
-        """Where this id of this side was first seen, if anywhere."""
+        """Return where this id of this side was first seen, or None."""
         found = self.file.execute("SELECT row, place FROM names WHERE side = ? AND name = ?", (side, name)).fetchone()
         return found and Named(*found)
 
     def place_of(self, side: Side, key: str) -> int | None:
-        """The position of the item of this side whose text has this identity, if there is one."""
+        """Return the position of the item of this side with this identity, or None."""
         wanted = "SELECT place FROM texts WHERE side = ? AND digest = ?"
         found = self.file.execute(wanted, (side, _digest(key))).fetchone()
         return found and int(found[0])
 
     def shared(self, start: int) -> tuple[int, int, list[str]]:
-        """Of the items from this position on: how many have several ids, how many ids, and the first two of these."""
+        """Return, from this position on: how many items have several ids, how many ids, and the first two of those."""
         several = "SELECT place, count(*) AS n FROM names WHERE place >= ? GROUP BY place HAVING n > 1"
         counted = f"SELECT count(*), coalesce(sum(n), 0), min(place) FROM ({several})"
         items, ids, first = self.file.execute(counted, (start,)).fetchone()

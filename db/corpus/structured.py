@@ -11,11 +11,11 @@ import pyarrow.parquet as parquet
 from db.corpus.cells import MAX_CELL, MAX_LINE, Row, as_text, bad
 from db.corpus.delimited import UTF8_MARK, UTF16_MARKS
 
-LOOKED_AT = 100  # lines of a JSON Lines file that are read to learn its columns
+LOOKED_AT = 100  # lines of a JSON Lines file that are read to find its columns
 
 
 def json_names(path: Path, stream: IO[bytes]) -> list[str]:
-    """The keys of the first objects, in the order in which they appear."""
+    """Return the keys of the first objects, in order of appearance."""
     keys: dict[str, None] = {}
     for _, record in islice(_objects(path, stream), LOOKED_AT):
         keys.update(dict.fromkeys(record))
@@ -23,11 +23,11 @@ def json_names(path: Path, stream: IO[bytes]) -> list[str]:
 
 
 def json_rows(path: Path, stream: IO[bytes], columns: Sequence[str], sparse: bool) -> Iterator[Row]:
-    """The values of these columns, object by object; a missing key is an empty value where `sparse`, else an error."""
+    """Yield the values of these columns, object by object; a missing key is empty if `sparse`, otherwise an error."""
     for number, record in _objects(path, stream):
         missing = next((column for column in columns if column not in record), None)
         if missing is not None and not sparse:
-            raise bad("the object has no such key; add it", path, number, missing)
+            raise bad("the object lacks this key; add it", path, number, missing)
         yield Row(number, tuple(as_text(record.get(column), path, number, column) for column in columns))
 
 
@@ -41,7 +41,7 @@ def _objects(path: Path, stream: IO[bytes]) -> Iterator[tuple[int, dict[str, Any
             raw = raw.removeprefix(UTF8_MARK)
         if len(raw) == MAX_LINE and not raw.endswith(b"\n"):
             raise bad(
-                f"a line of at least {MAX_LINE:,} bytes, and a cell may have {MAX_CELL:,} characters", path, number
+                f"the line has at least {MAX_LINE:,} bytes, but a cell may have {MAX_CELL:,} characters", path, number
             )
         if raw.strip():
             yield number, _object(raw, path, number)
@@ -56,20 +56,20 @@ def _object(raw: bytes, path: Path, number: int) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         what = f"not valid JSON at character {error.pos + 1} ({error.msg}); write one object a line"
         raise bad(what, path, number) from None
-    except (ValueError, RecursionError):  # numbers of thousands of digits, brackets without end
-        raise bad("not usable JSON (a number or a nesting beyond all measure)", path, number) from None
+    except (ValueError, RecursionError):  # numbers with thousands of digits, endless nesting
+        raise bad("the JSON has a number that is too long or is nested too deeply", path, number) from None
     if not isinstance(record, dict):
         raise bad(f"the line is a JSON {type(record).__name__}, not an object with named values", path, number)
     return record
 
 
 def parquet_names(stream: IO[bytes]) -> list[str]:
-    """The names of the top-level columns."""
+    """Return the names of the top-level columns."""
     return list(parquet.read_schema(stream).names)
 
 
 def parquet_rows(path: Path, stream: IO[bytes], columns: Sequence[str]) -> Iterator[Row]:
-    """The values of these columns; rows are counted from 1."""
+    """Yield the values of these columns; rows are counted from 1."""
     number = 0
     for batch in parquet.ParquetFile(stream).iter_batches(batch_size=8192, columns=list(dict.fromkeys(columns))):
         values = [batch.column(column).to_pylist() for column in columns]

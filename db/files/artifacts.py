@@ -1,7 +1,7 @@
-"""The seam between artifacts as paths and the store that holds them for all machines.
+"""Artifacts as local paths, and the object store that shares them between machines.
 
-A path below the artifact folder is the same on all of them. Whoever reads there does so in `held`; whoever writes there
-does so in `publishing`. Without a store the folder itself is shared, and none of this does anything.
+A path below the artifact folder is the same on all machines. Readers use `held`, writers use `publishing`. Without an
+object store the folder itself is shared, and neither does anything.
 """
 
 from collections.abc import Iterator
@@ -14,20 +14,20 @@ from db.files.checksums import not_whole
 from db.files.home import artifacts, name_of, place_of, store_address
 from db.files.object_store import Entry, Store, is_within
 
-TMP = ".tmp"  # ends the name of a file or folder that is being written
+TMP = ".tmp"  # suffix of files and folders that are being written
 
 
 def store() -> Store | None:
-    """The store of `ALLPAIRS_ARTIFACTS`; nothing where that is a folder."""
+    """Return the object store of `ALLPAIRS_ARTIFACTS`; None if that is a folder."""
     address = store_address()
     return Store(address) if address else None
 
 
 @contextmanager
 def held(path: Path) -> Iterator[Path]:
-    """The path; until the end of the block, what the store has at or below it lies there, whole.
+    """Yield the path with a complete local copy of what the store has at or below it, until the block ends.
 
-    Raises InputError where the store's own file is damaged or gone, and where it does not answer.
+    Raises InputError if the store's file is damaged or missing, and if the store does not respond.
     """
     with ExitStack() as stack:
         if found := _in_store(path):
@@ -43,7 +43,7 @@ def held(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def publishing(path: Path) -> Iterator[Path]:
-    """The path; what the block writes at or below it is published at its end. Until then only this machine sees it."""
+    """Yield the path and publish what the block writes at or below it; until then only this machine sees it."""
     found = _in_store(path)
     name = name_of(found[1]) if found else None
     with cached.written(name) if name else nullcontext():
@@ -52,9 +52,9 @@ def publishing(path: Path) -> Iterator[Path]:
 
 
 def publish(path: Path, again: bool = False) -> None:
-    """Nothing; the store has what lies at or below the path, in place of what it had there, for all to see at once.
+    """Send what lies at or below the path to the store, replacing what it had, for all to see at once.
 
-    again: files that the store has are sent as well, since they may be damaged there.
+    again: also send files that the store already has, since they may be damaged there.
     """
     if not (found := _in_store(path)):
         return
@@ -68,7 +68,7 @@ def publish(path: Path, again: bool = False) -> None:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is anything at the path, for all machines."""
+    """Return whether there is anything at the path, on any machine."""
     if not (found := _in_store(path)):
         return path.exists()
     there, place = found
@@ -79,7 +79,7 @@ def is_there(path: Path) -> bool:
 
 
 def size_of(path: Path) -> int:
-    """How many bytes there are at or below the path."""
+    """Return the number of bytes at or below the path."""
     if not (found := _in_store(path)):
         return sum(file.stat().st_size for file in _files(path))
     there, place = found
@@ -87,7 +87,7 @@ def size_of(path: Path) -> int:
 
 
 def children(folder: Path) -> set[str]:
-    """The names of what lies in the folder, here and in the store."""
+    """Return the names of what lies in the folder, here and in the store."""
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
     if found := _in_store(folder):
         there, place = found
@@ -96,7 +96,7 @@ def children(folder: Path) -> set[str]:
 
 
 def discard(path: Path) -> None:
-    """Nothing; there is nothing at the path any more, neither here nor in the store."""
+    """Remove everything at the path, here and in the store."""
     if found := _in_store(path):
         there, place = found
         for name in there.names(place):
@@ -109,20 +109,20 @@ def discard(path: Path) -> None:
 
 
 def _in_store(path: Path) -> tuple[Store, str] | None:
-    """The store, and the path's place in it; nothing without a store, and for what lies outside the artifact folder."""
+    """Return the store and the path's place in it; None without a store or outside the artifact folder."""
     there = store()
     place = place_of(path) if there is not None else None
     return None if there is None or place is None else (there, place)
 
 
 def _names(there: Store, place: str) -> list[str]:
-    """The artifacts that the place is, is part of, or holds."""
+    """Return the artifacts that the place is, is part of, or contains."""
     name = name_of(place)
     return there.names(place) if name is None else [name]
 
 
 def _bring(there: Store, name: str, place: str) -> bool:
-    """Whether any file had to be fetched; those of the artifact at or below the place lie here now."""
+    """Fetch the missing files of the artifact at or below the place; return whether there were any."""
     brought = False
     with cached.at_rest(name) as at_rest:
         manifest = there.read(name) if at_rest else None
@@ -133,14 +133,14 @@ def _bring(there: Store, name: str, place: str) -> bool:
                 brought = True
         if manifest is not None:
             cached.note(name, manifest)
-        elif at_rest:  # another machine may have removed it: then there is a copy, and it is not wanted
+        elif at_rest:  # another machine may have removed it: forget the copy
             cached.forget(name)
     return brought
 
 
 def _fetch(there: Store, entry: Entry, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = cached.new_part()  # not beside the target: others may be reading the folder
+    part = cached.new_part()  # elsewhere than the target: others may be reading its folder
     try:
         if not there.fetch(entry, part):
             raise not_whole(target, target.parent)
@@ -150,12 +150,12 @@ def _fetch(there: Store, entry: Entry, target: Path) -> None:
 
 
 def _within(place: str, name: str) -> str:
-    """The place as a path in the artifact; empty for the whole of it."""
+    """Return the place as a path in the artifact; empty for all of it."""
     return place.removeprefix(name).removeprefix("/") if is_within(place, name) else ""
 
 
 def _path_in(root: Path, file: Path) -> str:
-    """The file's path in its artifact; empty where the artifact is a file."""
+    """Return the file's path in its artifact; empty if the artifact is a file."""
     return "" if file == root else file.relative_to(root).as_posix()
 
 

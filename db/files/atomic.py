@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all."""
+"""Atomic writes: a file is either complete or absent."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from uuid import uuid4
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """The path to write to: afterwards the file is there as a whole. Where writing fails all is as it was."""
+    """Yield a path to write to, and move it into place at the end; if writing fails, nothing has changed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = partial_path(path)
     try:
@@ -19,5 +19,5 @@ def atomic_write(path: Path) -> Iterator[Path]:
 
 
 def partial_path(path: Path) -> Path:
-    """A new name beside the path: a worker taken for dead may still be writing its own, and be process 1 as we are."""
+    """Return a new name beside the path: a worker taken for dead may still be writing its own, also as process 1."""
     return path.with_name(f"{path.name}-{uuid4().hex}.tmp")

@@ -1,10 +1,10 @@
-"""Where Allpairs keeps its files, and which of them are artifacts of their own."""
+"""Where Allpairs keeps its files, and which of them are separate artifacts."""
 
 import os
 import re
 from pathlib import Path
 
-# What jobs leave below the artifact folder, each part as a whole: a folder or a file that a store knows by this name.
+# Artifacts below the artifact folder: a folder or file that is complete on its own and has this name in a store.
 _NAMES = re.compile(
     r"project-\d+/matches(?=/|$)"
     r"|project-\d+/explore/searches/[^/]+"
@@ -16,32 +16,32 @@ _NAMES = re.compile(
 
 
 def home() -> Path:
-    """The folder of everything that Allpairs stores: `ALLPAIRS_HOME`, else `.allpairs` in the working folder."""
+    """Return the folder of all stored data: `ALLPAIRS_HOME`, else `.allpairs` in the working folder."""
     return Path(os.environ.get("ALLPAIRS_HOME", ".allpairs")).resolve()
 
 
 def artifacts() -> Path:
-    """The folder of models and embeddings: `ALLPAIRS_ARTIFACTS`, where that is a folder, else one in `home()`.
+    """Return the folder of models and embeddings: `ALLPAIRS_ARTIFACTS` if that is a folder, else one in `home()`.
 
-    Where it is the address of a store, the folder holds what this machine has of it.
+    If it is the address of an object store, the folder holds this machine's copies.
     """
     place = os.environ.get("ALLPAIRS_ARTIFACTS", "")
     return Path(place).resolve() if place and not is_address(place) else (home() / "artifacts").resolve()
 
 
 def store_address() -> str | None:
-    """The address of the store in which artifacts lie: `s3://bucket/prefix`; nothing where the folder is all."""
+    """Return the address of the object store for artifacts, `s3://bucket/prefix`; None if they are in a folder."""
     place = os.environ.get("ALLPAIRS_ARTIFACTS", "")
     return place if is_address(place) else None
 
 
 def is_address(place: str) -> bool:
-    """Whether this is the address of a store, not a folder."""
+    """Return whether this is the address of an object store, not a folder."""
     return "://" in place
 
 
 def place_of(path: Path) -> str | None:
-    """The path below the artifact folder; nothing for what lies elsewhere."""
+    """Return the path below the artifact folder; None for a path elsewhere."""
     try:
         place = path.resolve().relative_to(artifacts()).as_posix()
     except ValueError:
@@ -50,6 +50,6 @@ def place_of(path: Path) -> str | None:
 
 
 def name_of(place: str) -> str | None:
-    """The name of the artifact that a place below the artifact folder is, or is part of; nothing for folders above."""
+    """Return the name of the artifact that a place is, or is part of; None for folders above."""
     found = _NAMES.match(place)
     return found[0] if found else None

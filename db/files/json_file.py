@@ -9,12 +9,12 @@ from db.files.atomic import atomic_write
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Nothing; the file holds this, and its folder is there. Whoever reads meanwhile sees a whole file."""
+    """Write the file atomically and create its folder; readers always see a complete file."""
     with publishing(path), atomic_write(path) as part:
         part.write_text(json.dumps(content))
 
 
 def read_json(path: Path) -> Any:
-    """What the file holds. Raises FileNotFoundError where there is none."""
+    """Return the content of the file. Raises FileNotFoundError if there is none."""
     with held(path):
         return json.loads(path.read_text())

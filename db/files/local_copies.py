@@ -1,8 +1,8 @@
-"""What this machine has of a store's artifacts: a note for each one, in `ALLPAIRS_HOME/cached`, which says when it was
-used last. The files themselves lie in the artifact folder, where jobs write theirs.
+"""This machine's copies of a store's artifacts.
 
-Whoever uses an artifact holds a shared lock on it, and only what nobody holds is removed to make room. The system
-lets go of the locks of a process that was killed.
+A note for each one, in `ALLPAIRS_HOME/cached`, lists its files and tells by its age when it was last used. The files
+themselves are in the artifact folder, where jobs write theirs. Users of an artifact hold a shared lock on it, and only
+unlocked artifacts are removed to make room. The system releases the locks of a killed process.
 """
 
 import fcntl
@@ -19,26 +19,26 @@ from db.errors import InputError
 from db.files.home import artifacts, home
 
 BYTES = 50 * 2**30  # unless ALLPAIRS_CACHE_BYTES says otherwise
-LEFT = 86_400  # seconds after which a part is one that a killed process left
+LEFT = 86_400  # seconds after which a partial file must be left by a killed process
 
 
 @contextmanager
 def held(name: str, how: int = fcntl.LOCK_SH) -> Iterator[None]:
-    """Nothing; until the end of the block no other process removes the copy. Raises BlockingIOError as flock does."""
+    """Keep other processes from removing the copy until the block ends. Raises BlockingIOError as flock does."""
     with _locked(_beside(name, "lock"), how):
         yield
 
 
 @contextmanager
 def written(name: str) -> Iterator[None]:
-    """Nothing; until the end of the block no other process removes or writes what lies here under this name."""
+    """Keep other processes from removing or writing what is here under this name until the block ends."""
     with held(name), _locked(_beside(name, "written"), fcntl.LOCK_EX):
         yield
 
 
 @contextmanager
 def at_rest(name: str) -> Iterator[bool]:
-    """Whether nobody is writing it here, which then is newer than the store's; nor begins to, until the block ends."""
+    """Yield whether nobody is writing it here, which would be newer than the store's, and keep it so."""
     try:
         file = _locked(_beside(name, "written"), fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -49,27 +49,27 @@ def at_rest(name: str) -> Iterator[bool]:
 
 
 def note(name: str, files: Collection[str]) -> None:
-    """Nothing; these are the files of the copy, and it was used just now. Those it had beside them are gone."""
+    """Note the files of the copy and that it was just used; remove files that it no longer has."""
     _remove(name, set(_noted(name)) - set(files))
-    part = new_part()  # threads of one process note the same one, too
+    part = new_part()  # threads of one process may write the same note
     part.write_text(json.dumps(sorted(files)))
     part.replace(_beside(name, "json"))
 
 
 def forget(name: str) -> None:
-    """Nothing; there is no copy."""
+    """Remove the copy."""
     _remove(name, _noted(name))
     for ending in ("json", "lock", "written"):
         _beside(name, ending).unlink(missing_ok=True)
 
 
 def new_part() -> Path:
-    """Where a file on its way from the store can lie, on the disk on which it is to be."""
+    """Return a temporary path on the right disk for a file that is being fetched."""
     return _folder() / f"{uuid4().hex}.part"
 
 
 def make_room() -> None:
-    """Nothing; all copies together have no more bytes than they may, or are in use. Those used last stay."""
+    """Remove the least recently used copies that nobody holds, until all copies fit the limit."""
     for part in _folder().glob("*.part"):
         if time.time() - _about(part)[0] > LEFT:
             part.unlink(missing_ok=True)
@@ -87,12 +87,12 @@ def make_room() -> None:
 def _limit() -> int:
     said = os.environ.get("ALLPAIRS_CACHE_BYTES", str(BYTES))
     if not said.isdecimal():
-        raise InputError(f"ALLPAIRS_CACHE_BYTES={said} is no number of bytes: set it to one, or leave it out")
+        raise InputError(f"ALLPAIRS_CACHE_BYTES={said} is not a number of bytes: set it to a whole number, or unset it")
     return int(said)
 
 
 def _noted(name: str) -> list[str]:
-    """The files of the copy, by their paths in the artifact; none where there is no copy."""
+    """Return the files of the copy, by their paths in the artifact; none if there is no copy."""
     try:
         return list(json.loads(_beside(name, "json").read_text()))
     except (FileNotFoundError, ValueError):
@@ -109,7 +109,7 @@ def _there(name: str, files: Collection[str]) -> list[Path]:
 
 
 def _about(path: Path) -> tuple[float, int]:
-    """When the file was changed, and its bytes; nothing of one that is gone by now."""
+    """Return when the file was changed, and its size; zeros if it has just been removed."""
     try:
         about = path.stat()
     except FileNotFoundError:
@@ -118,7 +118,7 @@ def _about(path: Path) -> tuple[float, int]:
 
 
 def _locked(path: Path, how: int) -> IO[str]:
-    """The open file with this lock on it, which ends when it is closed."""
+    """Open the file and lock it; the lock ends when the file is closed."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a")
@@ -126,7 +126,7 @@ def _locked(path: Path, how: int) -> IO[str]:
             fcntl.flock(file, how)
             if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
                 return file
-        except FileNotFoundError:  # removed while it was waited for; then the next one counts, as it does below
+        except FileNotFoundError:  # removed while waiting: try the next one, as below
             pass
         except BaseException:
             file.close()

@@ -1,4 +1,4 @@
-"""What app and worker log: lines for people or, with `ALLPAIRS_LOG=json`, one JSON object a line for programs."""
+"""Logging of app and worker: lines for people or, with `ALLPAIRS_LOG=json`, one JSON object a line for programs."""
 
 import json
 import logging
@@ -12,17 +12,17 @@ from datetime import UTC, datetime
 from db.errors import InputError
 
 TEXT, JSON = "text", "json"
-OURS = ("annotate", "db", "learner")  # whose remarks are logged; of others only warnings are
-REQUESTS = "uvicorn.access"  # its lines hold addresses, and those of invitations and tickets are secrets
+OURS = ("annotate", "db", "learner")  # logged from INFO on; others only from WARNING on
+REQUESTS = "uvicorn.access"  # its lines contain addresses; those of invitations and tickets are secret
 
 _known: ContextVar[dict[str, object]] = ContextVar("known")
 
 
 @contextmanager
 def about(**known: object) -> Iterator[None]:
-    """Nothing; what is logged within names these, where it is logged as JSON: a job, a project, a person by number.
+    """Add these values (ids of a job, a project, a person) to JSON log lines within the block.
 
-    What is None is not known.
+    None values are left out.
     """
     token = _known.set(_known.get({}) | {name: value for name, value in known.items() if value is not None})
     try:
@@ -32,7 +32,7 @@ def about(**known: object) -> Iterator[None]:
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line. Of an exception it has the kind and the place: its words may quote anybody's text."""
+    """One JSON object a line. Of an exception it has the type and the place: its message may quote private text."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -50,10 +50,10 @@ class JsonLines(logging.Formatter):
 
 
 def configure() -> None:
-    """Nothing; this process logs to stderr as ALLPAIRS_LOG says. Raises InputError for another word than it can say."""
+    """Configure logging to stderr by ALLPAIRS_LOG. Raises InputError for an unknown value."""
     wanted = os.environ.get("ALLPAIRS_LOG") or TEXT
     if wanted not in (TEXT, JSON):
-        raise InputError(f"ALLPAIRS_LOG is {wanted!r}: it can be {TEXT!r} or {JSON!r}")
+        raise InputError(f"ALLPAIRS_LOG is {wanted!r}: set it to {TEXT!r} or {JSON!r}")
     handler = logging.StreamHandler()
     if wanted == JSON:
         handler.setFormatter(JsonLines())
@@ -68,8 +68,8 @@ def configure() -> None:
 
 
 def _silence_others() -> None:
-    """Nothing; libraries that print their lines themselves hand them on to the one handler that there is."""
+    """Make libraries with handlers of their own pass their lines on to our one handler."""
     for logger in list(logging.root.manager.loggerDict.values()):
-        if isinstance(logger, logging.Logger) and logger.handlers:  # others are quiet on purpose
+        if isinstance(logger, logging.Logger) and logger.handlers:  # the others are silent on purpose
             logger.handlers.clear()
             logger.propagate = True

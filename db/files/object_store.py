@@ -1,9 +1,9 @@
-"""Artifacts in a store that fsspec reaches: a manifest for each name, written last, and the objects that it names.
+"""Artifacts in an object store reached through fsspec: objects, and a manifest for each name, written last.
 
-manifests/project-3/ab/model.json                   the files: size, SHA-256, object
-objects/project-3/ab/model/20261122T143000-4f…/…    files as one `put` left them; its beginning says when
+    manifests/project-3/ab/model.json                   the files: size, SHA-256, object
+    objects/project-3/ab/model/20261122T143000-4f…/…    files of one `put`; the prefix tells its time
 
-An object is never changed. A name without a manifest does not exist, whatever lies below it.
+Objects are never changed. A name without a manifest does not exist, whatever objects lie below it.
 """
 
 import errno
@@ -21,10 +21,10 @@ from db.errors import InputError
 from db.files.checksums import Damaged, digest
 
 MANIFESTS, OBJECTS, TIME = "manifests", "objects", "%Y%m%dT%H%M%S"
-OBSTORE = ("s3", "gs", "az")  # kinds of address that obstore speaks, in place of a client of each maker
+OBSTORE = ("s3", "gs", "az")  # address schemes for obstore, which replaces each vendor's client
 FULL = (errno.ENOSPC, errno.EDQUOT)
 NEVER = datetime.max.replace(tzinfo=UTC)
-PATIENCE = timedelta(seconds=30)  # for a server that does not answer
+PATIENCE = timedelta(seconds=30)  # how long to retry a server that does not respond
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,15 @@ class Entry:
     key: str
 
     def is_in(self, path: Path) -> bool:
-        """Whether the path holds this file."""
+        """Return whether the path holds this file."""
         return path.is_file() and path.stat().st_size == self.size and digest(path) == self.sha256
 
 
-Manifest = dict[str, Entry]  # by the file's path in the artifact; the empty one where the artifact is a file
+Manifest = dict[str, Entry]  # by the file's path in the artifact; the path is empty if the artifact is a file
 
 
 class Store:
-    """The artifacts below an address. Whatever the server refuses is an InputError that names the address."""
+    """The artifacts below an address. Errors of the server become an InputError that names the address."""
 
     def __init__(self, address: str) -> None:
         self.address = address
@@ -52,7 +52,7 @@ class Store:
             self.files, self.root = _opened(address)
 
     def read(self, name: str) -> Manifest | None:
-        """The files of the artifact; nothing where there is none. Raises InputError for a damaged manifest."""
+        """Return the files of the artifact; None if it does not exist. Raises InputError for a damaged manifest."""
         key = self._manifest(name)
         try:
             with self._asked():
@@ -62,19 +62,19 @@ class Store:
         try:
             return {path: Entry(**entry) for path, entry in json.loads(text).items()}
         except (ValueError, TypeError, AttributeError):
-            raise Damaged(f"{self.address}: the object {key} is damaged: bring it back from a back-up") from None
+            raise Damaged(f"{self.address}: the object {key} is damaged: restore it from a back-up") from None
 
     def put(self, name: str, files: Mapping[str, Path], within: str = "", again: bool = False) -> Manifest:
-        """The artifact's files, of which those at or below `within` are now these: all of them, or nothing has changed.
+        """Replace the artifact's files at or below `within` by these, all or none; return the new manifest.
 
-        A file that is there already is not sent, unless `again`: its object may be damaged.
+        Files that are already there are not sent, unless `again`: their objects may be damaged.
         """
         before = self._readable(name) if again else self.read(name) or {}
         version = f"{OBJECTS}/{name}/{datetime.now(UTC):{TIME}}-{uuid4().hex[:8]}"
         after = {path: entry for path, entry in before.items() if not is_within(path, within)}
         for path, file in files.items():
             entry = None if again else before.get(path)
-            while entry is None or not entry.is_in(file):  # nor is it after it was sent, if it was changed meanwhile
+            while entry is None or not entry.is_in(file):  # repeat if the file changed while it was sent
                 entry = Entry(file.stat().st_size, digest(file), f"{version}/{path or Path(name).name}")
                 self._send(file, entry.key)
             after[path] = entry
@@ -85,7 +85,7 @@ class Store:
         return after
 
     def _readable(self, name: str) -> Manifest:
-        """The files of the artifact; none where its manifest is damaged and is to be replaced."""
+        """Return the files of the artifact; none if its manifest is damaged, so that it can be replaced."""
         try:
             return self.read(name) or {}
         except Damaged:
@@ -97,11 +97,11 @@ class Store:
             self.files.put_file(str(file), f"{self.root}/{key}")
 
     def _make_folder(self, key: str) -> None:
-        """Nothing; what has folders, as no object store has, has the one of this key."""
+        """Create the folder of this key, for file systems that have folders, unlike object stores."""
         self.files.makedirs(key.rpartition("/")[0], exist_ok=True)
 
     def fetch(self, entry: Entry, path: Path) -> bool:
-        """Whether the path holds the file now, as it was written; not where the object is gone or damaged."""
+        """Fetch the file; return whether it is complete, False if the object is missing or damaged."""
         try:
             with self._asked():
                 self.files.get_file(f"{self.root}/{entry.key}", str(path))
@@ -110,29 +110,29 @@ class Store:
         return entry.is_in(path)
 
     def delete(self, name: str) -> None:
-        """Nothing; there is no such artifact any more. Objects that a damaged manifest named are left as garbage."""
+        """Delete the artifact. Objects that only a damaged manifest names are left as garbage."""
         entries = self._readable(name)
         self.remove(f"{MANIFESTS}/{name}.json")
         for entry in entries.values():
             self.remove(entry.key)
 
     def remove(self, key: str) -> None:
-        """Nothing; there is no such object any more."""
+        """Delete the object, if it exists."""
         with self._asked(), suppress(FileNotFoundError):
             self.files.rm_file(f"{self.root}/{key}")
 
     def names(self, below: str = "") -> list[str]:
-        """The names of the artifacts at or below a place, in their order."""
+        """Return the names of the artifacts at or below a place, sorted."""
         ending = len(".json")
         found = (key[:-ending] for key in self._keys(MANIFESTS, below.rpartition("/")[0]))
         return sorted(name for name in found if is_within(name, below))
 
     def objects(self) -> dict[str, int]:
-        """The sizes of all objects by their keys, whether a manifest names them or not."""
+        """Return the sizes of all objects by key, whether or not a manifest names them."""
         return {f"{OBJECTS}/{key}": size for key, size in self._keys(OBJECTS, "").items()}
 
     def _keys(self, kind: str, below: str) -> dict[str, int]:
-        """The sizes of the objects of a kind by the rest of their keys."""
+        """Return the sizes of the objects of a kind by the rest of their keys."""
         top = f"{self.root}/{kind}"
         with self._asked():
             self.files.invalidate_cache()
@@ -144,7 +144,7 @@ class Store:
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
-        """Turns what a server or its client raises into one line; what is not there, and a full disk here, stay."""
+        """Turn exceptions of the server or its client into one line, except for missing files and a full local disk."""
         try:
             yield
         except (FileNotFoundError, InputError):
@@ -154,18 +154,18 @@ class Store:
                 raise
             said = (str(error).splitlines() or [type(error).__name__])[0]
             raise InputError(
-                f"the store {self.address} does not answer, or refuses ({said}): see whether it runs, and whether "
-                "ALLPAIRS_ARTIFACTS and the keys for it are right"
+                f"cannot use the object store {self.address} ({said}): check that it is running, and that "
+                "ALLPAIRS_ARTIFACTS and its access keys are right"
             ) from error
 
 
 def is_within(path: str, place: str) -> bool:
-    """Whether the path is the place or below it; everything is below the empty one."""
+    """Return whether the path is at or below the place; everything is below the empty place."""
     return not place or path == place or path.startswith(f"{place}/")
 
 
 def written_at(key: str) -> datetime:
-    """When the `put` began that left the object of this key; never, for an object of somebody else."""
+    """Return when the `put` started that wrote the object; NEVER for an object of anybody else."""
     times = (_time(part) for part in reversed(key.split("/")[:-1]))
     return next((time for time in times if time is not None), NEVER)
 
@@ -177,9 +177,9 @@ def _time(part: str) -> datetime | None:
         return None
 
 
-@lru_cache(maxsize=4)  # a connection is kept, and used again
+@lru_cache(maxsize=4)  # connections are reused
 def _opened(address: str) -> tuple[Any, str]:
-    """The file system of the address, and its path there. Raises InputError where a package for it is missing."""
+    """Return the file system of the address, and the path in it. Raises InputError if a package is missing."""
     try:
         import fsspec
 
@@ -193,5 +193,5 @@ def _opened(address: str) -> tuple[Any, str]:
         return files, path.rstrip("/")
     except ImportError as error:
         raise InputError(
-            f"ALLPAIRS_ARTIFACTS={address} needs {error.name or error}: pip install -r requirements-s3.txt"
+            f"ALLPAIRS_ARTIFACTS={address} needs {error.name or error}: run pip install -r requirements-s3.txt"
         ) from None

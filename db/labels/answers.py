@@ -1,4 +1,4 @@
-"""Answers: appended, never changed. What counts as a label is read from them."""
+"""Answers: appended, never changed. Labels are derived from them."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from db.schema.tables import Answer, CheckAnswer, Item, PairLabel, Project, Task
 
 @dataclass(frozen=True)
 class Label:
-    """The answer on a pair that counts."""
+    """The current answer on a pair."""
 
     left_id: int
     right_id: int
@@ -26,10 +26,10 @@ class Label:
 
 
 def counting_ids(project_id: int, up_to: int | None = None) -> Select[int]:
-    """The ids of the answers that count, or did when answer `up_to` was the last one: at most one for each pair.
+    """Select the ids of the answers that count, or did as of answer `up_to`: at most one for each pair.
 
-    As a part of other selects. An annotator's last answer on a pair counts unless it is retracted; a skip is no answer.
-    Where several annotators answered, the last of their answers counts.
+    To be used within other selects. An annotator's last answer on a pair counts unless it is retracted; a skip is not
+    an answer. If several annotators answered, the last of their answers counts.
     """
     if up_to is None:
         return select(PairLabel.answer_id).where(PairLabel.project_id == project_id)
@@ -40,23 +40,23 @@ def counting_ids(project_id: int, up_to: int | None = None) -> Select[int]:
 
 
 def current_labels(session: Session, project_id: int, up_to: int | None = None) -> list[Label]:
-    """The labels of the project as they were when answer `up_to` was the last one, in the order they were given."""
+    """Return the project's labels, or those as of answer `up_to`, in the order they were given."""
     return _labels(session, Answer.id.in_(counting_ids(project_id, up_to)))
 
 
 def labels_among(session: Session, project_id: int, items: Collection[int]) -> list[Label]:
-    """The labels of the project's pairs of these items, in the order they were given."""
+    """Return the labels of the project's pairs of these items, in the order they were given."""
     both = PairLabel.left_id.in_(items), PairLabel.right_id.in_(items)
     return _labels(session, Answer.id.in_(counting_ids(project_id).where(*both)))
 
 
 def matches(session: Session, project_id: int) -> list[Label]:
-    """The labels of the project that are matches, in the order they were given."""
+    """Return the labels of the project that are matches, in the order they were given."""
     return _labels(session, Answer.id.in_(counting_ids(project_id).where(PairLabel.answer == AnswerKind.POSITIVE)))
 
 
 def opinions_of_pairs(session: Session, project_id: int) -> list[tuple[int, int, bool]]:
-    """(left_id, right_id, whether it is a match) of every pair whose label is not unsure."""
+    """Return (left_id, right_id, whether it is a match) of every pair whose label is not unsure."""
     opinions = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
     wanted = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer == AnswerKind.POSITIVE)
     rows = session.execute(wanted.where(PairLabel.project_id == project_id, PairLabel.answer.in_(opinions)))
@@ -64,34 +64,34 @@ def opinions_of_pairs(session: Session, project_id: int) -> list[tuple[int, int,
 
 
 def lasting_label(session: Session, project_id: int, left_id: int, right_id: int) -> Label | None:
-    """The label of the pair, which stays until this transaction ends: others who answer in the project wait."""
+    """Return the label of the pair, locked until this transaction ends: other answers in the project wait."""
     _settings_alone(session, project_id)
     counts = Answer.id.in_(counting_ids(project_id))
     return next(iter(_labels(session, Answer.left_id == left_id, Answer.right_id == right_id, counts)), None)
 
 
 def _labels(session: Session, *which: ColumnElement[bool]) -> list[Label]:
-    """These answers, in the order they were given."""
+    """Return these answers, in the order they were given."""
     columns = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.id, Answer.task_id)
     rows = session.execute(select(*columns).where(*which).order_by(Answer.id))
     return [Label(left, right, AnswerKind(answer), who, id_, task) for left, right, answer, who, id_, task in rows]
 
 
 def label_counts(session: Session, project_id: int) -> dict[AnswerKind, int]:
-    """How many pairs of the project carry each label."""
+    """Return how many pairs of the project have each label."""
     counted = select(PairLabel.answer, func.count()).where(PairLabel.project_id == project_id)
     return {AnswerKind(answer): count for answer, count in session.execute(counted.group_by(PairLabel.answer))}
 
 
 def purpose_counts(session: Session, project_id: int) -> dict[tuple[Purpose, AnswerKind], int]:
-    """How many pairs of the project carry each label, by what the task was for; imported labels are for training."""
+    """Return how many pairs of the project have each label, by the task's purpose; imported labels are for training."""
     counted = select(PairLabel.purpose, PairLabel.answer, func.count()).where(PairLabel.project_id == project_id)
     rows = session.execute(counted.group_by(PairLabel.purpose, PairLabel.answer))
     return {(Purpose(what), AnswerKind(answer)): count for what, answer, count in rows}
 
 
 def answered_since(session: Session, project_id: int, moment: datetime) -> bool:
-    """Whether anybody has answered a pair of the project after this moment; answers that only measure are no news."""
+    """Return whether anybody has answered a pair for training after this moment; audit answers do not count."""
     later = select(Answer.id).where(Answer.project_id == project_id, Answer.created_at > moment)
     trains = later.outerjoin(Task, Task.id == Answer.task_id).where(Task.purpose.is_distinct_from(Purpose.AUDIT))
     return session.scalar(trains.limit(1)) is not None
@@ -99,7 +99,7 @@ def answered_since(session: Session, project_id: int, moment: datetime) -> bool:
 
 @dataclass(frozen=True)
 class OwnAnswer:
-    """What one annotator last said about a pair."""
+    """One annotator's last answer on a pair."""
 
     id: int
     left_id: int
@@ -121,10 +121,10 @@ def own_answers(
     answer: AnswerKind | None = None,
     words: str = "",
 ) -> list[OwnAnswer]:
-    """The annotator's answers as they stand, the newest first: of each pair the last one, unless it is retracted.
+    """Return the annotator's current answers, the newest first: the last on each pair, unless it is retracted.
 
-    A skip is no answer. round_id: only those to tasks of this round; answer: only this one; words: only pairs with this
-    in one of their texts, whatever the case.
+    A skip is not an answer. round_id: only answers to tasks of this round; answer: only this one; words: only pairs
+    with these words in one of their texts, in upper or lower case.
     """
     wanted = _own(project_id, annotator, round_id, answer, words).order_by(Answer.id.desc()).limit(limit).offset(offset)
     return [
@@ -138,7 +138,7 @@ def own_answers(
 def count_own_answers(
     session: Session, project_id: int, annotator: str, answer: AnswerKind | None = None, words: str = ""
 ) -> int:
-    """How many answers `own_answers` would give without a limit."""
+    """Return how many answers `own_answers` would return without a limit."""
     wanted = _own(project_id, annotator, None, answer, words)
     return session.scalar(wanted.with_only_columns(func.count())) or 0
 
@@ -161,25 +161,25 @@ def _own(
 
 
 def answer_by_id(session: Session, answer_id: int) -> Answer | None:
-    """The answer with this id."""
+    """Return the answer with this id, or None."""
     return session.get(Answer, answer_id)
 
 
 def count_after(session: Session, project_id: int, answer_id: int) -> int:
-    """How many acts of annotators on the project came after this one."""
+    """Return how many acts of annotators on the project came after this one."""
     later = select(func.count()).where(Answer.project_id == project_id, Answer.id > answer_id)
     return session.scalar(later) or 0
 
 
 def last_key(session: Session, project_id: int, annotator: str, beginnings: Sequence[str]) -> str | None:
-    """The key of this annotator's newest answer whose key begins in one of these ways."""
+    """Return the key of this annotator's newest answer whose key starts with one of these."""
     begins = or_(*(Answer.key.startswith(beginning, autoescape=True) for beginning in beginnings))
     mine = select(Answer.key).where(Answer.project_id == project_id, Answer.annotator == annotator, begins)
     return session.scalar(mine.order_by(Answer.id.desc()).limit(1))
 
 
 def answered_at_once(session: Session, project_id: int, annotator: str, beginning: str) -> list[tuple[int, int]]:
-    """The pairs on which this annotator's last answer is one whose key begins so; skips are no answers."""
+    """Return the pairs on which this annotator's last answer has a key that starts so; skips are not answers."""
     begins = Answer.key.startswith(beginning, autoescape=True)
     mine = (Answer.project_id == project_id, Answer.annotator == annotator, begins)
     rows = session.execute(select(Answer.left_id, Answer.right_id).where(*mine, ~changed()).order_by(Answer.id))
@@ -187,7 +187,7 @@ def answered_at_once(session: Session, project_id: int, annotator: str, beginnin
 
 
 def changed() -> ColumnElement[bool]:
-    """Whether the annotator of an answer has answered its pair again, or taken it back; a skip is no answer."""
+    """Tell whether the annotator of an answer has since answered its pair again or retracted it; skips do not count."""
     later = aliased(Answer)
     again = select(later.id).where(
         later.project_id == Answer.project_id, later.left_id == Answer.left_id, later.right_id == Answer.right_id,
@@ -197,9 +197,9 @@ def changed() -> ColumnElement[bool]:
 
 
 def own_before(session: Session, project_id: int, annotator: str, beginning: str) -> dict[tuple[int, int], Answer]:
-    """What this annotator said, before an act whose keys begin so, about the pairs of it; of each pair the last.
+    """Return this annotator's last answers before an act on the act's pairs; the act's keys start so.
 
-    Only where nobody else has answered since: said again, it would count before what others said later.
+    Leaves out pairs that others have answered since: given again, an old answer would override later ones.
     """
     begins = Answer.key.startswith(beginning, autoescape=True)
     mine = (Answer.project_id == project_id, Answer.annotator == annotator)
@@ -215,22 +215,22 @@ def own_before(session: Session, project_id: int, annotator: str, beginning: str
 
 
 def known_keys(session: Session, keys: Iterable[str]) -> set[str]:
-    """Those of the clients' keys whose answer is stored already."""
+    """Return which of the clients' keys are already stored."""
     return set(session.scalars(select(Answer.key).where(Answer.key.in_(list(keys)))))
 
 
 def keys_like(session: Session, project_id: int, start: str) -> set[str]:
-    """The keys of the project's answers that begin with this."""
+    """Return the keys of the project's answers that start so."""
     mine = select(Answer.key).where(Answer.project_id == project_id, Answer.key.startswith(start, autoescape=True))
     return set(session.scalars(mine))
 
 
 def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
-    """Nothing; each row, all of one project, is stored unless its key already is.
+    """Store each row, all of one project, unless its key is already stored.
 
-    It is given under the project's guidelines as they are, unless it says which they were. Others who answer in the
-    project wait until this transaction ends: a later answer must not be seen before an earlier one, for cutoffs,
-    cursors and pages name the last answer that they have seen, and the label of a pair is its last answer's.
+    The answers get the project's current guidelines version unless the row names one. Other writers of answers in the
+    project wait until this transaction ends: a later answer must not be visible before an earlier one, because cutoffs,
+    cursors and pages store the last answer they have seen, and a pair's last answer is its label.
     """
     if not rows:
         return
@@ -240,15 +240,15 @@ def store_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def _settings_alone(session: Session, project_id: int) -> dict[str, Any]:
-    """The project's settings; nobody else answers in it until this transaction ends."""
+    """Return the project's settings, and keep others from answering in it until this transaction ends."""
     mine = select(Project.settings).where(Project.id == project_id)
     return session.scalars(mine.with_for_update(key_share=True)).one()
 
 
 def store_once(session: Session, table: type[Answer] | type[CheckAnswer], rows: Sequence[dict[str, Any]]) -> None:
-    """Nothing; each row is in the table unless its key already is.
+    """Insert each row unless its key is already in the table.
 
-    Two tabs may replay the same answers at once; where the database lets both write, the second must not fail.
+    Two tabs may replay the same answers at once; if the database lets both write, the second must not fail.
     """
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     session.execute(dialect.insert(table).on_conflict_do_nothing(index_elements=["key"]), rows)
@@ -257,7 +257,7 @@ def store_once(session: Session, table: type[Answer] | type[CheckAnswer], rows: 
 def answer_at_once(
     session: Session, project_id: int, annotator: str, pairs: Sequence[tuple[int, int]], answer: AnswerKind, act: str
 ) -> None:
-    """Nothing; the annotator has answered so to each pair. act: begins the keys of the answers."""
+    """Give this answer to each pair in the annotator's name. act: prefix of the answers' keys."""
     at = now()
     store_answers(session, [
         {"project_id": project_id, "left_id": left, "right_id": right, "annotator": annotator, "answer": answer,

@@ -1,4 +1,4 @@
-"""Designs, audit tasks and their labels: what is drawn for measuring, and never trains."""
+"""Designs, audit tasks and their labels: sampled for measuring, never used for training."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -13,35 +13,35 @@ from db.schema.tables import Answer, Design, PairLabel, Round, Task
 
 
 class AuditLabel(NamedTuple):
-    """The label of an audited pair, and how the pair was drawn."""
+    """The label of an audited pair, and how the pair was sampled."""
 
     left_id: int
     right_id: int
     answer: AnswerKind
     design_id: int
     stratum: int  # place in the design's strata, from 0
-    inclusion: float  # probability with which the pair was drawn
+    inclusion: float  # probability with which the pair was sampled
 
 
 def newest_design(session: Session, project_id: int, kind: DesignKind) -> Design | None:
-    """The project's last design of this kind."""
+    """Return the project's last design of this kind."""
     designs = select(Design).where(Design.project_id == project_id, Design.kind == kind)
     return session.scalar(designs.order_by(Design.number.desc()).limit(1))
 
 
 def designs_of(session: Session, project_id: int, kind: DesignKind) -> list[Design]:
-    """The project's designs of this kind, the first one first."""
+    """Return the project's designs of this kind, the first one first."""
     designs = select(Design).where(Design.project_id == project_id, Design.kind == kind)
     return list(session.scalars(designs.order_by(Design.number)))
 
 
 def design_by_id(session: Session, design_id: int) -> Design | None:
-    """The design of this id."""
+    """Return the design of this id."""
     return session.get(Design, design_id)
 
 
 def design_of(session: Session, audit_batch: Round) -> Design | None:
-    """The design that an audit batch's tasks are of."""
+    """Return the design of an audit batch's tasks."""
     of_tasks = select(Task.design_id).where(Task.round_id == audit_batch.id).limit(1)
     return session.scalar(select(Design).where(Design.id == of_tasks.scalar_subquery()))
 
@@ -49,10 +49,10 @@ def design_of(session: Session, audit_batch: Round) -> Design | None:
 def audit_labels(
     session: Session, project_id: int, design_kind: DesignKind, up_to: int | None = None
 ) -> list[AuditLabel]:
-    """The current label, unsure included, of each pair that has an audit task of a design of this kind.
+    """Return the current label, unsure included, of each pair with an audit task of this kind of design.
 
-    Whoever gave the label, and on whichever task. A pair is there once, as its first design drew it. `up_to`: the
-    labels as they were when that answer was the last one.
+    It counts whoever gave the label, and on whichever task. A pair is returned once, with its first design. `up_to`:
+    the labels as of that answer.
     """
     same_pair = and_(Answer.left_id == Task.left_id, Answer.right_id == Task.right_id)
     rows = session.execute(
@@ -71,8 +71,8 @@ def audit_labels(
 
 
 def audit_rows(batch: Round, design: Design, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The columns of the round's audit tasks: those given (left_id, right_id, position, score, inclusion, stratum), and
-    those that all of them share.
+    """Return the columns of the round's audit tasks: the given ones (left_id, right_id, position, score, inclusion,
+    stratum), and those that all tasks share.
     """
     common = {
         "project_id": batch.project_id,
@@ -85,7 +85,7 @@ def audit_rows(batch: Round, design: Design, rows: Iterable[dict[str, Any]]) -> 
 
 
 def add_audit_tasks(session: Session, batch: Round, design: Design, rows: Iterable[dict[str, Any]]) -> None:
-    """Nothing; the rows (see `audit_rows`) are tasks of the round, an audit batch or a batch."""
+    """Add the rows (see `audit_rows`) as tasks of the round, an audit batch or a batch."""
     add_tasks(session, audit_rows(batch, design, rows))
 
 

@@ -1,4 +1,4 @@
-"""Rushes as rows: what was answered faster than anyone reads, and which of it is put up again."""
+"""Fast answers as rows: runs of answers too fast to have read the texts, and which of their pairs are queued again."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,15 +13,15 @@ from db.labels.stable_random import chance
 from db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, FastAnswersTask, Item, Task
 
 LEFT, RIGHT = aliased(Item), aliased(Item)
-LEAST, SHARE = 5, 10  # put up again: five pairs of a rush, one in ten of a long one
+LEAST, SHARE = 5, 10  # queued again: five pairs of a run, one in ten of a long one
 
 
 @dataclass(frozen=True)
 class Told:
-    """A rush as administrators are told of it.
+    """A run of fast answers as administrators see it.
 
-    again: how many of its pairs are put up again; looked_at: of these, those with an answer since; otherwise: those
-    whose answer since is another one.
+    again: how many of its pairs are queued again; looked_at: how many of these have been answered since; otherwise: how
+    many of those got another answer.
     """
 
     annotator: str
@@ -36,7 +36,7 @@ class Told:
 
 
 def last_acts(session: Session, project_id: int, annotator: str, n: int) -> list[Row[*tuple[Any, ...]]]:
-    """The annotator's last n acts, the newest last: id, answer, seconds, task, both items, both lengths of text."""
+    """Return the annotator's last n acts, the newest last: id, answer, seconds, task, both items, both text lengths."""
     ids = select(Answer.id).where(Answer.project_id == project_id, Answer.annotator == annotator)
     lengths = (func.length(LEFT.text), func.length(RIGHT.text))
     columns = (Answer.id, Answer.answer, Answer.seconds, Answer.task_id, Answer.left_id, Answer.right_id, *lengths)
@@ -46,16 +46,16 @@ def last_acts(session: Session, project_id: int, annotator: str, n: int) -> list
 
 
 def newest_fast_answers(session: Session, project_id: int, annotator: str) -> FastAnswers | None:
-    """The annotator's last rush in the project."""
+    """Return the annotator's last run of fast answers in the project."""
     mine = select(FastAnswers).where(FastAnswers.project_id == project_id, FastAnswers.annotator == annotator)
     return session.scalar(mine.order_by(FastAnswers.id.desc()).limit(1))
 
 
 def put_up_again(session: Session, fast: FastAnswers, task_ids: Sequence[int], seed: int, votes: int) -> None:
-    """Nothing; of these tasks so many are for another annotator too that the rush has its share of them.
+    """Queue as many of these tasks for another annotator as are missing from the run's share.
 
-    Those that are for several annotators anyway are left out: these stand for all pairs when agreement is measured.
-    votes: annotators of such a pair.
+    Leaves out tasks that are for several annotators anyway: they represent all pairs when agreement is measured.
+    votes: number of annotators for such a pair.
     """
     again = select(FastAnswersTask.task_id).where(FastAnswersTask.rush_id == fast.id)
     missing = max(LEAST, fast.answers // SHARE) - len(session.scalars(again).all())
@@ -68,7 +68,7 @@ def put_up_again(session: Session, fast: FastAnswers, task_ids: Sequence[int], s
 
 
 def fast_answers_of(session: Session, project_id: int, limit: int) -> list[Told]:
-    """The project's last rushes, the newest first."""
+    """Return the project's last runs of fast answers, the newest first."""
     first, last = aliased(Answer), aliased(Answer)
     wanted = select(FastAnswers, first.created_at, last.created_at).where(FastAnswers.project_id == project_id)
     wanted = wanted.join(first, first.id == FastAnswers.first_id).join(last, last.id == FastAnswers.last_id)
@@ -90,7 +90,7 @@ def fast_answers_of(session: Session, project_id: int, limit: int) -> list[Told]
 
 
 def _double_checks(project_id: int) -> Any:
-    """What was said since of pairs out of rushes: rush_id, task_id, answer, rushed (the answer in the rush)."""
+    """Select the later answers on pairs of such runs: rush_id, task_id, answer, fast (the answer in the run)."""
     columns = (FastAnswersTask.rush_id, FastAnswersTask.task_id)
     mine = FastAnswersTask.project_id == project_id
     of_others = (
@@ -112,7 +112,7 @@ def _double_checks(project_id: int) -> Any:
 
 
 def _count_tasks(session: Session, rows: Select[*tuple[Any, ...]]) -> dict[int, int]:
-    """How many different tasks there are for each rush; rows: rush_id, task_id."""
+    """Return the number of distinct tasks of each run; rows: rush_id, task_id."""
     found = rows.subquery()
     counted = select(found.c.rush_id, func.count(func.distinct(found.c.task_id))).group_by(found.c.rush_id)
     return dict(session.execute(counted).all())

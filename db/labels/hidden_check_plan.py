@@ -1,4 +1,4 @@
-"""Which checks an annotator gets, and where: drawn by a chance that follows from seed, annotator and task."""
+"""Which hidden checks an annotator gets, and where: pseudo-random by seed, annotator and task."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,27 +17,27 @@ from db.labels.stable_random import chance
 from db.labels.votes import double_check, labelled, wants_vote_of
 from db.schema.tables import Answer, Check, CheckAnswer, FastAnswers, FastAnswersTask, Gold, PairLabel, Project, Task
 
-BETWEEN = 100  # answers of the annotator that lie between an answer and its repetition
-AGO = timedelta(hours=1)  # and the time: what was just read would be remembered
-AGAIN = 0.2  # repeats for each pair while answers given in a rush wait for theirs
+BETWEEN = 100  # the annotator's answers between an answer and its repetition
+AGO = timedelta(hours=1)  # and the least time: a pair just read would be remembered
+AGAIN = 0.2  # repeats for each pair while fast answers wait for theirs
 YES_OR_NO = (AnswerKind.POSITIVE, AnswerKind.NEGATIVE)
 
-Roll = Callable[[str], float]  # a chance for each thing that is left to it
-Draw = tuple[int, int, AnswerKind, int | None]  # left_id, right_id, what is expected, the task of the pair
+Roll = Callable[[str], float]  # a pseudo-random number for each named decision
+Draw = tuple[int, int, AnswerKind, int | None]  # left_id, right_id, expected answer, task of the pair
 
 
 @dataclass(frozen=True)
 class _Checks:
-    """What checks for one annotator are drawn from."""
+    """The sources of one annotator's checks."""
 
     session: Session
     project_id: int
     annotator: str
     at: datetime
-    looks: int  # as `double_check` says
+    looks: int  # as in `double_check`
 
     def known(self, roll: Roll) -> Draw | None:
-        """A pair that the annotator has never seen and whose answer is known: a match or none, by equal chance."""
+        """Return an unseen pair whose answer is known: a match or a non-match, with equal probability."""
         first = roll("match") < 0.5
         sources = (self._gold, self._settled) if roll("source") < 0.5 else (self._settled, self._gold)
         draws = (source(positive, roll("which")) for positive in (first, not first) for source in sources)
@@ -61,7 +61,7 @@ class _Checks:
         return _draw(rows[int(roll * len(rows))]) if rows else None
 
     def repeat(self, roll: Roll) -> Draw | None:
-        """A pair that the annotator answered a good while ago."""
+        """Return a pair that the annotator answered a good while ago."""
         mine = and_(Answer.project_id == self.project_id, Answer.annotator == self.annotator)
         ids = select(Answer.id).where(mine).order_by(Answer.id.desc())
         last = self.session.scalar(ids.offset(BETWEEN).limit(1))
@@ -72,7 +72,7 @@ class _Checks:
         return None if found is None else _draw(found)
 
     def fast(self) -> list[Draw]:
-        """The annotator's pairs out of a rush, where nobody else labels the project who could look at them again."""
+        """Return the annotator's pairs from fast answers, if nobody else labels the project who could check them."""
         mine = (FastAnswers.project_id == self.project_id, FastAnswers.annotator == self.annotator)
         own = (Check.annotator == self.annotator, Check.task_id == FastAnswersTask.task_id)
         checked = select(Check.id).where(*own, self._is_used())
@@ -93,7 +93,7 @@ class _Checks:
         return all(self.session.scalar(others.where(side)) is None for side in sides)
 
     def _own_answers(self) -> Select[*tuple[Any, ...]]:
-        """The annotator's standing answers, yes or no, that are old enough and no check was made of."""
+        """Select the annotator's current yes and no answers that are old enough and have had no check."""
         own = select(Answer.left_id, Answer.right_id, Answer.answer, Answer.task_id)
         return own.where(
             Answer.project_id == self.project_id, Answer.annotator == self.annotator, Answer.answer.in_(YES_OR_NO),
@@ -114,13 +114,13 @@ class _Checks:
         return select(Check.id).where(*mine, Check.left_id == table.left_id, Check.right_id == table.right_id).exists()
 
     def _is_used(self) -> ColumnElement[bool]:
-        """Whether the check was answered or may still be shown: one before a pair that others labelled never is."""
+        """Tell whether the check was answered or may still be shown: before a pair that others labelled it never is."""
         answered = select(CheckAnswer.id).where(CheckAnswer.check_id == Check.id)
         ahead = select(Task.id).where(Task.id == Check.before_id, ~labelled())
         return or_(Check.created_at > self.at - AGO, answered.exists(), ahead.exists())
 
     def _ends(self, column: Any, condition: ColumnElement[bool]) -> tuple[int, int]:
-        """The least and the greatest value of the column, each from an index."""
+        """Return the least and the greatest value of the column, each from an index."""
         least, greatest = (self.session.scalar(select(end(column)).where(condition)) for end in (func.min, func.max))
         return least or 0, greatest or 0
 
@@ -131,7 +131,7 @@ def _draw(row: Row[*tuple[Any, ...]]) -> Draw:
 
 
 def _from(session: Session, pairs: Select[*tuple[Any, ...]], column: Any, low: int, high: int, roll: float) -> Any:
-    """The first of the pairs from a random value of the column on, and round to the beginning: none are counted."""
+    """Return the first pair from a random value of the column on, wrapping around; avoids counting the pairs."""
     start = low + int(roll * (high - low + 1))
     sides = (session.execute(pairs.where(side).limit(1)).first() for side in (column >= start, column < start))
     return next((found for found in sides if found is not None), None)
@@ -140,7 +140,7 @@ def _from(session: Session, pairs: Select[*tuple[Any, ...]], column: Any, low: i
 def plan_checks(
     session: Session, project_id: int, annotator: str, task_ids: Sequence[int], at: datetime
 ) -> dict[int, Check]:
-    """The check that this annotator is to answer before each of these tasks, by the task's id; new ones are stored."""
+    """Return the check for this annotator before each of these tasks, by task id; store new ones."""
     settings = Settings.model_validate(session.get_one(Project, project_id).settings)
     order = _Checks(session, project_id, annotator, at, double_check(session, project_id))
     planned, fast = checks_before(session, annotator, task_ids), order.fast()
@@ -154,7 +154,7 @@ def plan_checks(
             continue
         found = order.known(roll) if kind is CheckKind.GOLD else fast.pop() if fast else order.repeat(roll)
         if found is None:
-            shares[kind] = 0.0  # before the next task there would be none either
+            shares[kind] = 0.0  # there would be none before the next task either
         else:
             planned[task_id] = _store(order, task_id, kind, found)
     done = answered_checks(session, [check.id for check in planned.values()]) if planned else set()

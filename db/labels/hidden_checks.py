@@ -1,4 +1,4 @@
-"""Checks: pairs slipped in before an annotator's tasks. Acts on them are no votes: no label or count has them."""
+"""Hidden checks: pairs shown before an annotator's tasks. Their answers are not votes and change no label or count."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from db.schema.tables import Check, CheckAnswer, Task
 
 @dataclass(frozen=True)
 class Checked:
-    """What an annotator says on a check, as it stands."""
+    """An annotator's current answer to a check."""
 
     annotator: str
     kind: CheckKind
@@ -25,7 +25,7 @@ class Checked:
 
 @dataclass(frozen=True)
 class OwnCheck:
-    """A check and what its annotator last said on it."""
+    """A check and its annotator's last answer."""
 
     check: Check
     answer: AnswerKind
@@ -34,32 +34,32 @@ class OwnCheck:
 
 
 def checks_before(session: Session, annotator: str, task_ids: Collection[int]) -> dict[int, Check]:
-    """The annotator's checks by the task that they are shown before, answered or not."""
+    """Return the annotator's checks by the task that they precede, answered or not."""
     wanted = select(Check).where(Check.before_id.in_(task_ids), Check.annotator == annotator)
     return {check.before_id: check for check in session.scalars(wanted) if check.before_id is not None}
 
 
 def answered_checks(session: Session, check_ids: Collection[int]) -> set[int]:
-    """Those of the checks whose last act is no retraction: they are not shown again."""
+    """Return which of the checks have a last act other than a retraction: they are not shown again."""
     last = select(func.max(CheckAnswer.id)).where(CheckAnswer.check_id.in_(check_ids)).group_by(CheckAnswer.check_id)
     done = select(CheckAnswer.check_id).where(CheckAnswer.id.in_(last), CheckAnswer.answer != AnswerKind.RETRACT)
     return set(session.scalars(done))
 
 
 def own_checks(session: Session, project_id: int, annotator: str, check_ids: Collection[int]) -> dict[int, Check]:
-    """Those of the checks that this annotator has in this project, by their id."""
+    """Return which of the checks this annotator has in this project, by id."""
     mine = select(Check).where(Check.project_id == project_id, Check.annotator == annotator, Check.id.in_(check_ids))
     return {check.id: check for check in session.scalars(mine)}
 
 
 def store_check_answers(session: Session, rows: Sequence[dict[str, Any]]) -> None:
-    """Nothing; each row is stored unless its key already is."""
+    """Store each row unless its key is already stored."""
     if rows:
         store_once(session, CheckAnswer, rows)
 
 
 def own_check_answers(session: Session, annotator: str, round_id: int, limit: int) -> list[OwnCheck]:
-    """What the annotator says on checks among the tasks of this round, as it stands, the newest first."""
+    """Return the annotator's current answers to checks among the tasks of this round, the newest first."""
     mine = select(Check.id).join(Task, Task.id == Check.before_id)
     mine = mine.where(Task.round_id == round_id, Check.annotator == annotator)
     wanted = _standing(mine).order_by(CheckAnswer.id.desc()).limit(limit)
@@ -72,7 +72,7 @@ def own_check_answers(session: Session, annotator: str, round_id: int, limit: in
 
 
 def check_results(session: Session, project_id: int) -> list[Checked]:
-    """What annotators say on the project's checks, as it stands."""
+    """Return the annotators' current answers to the project's checks."""
     wanted = _standing(select(Check.id).where(Check.project_id == project_id))
     rows = session.execute(wanted.with_only_columns(Check.annotator, Check.kind, Check.expected, CheckAnswer.answer))
     return [
@@ -81,7 +81,7 @@ def check_results(session: Session, project_id: int) -> list[Checked]:
 
 
 def _standing(checks: Select[int]) -> Select[*tuple[Any, ...]]:
-    """The last act on each of these checks that is a yes, a no or an unsure."""
+    """Select the last act on each of these checks, if it is yes, no or unsure."""
     last = select(func.max(CheckAnswer.id)).where(CheckAnswer.check_id.in_(checks)).group_by(CheckAnswer.check_id)
     wanted = select(CheckAnswer).join(Check, Check.id == CheckAnswer.check_id)
     return wanted.where(CheckAnswer.id.in_(last), CheckAnswer.answer.in_(LABELS))

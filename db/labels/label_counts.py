@@ -1,4 +1,4 @@
-"""Labels counted by batch, day and annotator, and the time that the newest answers took."""
+"""Label counts by batch, day and annotator, and the times of the newest answers."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ DAY = 86_400  # seconds
 
 @dataclass(frozen=True)
 class Tally:
-    """How many pairs carry this label, of one batch (or audit batch, or of none: imported), day and annotator."""
+    """The number of pairs with this label, by batch (or audit batch; None: imported), day and annotator."""
 
     round_id: int | None
     purpose: Purpose
@@ -25,7 +25,7 @@ class Tally:
 
 
 def label_tally(session: Session, project_id: int) -> list[Tally]:
-    """The project's labels, counted: each pair once, where and when its label was given; the earliest day first."""
+    """Count the project's labels, each pair once, where and when its label was given; the earliest day first."""
     columns = (
         Task.round_id,
         func.coalesce(Task.purpose, Purpose.TRAIN),
@@ -43,12 +43,12 @@ def label_tally(session: Session, project_id: int) -> list[Tally]:
 
 
 def _day() -> ColumnElement[float]:
-    """The whole days since 1970. A date would be that of the database's own time zone, and floor is not everywhere."""
+    """Return the whole days since 1970. A date would depend on the database's time zone, and floor is not portable."""
     return func.round(extract("epoch", Answer.created_at) / DAY - 0.5)
 
 
 def newest_times(session: Session, project_id: int, n: int) -> list[tuple[str, int, float]]:
-    """Annotator, day and seconds on screen of the newest n answers whose time is known; skips and undos are none."""
+    """Return annotator, day and seconds on screen of the newest n timed answers, without skips and undos."""
     timed = select(Answer.annotator, _day(), Answer.seconds).where(
         Answer.project_id == project_id, Answer.answer.in_(LABELS), Answer.seconds.is_not(None)
     )
@@ -57,6 +57,6 @@ def newest_times(session: Session, project_id: int, n: int) -> list[tuple[str, i
 
 
 def newest_answer(session: Session, project_id: int) -> int:
-    """The id of the project's last answer, 0 before the first: answers only come, so it says whether any is new."""
+    """Return the id of the project's last answer, 0 before the first; it changes with every new answer."""
     last = select(Answer.id).where(Answer.project_id == project_id).order_by(Answer.id.desc()).limit(1)
     return session.scalar(last) or 0

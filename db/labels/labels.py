@@ -1,4 +1,4 @@
-"""The labels of a project with all that is known about each: what an export needs."""
+"""The labels of a project with everything that an export needs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,12 +15,11 @@ from db.schema.tables import Answer, Matcher, Round, Task
 
 @dataclass(frozen=True)
 class LabelRow:
-    """An answer and the task it answers; round, model, strategy and score are empty for imported labels, and round in
-    an audit batch.
+    """An answer and its task; round, model, strategy and score are empty for imported labels, and round for audits.
 
-    The purpose is that of the pair: where it has an audit task, its label never trains. counts: whether this answer is
-    its pair's label; seconds: how long the pair was on screen, where that is known; note: what the annotator wrote;
-    guidelines: their version then; model: the round of the matcher that chose the pair, 0 for the pre-trained encoder.
+    The purpose is that of the pair: if it has an audit task, its label is never used for training. counts: whether this
+    answer is its pair's label; seconds: time on screen, if known; guidelines: their version at that time; model: the
+    round of the matcher that chose the pair, 0 for the pre-trained encoder.
     """
 
     left_id: int
@@ -41,13 +40,13 @@ class LabelRow:
 
 
 def label_rows(session: Session, project_id: int, after: int = 0, limit: int | None = None) -> list[LabelRow]:
-    """The current label of each pair of the project, in the order they were given; `limit` of them after an answer."""
+    """Return the current label of each pair in the order they were given: `limit` labels after an answer."""
     counting = _answers(project_id, true()).where(Answer.id.in_(counting_ids(project_id)), Answer.id > after)
     return list(_read(session, counting.limit(limit)))
 
 
 def history_rows(session: Session, project_id: int) -> Iterator[LabelRow]:
-    """Every answer of the project, in the order they were given: corrections, skips and retractions too."""
+    """Yield every answer of the project in the order they were given, with corrections, skips and retractions."""
     counts = Answer.id.in_(counting_ids(project_id))
     return _read(session, _answers(project_id, counts).where(Answer.project_id == project_id))
 
@@ -55,7 +54,7 @@ def history_rows(session: Session, project_id: int) -> Iterator[LabelRow]:
 def pair_rows(
     session: Session, project_id: int, left_id: int, right_id: int, annotator: str | None = None
 ) -> list[LabelRow]:
-    """Every answer on the pair, or this annotator's, in the order they were given."""
+    """Return every answer on the pair, or only this annotator's, in the order they were given."""
     counts = Answer.id.in_(counting_ids(project_id))
     mine = (Answer.project_id == project_id, Answer.left_id == left_id, Answer.right_id == right_id)
     wanted = _answers(project_id, counts).where(*mine)
@@ -63,12 +62,12 @@ def pair_rows(
 
 
 def noted(session: Session, project_id: int) -> int:
-    """How many answers of the project have a note."""
+    """Return how many answers of the project have a note."""
     return session.scalar(select(func.count(Answer.id)).where(Answer.project_id == project_id, Answer.note != "")) or 0
 
 
 def _answers(project_id: int, counts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    """The columns of LabelRow in their order."""
+    """Select the columns of LabelRow in their order."""
     act = (Answer.left_id, Answer.right_id, Answer.answer, Answer.annotator, Answer.created_at, Answer.seconds)
     asked = (Round.number, Matcher.number, Task.strategy, Task.score)
     return (
@@ -90,7 +89,7 @@ def _read(session: Session, answers: Select[*tuple[Any, ...]]) -> Iterator[Label
 
 
 def _audited(project_id: int) -> ColumnElement[bool]:
-    """Whether the pair of the answer has an audit task, on which that answer need not have been given."""
+    """Tell whether the answer's pair has an audit task, even if the answer was given on another task."""
     audit = aliased(Task)
     same_pair = and_(audit.left_id == Answer.left_id, audit.right_id == Answer.right_id)
     return select(audit.id).where(audit.project_id == project_id, same_pair, audit.purpose == Purpose.AUDIT).exists()

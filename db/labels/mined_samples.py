@@ -1,4 +1,4 @@
-"""Samples of the pairs that a pipeline mined: their designs, their tasks, and what is labelled of them."""
+"""Samples of a pipeline's mined pairs: their designs, tasks and labels."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -10,12 +10,12 @@ from db.domain import AnswerKind, DesignKind
 from db.labels.pairs import Pair, among
 from db.schema.tables import Answer, Design, PairLabel, Task
 
-BEGINNING = "mined-"  # begins the keys of answers that a pipeline's pairs became
-UNDO = "undo-mined-"  # and of those that take them back
+BEGINNING = "mined-"  # prefix of the keys of answers made from a pipeline's pairs
+UNDO = "undo-mined-"  # and of the answers that undo them
 
 
 class Drawn(NamedTuple):
-    """How many pairs of a band were drawn, by their label; nothing: nobody has labelled them."""
+    """The number of sampled pairs of a band with this label; None: unlabelled."""
 
     stratum: int | None  # a task of a design has one
     answer: AnswerKind | None
@@ -23,7 +23,7 @@ class Drawn(NamedTuple):
 
 
 def mined_designs(session: Session, project_id: int, run_id: str, number: int) -> list[Design]:
-    """The designs of samples of this run's pairs, the first one first. number: of the list among what the run made."""
+    """Return the designs of samples of this run's pairs, the first one first. number: the output's place."""
     mine = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.MINED)
     return [
         one for one in session.scalars(mine.order_by(Design.number)) if one.details == {"run": run_id, "made": number}
@@ -31,18 +31,18 @@ def mined_designs(session: Session, project_id: int, run_id: str, number: int) -
 
 
 def next_design_number(session: Session, project_id: int) -> int:
-    """The number of the project's next design."""
+    """Return the number of the project's next design."""
     return (session.scalar(select(func.max(Design.number)).where(Design.project_id == project_id)) or 0) + 1
 
 
 def drawn_pairs(session: Session, design_ids: Collection[int]) -> set[Pair]:
-    """The pairs that are tasks of these designs."""
+    """Return the pairs that are tasks of these designs."""
     rows = session.execute(select(Task.left_id, Task.right_id).where(Task.design_id.in_(design_ids)))
     return {(left, right) for left, right in rows}
 
 
 def sampled(session: Session, project_id: int, pairs: Collection[Pair]) -> set[Pair]:
-    """Those of the pairs that are in a sample of any run of the project."""
+    """Return which of the pairs are in a sample of any run of the project."""
     found: set[Pair] = set()
     for here in among(Task, pairs):
         wanted = select(Task.left_id, Task.right_id).join(Design, Design.id == Task.design_id)
@@ -52,7 +52,7 @@ def sampled(session: Session, project_id: int, pairs: Collection[Pair]) -> set[P
 
 
 def count_drawn(session: Session, design_ids: Collection[int]) -> list[Drawn]:
-    """How many pairs of these designs carry each label, band by band."""
+    """Count the pairs of these designs by band and label."""
     same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
     counted = select(Task.stratum, PairLabel.answer, func.count()).select_from(Task).outerjoin(PairLabel, same_pair)
     rows = session.execute(counted.where(Task.design_id.in_(design_ids)).group_by(Task.stratum, PairLabel.answer))
@@ -60,7 +60,7 @@ def count_drawn(session: Session, design_ids: Collection[int]) -> list[Drawn]:
 
 
 def own_labels(session: Session, project_id: int, pairs: Collection[Pair]) -> dict[Pair, str]:
-    """Those of the pairs whose label is a pipeline's own act, and the annotator named after it."""
+    """Return which of the pairs have a label from a pipeline, with its annotator, named after the pipeline."""
     found: dict[Pair, str] = {}
     for here in among(PairLabel, pairs):
         wanted = select(PairLabel.left_id, PairLabel.right_id, Answer.annotator)

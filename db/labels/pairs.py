@@ -1,4 +1,4 @@
-"""What is known of given pairs: their texts and splits, labels, gold answers, tasks. Never of all pairs at once."""
+"""What is known of some pairs: texts, splits, labels, gold answers, tasks. Never reads all pairs at once."""
 
 from collections.abc import Collection, Iterator
 from itertools import islice
@@ -15,7 +15,7 @@ Pair = tuple[int, int]  # item ids, left and right
 
 
 def items_of(session: Session, item_ids: Collection[int]) -> dict[int, tuple[str, Split]]:
-    """The text and the split of each of these items."""
+    """Return the text and the split of each of these items."""
     found: dict[int, tuple[str, Split]] = {}
     for chunk in _chunks(item_ids):
         rows = session.execute(select(Item.id, Item.text, Item.split).where(Item.id.in_(chunk)))
@@ -24,7 +24,7 @@ def items_of(session: Session, item_ids: Collection[int]) -> dict[int, tuple[str
 
 
 def splits_of(session: Session, project_id: int, item_ids: Collection[int]) -> dict[int, Split]:
-    """The split of each of these items; those of other projects are left out."""
+    """Return the split of each of these items; leave out items of other projects."""
     found: dict[int, Split] = {}
     for chunk in _chunks(item_ids):
         mine = select(Item.id, Item.split).where(Item.project_id == project_id, Item.id.in_(chunk))
@@ -33,13 +33,13 @@ def splits_of(session: Session, project_id: int, item_ids: Collection[int]) -> d
 
 
 def left_items(session: Session, item_ids: Collection[int]) -> list[int]:
-    """Those of these items that stand in the left list, ascending."""
+    """Return which of these items are in the left list, ascending."""
     wanted = (select(Item.id).where(Item.id.in_(chunk), Item.side == Side.LEFT) for chunk in _chunks(item_ids))
     return sorted(id_ for one in wanted for id_ in session.scalars(one))
 
 
 def labels_of(session: Session, project_id: int, pairs: Collection[Pair]) -> dict[Pair, AnswerKind]:
-    """The label of each of these pairs that has one."""
+    """Return the label of each of these pairs that has one."""
     found: dict[Pair, AnswerKind] = {}
     for here in among(PairLabel, pairs):
         label = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
@@ -49,7 +49,7 @@ def labels_of(session: Session, project_id: int, pairs: Collection[Pair]) -> dic
 
 
 def gold_of(session: Session, pairs: Collection[Pair]) -> dict[Pair, bool]:
-    """Whether each of these pairs matches, of those whose answer came with the data."""
+    """Return whether each of these pairs matches, for pairs with a gold answer."""
     found: dict[Pair, bool] = {}
     for here in among(Gold, pairs):
         rows = session.execute(select(Gold.left_id, Gold.right_id, Gold.positive).where(here))
@@ -58,7 +58,7 @@ def gold_of(session: Session, pairs: Collection[Pair]) -> dict[Pair, bool]:
 
 
 def in_round(session: Session, batch: Round, pairs: Collection[Pair]) -> set[Pair]:
-    """Those of the pairs that are tasks of the round."""
+    """Return which of the pairs are tasks of the round."""
     found: set[Pair] = set()
     for here in among(Task, pairs):
         rows = session.execute(select(Task.left_id, Task.right_id).where(Task.round_id == batch.id, here))
@@ -67,7 +67,7 @@ def in_round(session: Session, batch: Round, pairs: Collection[Pair]) -> set[Pai
 
 
 def among(table: Any, pairs: Collection[Pair]) -> Iterator[ColumnElement[bool]]:
-    """Conditions that together hold for the rows of these pairs."""
+    """Yield conditions that together select the rows of these pairs."""
     for chunk in _chunks(pairs):
         yield tuple_(table.left_id, table.right_id).in_(chunk)
 

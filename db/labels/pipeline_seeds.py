@@ -1,4 +1,4 @@
-"""The positive pairs that a pipeline may begin with, and those that measure it."""
+"""The positive pairs that a pipeline can start with, and those for measuring it."""
 
 from typing import Any
 
@@ -12,28 +12,28 @@ LEFT, RIGHT = aliased(Item), aliased(Item)
 
 
 def labelled_positives(project_id: int) -> Select[int, int]:
-    """The pairs of training items that are labelled positive: columns left_id, right_id."""
+    """Select the training pairs labelled positive: columns left_id, right_id."""
     pairs = select(PairLabel.left_id, PairLabel.right_id)
     mine = (PairLabel.project_id == project_id, PairLabel.answer == AnswerKind.POSITIVE)
     return _among(pairs, PairLabel, *mine, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
 
 
 def labelled_pairs(project_id: int) -> Select[int, int, AnswerKind]:
-    """The pairs of training items that are labelled positive or negative: columns left_id, right_id, answer."""
+    """Select the training pairs labelled positive or negative: columns left_id, right_id, answer."""
     pairs = select(PairLabel.left_id, PairLabel.right_id, PairLabel.answer)
     mine = (PairLabel.project_id == project_id, PairLabel.answer.in_((AnswerKind.POSITIVE, AnswerKind.NEGATIVE)))
     return _among(pairs, PairLabel, *mine, LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
 
 
 def known_pairs(project_id: int) -> Select[int, int, bool]:
-    """All known pairs of training items: columns left_id, right_id, positive."""
+    """Select all known pairs of training items: columns left_id, right_id, positive."""
     pairs = select(Gold.left_id, Gold.right_id, Gold.positive)
     trains = (LEFT.split != Split.EVALUATION, RIGHT.split != Split.EVALUATION)
     return _among(pairs, Gold, Gold.project_id == project_id, *trains)
 
 
 def measuring_positives(project_id: int) -> Select[int, int, bool]:
-    """The known positives of evaluation items: columns left_id, right_id, positive."""
+    """Select the known positives of evaluation items: columns left_id, right_id, positive."""
     pairs = select(Gold.left_id, Gold.right_id, Gold.positive)
     measures = (LEFT.split == Split.EVALUATION, RIGHT.split.in_((Split.EVALUATION, Split.BOTH)))
     return _among(pairs, Gold, Gold.project_id == project_id, Gold.positive.is_(True), *measures)
@@ -45,7 +45,7 @@ def _among(pairs: Select[*tuple[Any, ...]], table: Any, *conditions: ColumnEleme
 
 
 def seed_counts(session: Session, project_id: int, most: int) -> tuple[int, int]:
-    """How many pairs of training items are labelled positive, and how many are known positives; up to `most`."""
+    """Count the training pairs labelled positive, and the known positives; each up to `most`."""
     known = known_pairs(project_id).where(Gold.positive)
     found = [
         len(session.execute(pairs.order_by(None).limit(most)).all())

@@ -1,4 +1,4 @@
-"""Reviews: pairs on which annotators disagree or that are labelled unsure, and what settles them."""
+"""Reviews: pairs on which annotators disagree or that are labelled unsure, and the answers that settle them."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from db.schema.tables import Answer, FastAnswersTask, PairLabel, Task
 
 @dataclass(frozen=True)
 class Vote:
-    """What one annotator says about a pair, as it stands."""
+    """One annotator's current answer on a pair."""
 
     annotator: str
     answer: AnswerKind
@@ -25,7 +25,7 @@ class Vote:
 
 @dataclass(frozen=True)
 class Open:
-    """A pair to review: annotators disagree on it, or it is unsure. answer_id, task_id: of the answer that counts."""
+    """A pair to review: annotators disagree on it, or it is unsure. answer_id, task_id: of the current label."""
 
     left_id: int
     right_id: int
@@ -35,7 +35,7 @@ class Open:
 
 
 def open_pairs(session: Session, project_id: int) -> list[Open]:
-    """The pairs to review, those that have waited longest first."""
+    """Return the pairs to review, the longest waiting first."""
     disputed = _disputed(project_id)
     which = disputed.c.left_id.is_not(None)
     same = and_(disputed.c.left_id == PairLabel.left_id, disputed.c.right_id == PairLabel.right_id)
@@ -51,17 +51,17 @@ def open_pairs(session: Session, project_id: int) -> list[Open]:
 
 
 def _disputed(project_id: int) -> Subquery:
-    """The pairs on which annotators' votes differ."""
+    """Select the pairs on which annotators' votes differ."""
     votes = _votes(project_id, Answer.answer != AnswerKind.SKIP).subquery()
     pair = (votes.c.left_id, votes.c.right_id)
     return select(*pair).group_by(*pair).having(func.count(distinct(votes.c.answer)) > 1).subquery()
 
 
 def _votes(project_id: int, acts: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    """Of these acts the standing answers on pairs of several annotators: left_id, right_id, id, annotator, answer."""
+    """Select among these acts the current answers on shared pairs: left_id, right_id, id, annotator, answer."""
     mine = Answer.project_id == project_id
     pair = (Answer.left_id, Answer.right_id)
-    # Read from an index alone, so that the few pairs of several annotators are found among very many.
+    # An index alone answers this, so that the few pairs of several annotators are found among very many.
     counted = select(*pair).where(mine).group_by(*pair)
     several = counted.having(func.min(Answer.annotator) != func.max(Answer.annotator)).subquery()
     both = and_(Answer.left_id == several.c.left_id, Answer.right_id == several.c.right_id)
@@ -73,7 +73,7 @@ def _votes(project_id: int, acts: ColumnElement[bool]) -> Select[*tuple[Any, ...
 
 
 def votes_on(session: Session, project_id: int, left_id: int, right_id: int) -> list[Vote]:
-    """What each annotator says about the pair, who answered first first."""
+    """Return the vote of each annotator on the pair, the first answer first."""
     mine = (Answer.project_id == project_id, Answer.left_id == left_id, Answer.right_id == right_id)
     last = select(func.max(Answer.id)).where(*mine, Answer.answer != AnswerKind.SKIP).group_by(Answer.annotator)
     rows = session.scalars(select(Answer).where(Answer.id.in_(last), Answer.answer.in_(LABELS)).order_by(Answer.id))
@@ -81,10 +81,10 @@ def votes_on(session: Session, project_id: int, left_id: int, right_id: int) -> 
 
 
 def shared_votes(session: Session, project_id: int, drawn: bool) -> Sequence[tuple[int, int, str, AnswerKind]]:
-    """(left_id, right_id, annotator, answer) of every vote on a pair with votes of several; those of reviews are none.
+    """Return (left_id, right_id, annotator, answer) of every vote on pairs with several votes, without reviews.
 
-    drawn: only pairs that were drawn at random for several annotators, so that what they agree on holds for all pairs.
-    What an annotator said before they settled the pair themselves is their vote still.
+    drawn: only pairs chosen at random for several annotators, so that their agreement holds for all pairs. An
+    annotator's answer before they settled the pair themselves remains their vote.
     """
     votes = _votes(project_id, and_(Answer.answer != AnswerKind.SKIP, ~Answer.settles)).subquery()
     wanted = select(votes.c.left_id, votes.c.right_id, votes.c.annotator, votes.c.answer)

@@ -1,9 +1,9 @@
-"""Chance that follows from what it is about: the same question has the same answer at any time, in any process."""
+"""Pseudo-random numbers determined by what they are for: the same at any time, in any process."""
 
 from hashlib import blake2b
 
 
 def chance(*about: object) -> float:
-    """A number from 0 (included) to 1 (excluded), evenly spread over different `about`."""
+    """Return a number from 0 (included) to 1 (excluded), uniformly distributed over different `about`."""
     digest = blake2b("\0".join(map(str, about)).encode(), digest_size=8).digest()
     return (int.from_bytes(digest) >> 11) / 2**53

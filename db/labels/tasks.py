@@ -1,4 +1,4 @@
-"""Tasks: which pairs an annotator sees next, who holds them, and how far the batch is."""
+"""Tasks: which pairs an annotator sees next, who has leased them, and the progress of the batch."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,18 +28,18 @@ from db.labels.votes import SAME_PAIR, double_check, doubtful, labelled, wants_v
 from db.schema.tables import Answer, Item, Lease, PairLabel, Round, Task
 
 LEASE = timedelta(minutes=10)
-_SCATTER = 7_919  # a prime: second votes lie all over half of the batch, in an order that tells nothing
+_SCATTER = 7_919  # a prime: spreads second votes over half of the batch in an uninformative order
 
 
 @dataclass(frozen=True)
 class BatchProgress:
-    """How far the newest batch, or the newest audit batch, is; and the labels of the whole project.
+    """The progress of the newest batch, or the newest audit batch; and the labels of the whole project.
 
-    The totals are of labels that train; those of audit tasks are counted apart.
+    The totals are of training labels; those of audit tasks are counted separately.
     """
 
-    round_id: int | None = None  # nothing before the first one
-    number: int = 0  # of the batch; 0 before the first one, and of an audit batch
+    round_id: int | None = None  # None before the first one
+    number: int = 0  # of the batch; 0 before the first one, and for an audit batch
     size: int = 0
     answered: int = 0
     positives: int = 0
@@ -59,30 +59,30 @@ class BatchProgress:
 
 
 def newest_round(session: Session, project_id: int, lock: bool = False) -> Round | None:
-    """The last batch of the project; with `lock`, no one else leases its tasks until this transaction ends."""
+    """Return the last batch of the project; `lock`: nobody else leases its tasks until this transaction ends."""
     batches = select(Round).where(Round.project_id == project_id, Round.number.is_not(None))
     return _first(session, batches.order_by(Round.number.desc()), lock)
 
 
 def newest_audit_batch(session: Session, project_id: int, lock: bool = False) -> Round | None:
-    """The last audit batch of the project; `lock` as for `newest_round`."""
+    """Return the last audit batch of the project; `lock` as in `newest_round`."""
     audit_batches = select(Round).where(Round.project_id == project_id, Round.number.is_(None))
     return _first(session, audit_batches.order_by(Round.id.desc()), lock)
 
 
 def _first(session: Session, rounds: Select[Round], lock: bool) -> Round | None:
-    # SQLite has no row locks: there, the write transaction itself keeps the others out.
+    # SQLite has no row locks; there, the write transaction keeps others out.
     return session.scalar(rounds.limit(1).with_for_update() if lock else rounds.limit(1))
 
 
 def open_audit_batch(session: Session, project_id: int) -> Round | None:
-    """The newest audit batch, while it has pairs that nobody has labelled."""
+    """Return the newest audit batch, if it has unlabelled pairs."""
     audit_batch = newest_audit_batch(session, project_id)
     return audit_batch if audit_batch is not None and unanswered(session, audit_batch) else None
 
 
 def queue_of(session: Session, project_id: int, audit_batch: bool, lock: bool = False) -> Round | None:
-    """The round that people label: the newest audit batch, or the newest batch."""
+    """Return the round to label: the newest audit batch, or the newest batch."""
     return (newest_audit_batch if audit_batch else newest_round)(session, project_id, lock)
 
 
@@ -95,7 +95,7 @@ def lease_tasks(
     audit_batch: bool = False,
     grouped: bool = False,
 ) -> list[Task]:
-    """The next n tasks of this annotator, each leased to them for ten minutes from `now`."""
+    """Lease the next n tasks to this annotator for ten minutes from `now`, and return them."""
     queue_of(session, project_id, audit_batch, lock=True)
     tasks = free_tasks(session, project_id, annotator, n, now, audit_batch, grouped)
     _lease(session, [task.id for task in tasks], annotator, now + LEASE)
@@ -111,10 +111,10 @@ def free_tasks(
     audit_batch: bool = False,
     grouped: bool = False,
 ) -> list[Task]:
-    """The next n tasks of this annotator, in order: of those whose pair wants a vote of theirs, what nobody else holds.
+    """Return the next n tasks of this annotator, in order: pairs that need their vote and that nobody else has leased.
 
-    Only the newest batch is served, then its reserve, then pairs of earlier batches that want another vote; or, where
-    asked for, the newest audit batch. grouped: tasks of one left item follow each other.
+    They come from the newest batch, then its reserve, then pairs of earlier batches that need another vote; or from the
+    newest audit batch. grouped: tasks with the same left item follow each other.
     """
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
@@ -127,12 +127,12 @@ def free_tasks(
 
 
 def _parts(batch: Round, looks: int, audit_batch: bool) -> list[ColumnElement[bool]]:
-    """Which tasks are served, one part after another."""
+    """Return conditions for the parts of the queue, in the order they are served."""
     own, in_batch = Task.round_id == batch.id, Task.position < batch.size
     parts: list[ColumnElement[bool]] = [own & in_batch, own & ~in_batch]
     if not audit_batch:
         earlier = (Task.project_id == batch.project_id) & ~own & labelled()
-        parts.append(earlier if looks > 1 else earlier & (Task.votes > text("1")))  # as its index has it
+        parts.append(earlier if looks > 1 else earlier & (Task.votes > text("1")))  # written as in its index
     return parts
 
 
@@ -148,7 +148,7 @@ def _free_in(
 ) -> list[Task]:
     skipped = _skips(batch, annotator)
     mine = and_(Lease.annotator == annotator, Lease.expires_at > now)
-    # Skipped pairs go to the very back, even those still leased, in the order of skipping.
+    # Skipped pairs go to the very end, even if still leased, in the order of skipping.
     order: list[SQLColumnExpression[Any]] = [
         func.coalesce(skipped.c.skip_id, 0),
         case((mine, 0), else_=1),
@@ -162,21 +162,21 @@ def _free_in(
 
 
 def _scattered(half: int) -> ColumnElement[int]:
-    """The place of a second vote among the batch's positions: in the first half for what is doubtful, else later."""
+    """Return the place of a second vote among the batch's positions: the first half if doubtful, else the second."""
     return Task.id % 65_536 * _SCATTER % half + case((doubtful(), 0), else_=half)
 
 
 def _open_tasks(part: ColumnElement[bool], annotator: str, looks: int) -> Select[Task]:
-    """These tasks where nobody has labelled the pair or it wants another vote, this annotator's, with their lease."""
+    """Select the tasks of this part that are unlabelled or need this annotator's vote, with their lease."""
     held = select(Task).outerjoin(Lease, Lease.task_id == Task.id)
     return held.where(part, or_(~labelled(), wants_vote_of(annotator, looks)))
 
 
 def _leases_of_pair(annotator: str, now: datetime, audit_batch: bool) -> Select[datetime]:
-    """When each lease ends that keeps the task from this annotator: of somebody else, or by an older task of its pair.
+    """Select when each lease ends that blocks the task: somebody else's, or one of an older task of its pair.
 
-    A batch may hold a pair of the one before that somebody has in their buffer still. Between batch and audit batch
-    one's own leases keep nothing away: who goes from one to the other leaves those pairs unseen.
+    A batch may contain a pair of the previous one that is still in somebody's buffer. One's own leases in the other
+    queue (batch or audit batch) do not block: whoever switches leaves those pairs unseen.
     """
     lease, leased = aliased(Lease), aliased(Task)
     audit_batches = select(Round.id).where(Round.project_id == Task.project_id, Round.number.is_(None))
@@ -191,7 +191,7 @@ def _leases_of_pair(annotator: str, now: datetime, audit_batch: bool) -> Select[
 
 
 def _skips(batch: Round, annotator: str) -> CTE:
-    """The annotator's last acts on the round's tasks that are skips: columns task_id, skip_id."""
+    """Select the annotator's last acts on the round's tasks that are skips: columns task_id, skip_id."""
     own = select(func.max(Answer.id)).join(Task, Task.id == Answer.task_id).where(Task.round_id == batch.id)
     last = own.where(Answer.annotator == annotator).group_by(Answer.task_id)
     skips = select(Answer.task_id, Answer.id.label("skip_id"))
@@ -206,7 +206,7 @@ def _lease(session: Session, task_ids: Sequence[int], annotator: str, until: dat
 
 
 def end_leases(session: Session, annotator: str, task_ids: Collection[int] | None = None) -> None:
-    """Nothing; the annotator holds none of these tasks any more, or none at all."""
+    """End the annotator's leases of these tasks, or all their leases."""
     held = delete(Lease).where(Lease.annotator == annotator)
     session.execute(held if task_ids is None else held.where(Lease.task_id.in_(task_ids)))
 
@@ -214,7 +214,7 @@ def end_leases(session: Session, annotator: str, task_ids: Collection[int] | Non
 def next_lease_end(
     session: Session, project_id: int, annotator: str, now: datetime, audit_batch: bool = False
 ) -> datetime | None:
-    """When the first task that `free_tasks` would serve is free again; nothing if nobody else holds one."""
+    """Return when the first task that `free_tasks` would serve becomes free; None if nobody else has one."""
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
         return None
@@ -227,9 +227,10 @@ def next_lease_end(
 
 
 def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
-    """Nothing; the rows are tasks. Columns that a training task leaves empty may be missing.
+    """Add the rows as tasks. Columns that are empty for training tasks may be missing.
 
-    The audit tasks of a batch go in with its others: ids ascend with positions, so that they do not tell them apart.
+    The audit tasks of a batch are inserted with its others, with ids ascending by position, so that ids do not reveal
+    them.
     """
     empty: dict[str, Any] = {"p": None, "inclusion": None, "stratum": None, "design_id": None, "rerank": None}
     empty |= {"alike": None, "purpose": Purpose.TRAIN, "votes": 1}
@@ -239,7 +240,7 @@ def add_tasks(session: Session, rows: Iterable[dict[str, Any]]) -> None:
 
 
 def put_first(session: Session, batch: Round, row: dict[str, Any], annotator: str, now: datetime) -> None:
-    """Nothing; the row is the first task of the batch, which is one larger, and this annotator's for ten minutes."""
+    """Insert the row as the first task of the batch, which grows by one, and lease it to this annotator."""
     later = update(Task).where(Task.round_id == batch.id).values(position=Task.position + 1)
     session.execute(later.execution_options(synchronize_session=False))
     batch.size += 1
@@ -250,36 +251,36 @@ def put_first(session: Session, batch: Round, row: dict[str, Any], annotator: st
 
 
 def tasks_by_id(session: Session, project_id: int, task_ids: Iterable[int]) -> dict[int, Task]:
-    """Each of these tasks by its id; tasks of other projects are left out."""
+    """Return each of these tasks by id; leave out tasks of other projects."""
     wanted = select(Task).where(Task.project_id == project_id, Task.id.in_(list(task_ids)))
     return {task.id: task for task in session.scalars(wanted)}
 
 
 def unmarked_tasks(session: Session, round_id: int) -> list[Task]:
-    """The round's tasks without a likely sentence."""
+    """Return the round's tasks without a likely sentence."""
     return list(session.scalars(select(Task).where(Task.round_id == round_id, Task.likely_start.is_(None))))
 
 
 def mark_likely(session: Session, spans: Mapping[int, tuple[int, int]]) -> None:
-    """Nothing; each of these tasks, by its id, has this likely sentence: characters of its right text."""
+    """Store the likely sentence of each of these tasks, by id: a span of characters of its right text."""
     rows = [{"id": task, "likely_start": start, "likely_end": end} for task, (start, end) in spans.items()]
     if rows:
         session.execute(update(Task), rows)
 
 
 def labelled_among(session: Session, task_ids: Iterable[int]) -> set[int]:
-    """Those of the tasks whose pair has a label already."""
+    """Return which of the tasks have a pair that is already labelled."""
     return set(session.scalars(select(Task.id).where(Task.id.in_(list(task_ids)), labelled())))
 
 
 def texts_of(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
-    """The text of each of these items."""
+    """Return the text of each of these items."""
     rows = session.execute(select(Item.id, Item.text).where(Item.id.in_(set(item_ids))))
     return dict(rows.all())
 
 
 def batch_progress(session: Session, project_id: int, audit_batch: bool = False) -> BatchProgress:
-    """How far the newest batch (or audit batch) is, whatever its tasks are for, and the labels of the whole project."""
+    """Return the progress of the newest batch (or audit batch), and the labels of the whole project."""
     total = _totals(session, project_id)
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
@@ -306,7 +307,7 @@ def _totals(session: Session, project_id: int) -> dict[str, int]:
 
 
 def unanswered(session: Session, batch: Round) -> int:
-    """The number of the round's tasks, reserve included, whose pair nobody has labelled."""
+    """Return the number of the round's tasks, reserve included, whose pair is unlabelled."""
     return sum(count for (_, answer), count in _count_by_label(session, batch).items() if answer is None)
 
 
@@ -314,7 +315,7 @@ _COUNTED = {"positives": AnswerKind.POSITIVE, "negatives": AnswerKind.NEGATIVE, 
 
 
 def _count_by_label(session: Session, batch: Round) -> dict[tuple[bool, AnswerKind | None], int]:
-    """How many tasks of the round itself (True) and of its reserve carry each label; those without one under None."""
+    """Count the tasks of the round itself (True) and of its reserve by label; None: unlabelled."""
     in_batch = case((Task.position < batch.size, 1), else_=0).label("in_batch")
     rows = session.execute(
         select(in_batch, PairLabel.answer, func.count())

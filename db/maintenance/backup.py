@@ -1,7 +1,7 @@
-"""All rows of a database in one SQLite file, and back: back-ups, and the way from SQLite to PostgreSQL.
+"""All rows of a database to one SQLite file and back: for back-ups, and to move from SQLite to PostgreSQL.
 
-A row is copied as it is: the tables of both sides are read from the databases, at the same revision, so that a back-up
-can be made before an upgrade too.
+Rows are copied as they are: the tables of both sides are reflected from the databases, at the same revision, so that a
+back-up can also be made before an upgrade.
 """
 
 import shutil
@@ -29,12 +29,12 @@ Rows = dict[str, int]
 
 
 def backup(engine: Engine, file: Path, progress: Progress = no_progress) -> Rows:
-    """The number of rows of each table; all of them, as they were at one moment, are in the new SQLite file.
+    """Copy all rows, as of one moment, to a new SQLite file; return the number of rows of each table.
 
-    People may go on labelling meanwhile. Raises InputError where the file exists or the database has no tables.
+    Labelling can go on meanwhile. Raises InputError if the file exists or the database has no tables.
     """
     if file.exists():
-        raise InputError(f"{file}: there is such a file already; name another one")
+        raise InputError(f"{file}: this file exists already; name another one")
     at = revision(engine)
     if at is None:
         raise InputError(f"{engine.url}: the database has no tables yet, so there is nothing to back up")
@@ -55,11 +55,11 @@ def backup(engine: Engine, file: Path, progress: Progress = no_progress) -> Rows
 
 
 def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_progress) -> Rows:
-    """The number of rows of each table; the database has those of the back-up, and no others.
+    """Replace the database's rows by those of the back-up; return the number of rows of each table.
 
-    The back-up may be of an earlier version. All rows come in one transaction, or none. Jobs that were waiting or
-    running then are cancelled. Raises InputError where the file is no back-up, is of a later version, or where the
-    database has projects and `replace` is false.
+    The back-up may come from an earlier version. All rows are restored in one transaction, or none. Jobs that were
+    waiting or running are cancelled. Raises InputError if the file is not a back-up or comes from a later version, or
+    if the database has projects and `replace` is false.
     """
     _check_file(file)
     migrate(engine.url.render_as_string(hide_password=False))
@@ -72,11 +72,11 @@ def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_p
             tables = _tables(target)
             projects = target.scalar(select(func.count()).select_from(tables.tables["projects"])) or 0
             if projects and not replace:
-                raise InputError(f"the database has {projects} projects, which would be lost; --replace says so")
+                raise InputError(f"the database has {projects} projects: add --replace to overwrite them")
             for table in reversed(tables.sorted_tables):
                 target.execute(delete(table))
             rows = _copy(source, target, progress)
-            # What was withdrawn since must not come back: people log in again, and make new tokens.
+            # Access that was withdrawn since must not return: people sign in again and make new tokens.
             for model in (Lease, Worker, Login, ApiToken, LoginAttempt):
                 target.execute(delete(model))
             over = {"state": "cancelled", "cancel": True, "updated_at": now()}
@@ -87,17 +87,17 @@ def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_p
 
 def _check_file(file: Path) -> None:
     if not file.is_file():
-        raise InputError(f"{file}: there is no such file")
+        raise InputError(f"{file}: file not found; check the path")
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         try:
             damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (REVISIONS,)).fetchone()
         except sqlite3.DatabaseError as error:
-            raise InputError(f"{file}: this is no back-up ({error})") from None
+            raise InputError(f"{file}: this is not a back-up ({error})") from None
     if damage != "ok":
         raise InputError(f"{file}: the back-up is damaged ({damage})")
     if known is None:
-        raise InputError(f"{file}: this is no back-up of Allpairs: the table {REVISIONS} is missing")
+        raise InputError(f"{file}: this is not a back-up of Allpairs: the table {REVISIONS} is missing")
 
 
 @contextmanager
@@ -108,23 +108,23 @@ def _opened(url: str) -> Iterator[Engine]:
 
 
 def _tables(session: Session) -> MetaData:
-    """The tables as the database has them, but the one that names the revision."""
+    """Return the tables as they are in the database, without the one that names the revision."""
     tables = MetaData()
     tables.reflect(session.connection(), only=lambda name, _: name != REVISIONS)
     for table in tables.tables.values():
         for column in table.columns:
             if isinstance(column.type, JSON):
-                column.type = JSON(none_as_null=True)  # an empty value is written as it was, not as the word null
+                column.type = JSON(none_as_null=True)  # an empty value stays SQL NULL instead of JSON null
     return tables
 
 
 def _copy(source: Session, target: Session, progress: Progress) -> Rows:
-    """The number of rows of each table; the target, which is empty, has those of the source."""
+    """Copy the rows of the source to the empty target; return the number of rows of each table."""
     tables, read = _tables(target), _tables(source)
     counts = {name: source.scalar(select(func.count()).select_from(read.tables[name])) or 0 for name in tables.tables}
     done, whole = 0, max(1, sum(counts.values()))
     for table in tables.sorted_tables:
-        target.execute(delete(table))  # the trigger on answers has written labels meanwhile
+        target.execute(delete(table))  # the trigger on answers has already written labels
         names = table.columns.keys()
         times = [column.name for column in table.columns if isinstance(column.type, DateTime)]
         found = read.tables[table.name]
@@ -137,7 +137,7 @@ def _copy(source: Session, target: Session, progress: Progress) -> Rows:
 
 
 def _in_utc(row: dict[str, Any], times: list[str]) -> dict[str, Any]:
-    """The row with aware times in UTC: SQLite knows no zone, and PostgreSQL would take its own."""
+    """Return the row with aware times in UTC: SQLite has no time zones, and PostgreSQL would assume its own."""
     for name in times:
         value: datetime | None = row[name]
         if value is not None:
@@ -146,7 +146,7 @@ def _in_utc(row: dict[str, Any], times: list[str]) -> dict[str, Any]:
 
 
 def _go_on_counting(session: Session, tables: MetaData) -> None:
-    """Nothing; new rows get ids above the copied ones: PostgreSQL counts on its own."""
+    """Make new rows get ids above the copied ones: PostgreSQL has separate counters."""
     if session.connection().dialect.name != "postgresql":
         return
     for name, table in tables.tables.items():

@@ -1,4 +1,4 @@
-"""What is wrong with the disk or the database, in a sentence that says what to do."""
+"""Errors of the disk or the database, in a sentence that says what to do."""
 
 import errno
 import sqlite3
@@ -12,24 +12,24 @@ _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def in_words(error: BaseException) -> str | None:
-    """The sentence; nothing for an error that says nothing of disk or database."""
+    """Return the sentence; None for an error that is not about the disk or the database."""
     said = str(error.orig).lower() if isinstance(error, DBAPIError) else ""
     number, place = (error.errno, error.filename or home()) if isinstance(error, OSError) else (None, home())
     if number in _FULL or "is full" in said or "no space left" in said:
-        return f"The disk is full, and nothing of this was stored: make room for {place} and the database."
+        return f"The disk is full, and nothing was stored: free space for {place} and the database."
     if number in _FORBIDDEN or "readonly database" in said or "read-only" in said or "unable to open" in said:
-        return f"Nothing can be written to {place} or the database: give the user that runs Allpairs the right to."
+        return f"Cannot write to {place} or the database: give write permission to the user that runs Allpairs."
     if "malformed" in said or "not a database" in said:
         return "The database is damaged: run `python -m annotate db check`, and restore a back-up."
     if "disk i/o error" in said:
-        return f"The disk reports an error, and nothing of this was stored: look at the disk of {home()}."
+        return f"The disk reports an error, and nothing was stored: check the disk of {home()}."
     if "locked" in said:
-        return "Others were writing for too long, and nothing of this was stored: try again."
+        return "The database was locked for too long, and nothing was stored: try again."
     if isinstance(error, DBAPIError) and (error.connection_invalidated or _is_away(error)):
-        return "The database does not answer, and nothing of this was stored: see whether it runs, and try again."
+        return "The database does not respond, and nothing was stored: check that it is running, and try again."
     return None
 
 
 def _is_away(error: DBAPIError) -> bool:
-    """Whether a server does not answer; on SQLite every wrong statement is of this kind."""
+    """Return whether a server does not respond; on SQLite every wrong statement raises this type."""
     return isinstance(error, OperationalError) and not isinstance(error.orig, sqlite3.Error)

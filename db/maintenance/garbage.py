@@ -1,6 +1,6 @@
-"""Garbage among the artifacts: what no row names, and has not for a day, so that no job at work is robbed.
+"""Garbage among the artifacts: what no row names and has not changed for a day, so that no running job loses files.
 
-A unit is what goes as a whole: the folder of a job, a design or a pre-trained encoder, or the run of a pipeline.
+A unit is removed as a whole: the folder of a job, a design or a pre-trained encoder, or a pipeline run.
 """
 
 import re
@@ -27,17 +27,17 @@ from db.schema.tables import Design, Job, Matcher, Project
 
 AGE = timedelta(days=1)
 LONG_AGO = datetime.min.replace(tzinfo=UTC)
-BASE = "base-"  # begins the name of what is known about a pre-trained encoder: kept as long as the project
+BASE = "base-"  # prefix of a pre-trained encoder's folder, which is kept as long as the project
 _UNIT = re.compile(rf"(?:project-\d+|{PIPELINES})/[^/]+|\.(?:import|download)-[^/]+")
 
 
 @dataclass(frozen=True)
 class Garbage:
-    """What no row names: its place below the artifact folder or the store's address, and its bytes."""
+    """Something that no row names: its place below the artifact folder or the store's address, and its size."""
 
     place: str
     size: int
-    in_store: bool  # objects that no manifest names, and that a unit's removal leaves
+    in_store: bool  # objects that no manifest names, which removing units leaves behind
 
 
 @dataclass
@@ -50,12 +50,12 @@ class _Unit:
 
 
 def garbage(engine: Engine, now: datetime) -> Iterator[Garbage]:
-    """What can be removed, in the order of places. Files are listed before rows: what a row names by then is kept.
+    """Yield what can be removed, sorted by place. Files are listed before rows, so that newly named ones are kept.
 
-    Raises InputError where the files are those of another database.
+    Raises InputError if the files belong to another database.
     """
     there = store()
-    objects = there.objects() if there is not None else {}  # before manifests: what is named later is named by then
+    objects = there.objects() if there is not None else {}  # before manifests: new objects then count as named
     published = _published(there) if there is not None else {}
     units = _units(_files_here(), published)
     with reading(engine) as session:
@@ -65,24 +65,24 @@ def garbage(engine: Engine, now: datetime) -> Iterator[Garbage]:
     for place, unit in sorted(units.items()):
         if unit.changed < now - AGE and not _is_kept(place, named, projects):
             yield Garbage(place, unit.size, in_store=False)
-    # Of uploads that were killed, and of files that others took the place of.
+    # Left by killed uploads, and by files that were replaced.
     for key in sorted(objects.keys() - published.keys()):
         if written_at(key) < now - AGE:
             yield Garbage(key, objects[key], in_store=True)
 
 
 def _require_own(units: Collection[str], projects: Collection[str]) -> None:
-    """Nothing. Raises InputError where the database has none of the projects whose files these are: it is another's."""
+    """Raise InputError if the database has none of these projects: the files belong to another database."""
     folders = {unit.partition("/")[0] for unit in units if unit.startswith("project-")}
     if folders and folders.isdisjoint(projects):
         raise InputError(
-            f"the database knows none of the {len(folders):,} projects whose files lie here, and nothing was removed: "
+            f"the database has none of the {len(folders):,} projects whose files are here, so nothing was removed: "
             "set ALLPAIRS_DATABASE_URL, ALLPAIRS_HOME and ALLPAIRS_ARTIFACTS to those of one installation"
         )
 
 
 def remove(found: Garbage) -> None:
-    """Nothing; it is gone, here and in the store."""
+    """Remove it, here and in the store."""
     there = store()
     if found.in_store and there is not None:
         there.remove(found.place)
@@ -91,16 +91,16 @@ def remove(found: Garbage) -> None:
 
 
 def _files_here() -> Iterator[tuple[str, int, datetime]]:
-    """Place, size and time of all files and folders below the artifact folder; a folder has no size."""
+    """Yield place, size and time of all files and folders below the artifact folder; a folder has size 0."""
     for path in artifacts().rglob("*"):
-        with suppress(FileNotFoundError):  # a job has removed it meanwhile
+        with suppress(FileNotFoundError):  # a job has just removed it
             about = path.stat()
             size = 0 if path.is_dir() else about.st_size
             yield path.relative_to(artifacts()).as_posix(), size, datetime.fromtimestamp(about.st_mtime, UTC)
 
 
 def _published(there: Store) -> dict[str, int]:
-    """The sizes of the objects that manifests name, by their keys."""
+    """Return the sizes of the objects that manifests name, by key."""
     return {entry.key: entry.size for name in there.names() for entry in (there.read(name) or {}).values()}
 
 
@@ -114,7 +114,7 @@ def _units(files: Iterator[tuple[str, int, datetime]], published: dict[str, int]
 
 
 def _named(session: Session) -> set[str]:
-    """The places that rows name: of models, designs, jobs, and of the encoders and re-rankers that projects use."""
+    """Return the places that rows name: models, designs, jobs, and the encoders and re-rankers that projects use."""
     folders = {folder for column in (Matcher.folder, Design.folder) for folder in session.scalars(select(column))}
     jobs = {f"{PIPELINES}/{job.id}" for job in session.scalars(select(Job))}
     jobs |= {f"project-{job.project_id}/{job.id}" for job in session.scalars(select(Job).where(Job.state.in_(OPEN)))}

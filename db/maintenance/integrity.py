@@ -1,6 +1,4 @@
-"""Whether an installation is whole: pages, references, the labels that a trigger keeps, the files that rows name, and
-what is in the artifact folder.
-"""
+"""Integrity checks of an installation: database pages, references, labels, files named by rows, and artifacts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +21,7 @@ SHOWN = 5
 
 
 def problems(engine: Engine) -> Iterator[str]:
-    """What is wrong with the database, a sentence each; its tables are the newest ones."""
+    """Yield the problems of the database, a sentence each; its tables must be up to date."""
     with snapshot(engine) as session:
         yield from _pages(session)
         yield from _references(session)
@@ -42,7 +40,7 @@ def _pages(session: Session) -> Iterator[str]:
 
 
 def _references(session: Session) -> Iterator[str]:
-    """Rows that name rows which are not there. PostgreSQL allows none; SQLite does where another program wrote."""
+    """Yield references to missing rows. PostgreSQL allows none; SQLite does if another program wrote."""
     for table in Base.metadata.sorted_tables:
         for key in table.foreign_keys:
             named = key.column.table
@@ -52,7 +50,7 @@ def _references(session: Session) -> Iterator[str]:
             lost = session.scalars(dangling.limit(SHOWN)).all()
             if lost:
                 names = ", ".join(map(str, lost))
-                yield f"{table.name}.{key.parent.name} names rows of {named.name} that are not there: {names}"
+                yield f"{table.name}.{key.parent.name} names missing rows of {named.name}: {names}"
 
 
 def _labels(session: Session, project: Project) -> Iterator[str]:
@@ -60,13 +58,13 @@ def _labels(session: Session, project: Project) -> Iterator[str]:
     counting = set(session.scalars(counting_ids(project.id, ALL)))
     if kept != counting:
         differing = len(kept ^ counting)
-        yield f"project {project.name!r}: {differing} labels differ from what the answers say"
+        yield f"project {project.name!r}: {differing} labels do not match the answers"
 
 
 def _files(session: Session) -> Iterator[str]:
     for model, what in ((Matcher, "model"), (Design, "design")):
         rows = select(Project.name, model.number, model.folder).join(Project, Project.id == model.project_id)
-        if model is Design:  # others keep nothing
+        if model is Design:  # other kinds keep no files
             rows = rows.where(Design.kind == DesignKind.AUDIT)
         for name, number, folder in session.execute(rows):
             if folder is not None and not _is_there(artifacts() / folder):
@@ -76,7 +74,7 @@ def _files(session: Session) -> Iterator[str]:
 
 
 def _is_there(folder: Path) -> bool:
-    """Whether anything is there; where a store's manifest is damaged that is told of the object."""
+    """Return whether anything is there; True if its manifest is damaged, which is reported for the object."""
     try:
         return is_there(folder)
     except Damaged:
@@ -84,19 +82,19 @@ def _is_there(folder: Path) -> bool:
 
 
 def _output_layer(matcher: Matcher) -> Iterator[str]:
-    """Whether the model's own file, which has no checksum, says of w and b what the row says."""
+    """Check that the model's own file, which has no checksum, has the same w and b as the row."""
     file = artifacts() / str(matcher.folder) / "matcher.json"
     try:
         known = read_json(file)
         same = (known["w"], known["b"]) == (matcher.w, matcher.b)
     except (InputError, OSError, ValueError, KeyError, TypeError):
         same = False
-    if not same and _is_there(file.parent):  # a folder that is missing is named above
+    if not same and _is_there(file.parent):  # a missing folder is already reported
         yield f"the file is damaged: {file}"
 
 
 def _objects(there: Store) -> Iterator[str]:
-    """Objects that are missing or of another size. What they hold is compared with its checksum when it is fetched."""
+    """Yield objects that are missing or have another size. Their content is verified when it is fetched."""
     sizes = there.objects()
     for name in there.names():
         try:

@@ -1,4 +1,4 @@
-"""A project copied inside the database: no text passes through Python."""
+"""Copy a project inside the database, without moving texts through Python."""
 
 from sqlalchemy import CTE, String, cast, func, insert, literal, select
 from sqlalchemy.orm import Session, aliased
@@ -8,7 +8,7 @@ from db.schema.tables import Answer, Gold, Identifier, Item
 
 
 def copy_items(session: Session, source: int, target: int) -> None:
-    """Nothing; the target project has the items, identifiers and gold pairs of the source, in the same order."""
+    """Copy the items, identifiers and gold pairs of the source project to the target, in the same order."""
     texts = select(literal(target), Item.side, Item.split, Item.text).where(Item.project_id == source)
     session.execute(insert(Item).from_select(["project_id", "side", "split", "text"], texts.order_by(Item.id)))
     _copy_identifiers(session, source, target)
@@ -32,9 +32,9 @@ def _copy_gold(session: Session, source: int, target: int) -> None:
 
 
 def copy_labels(session: Session, source: int, target: int) -> None:
-    """Nothing; each annotator's label on each pair is in the target too, as of the time when it was given.
+    """Copy each annotator's label on each pair to the target, with its original time.
 
-    They belong to no task there, like imported ones: the target's batches and audits are its own.
+    They belong to no task there, like imported ones: the target has its own batches and audits.
     """
     left = _twins(source, target)
     right = left.alias()
@@ -50,7 +50,7 @@ def copy_labels(session: Session, source: int, target: int) -> None:
 
 
 def _twins(source: int, target: int) -> CTE:
-    """Each item of the source and its copy in the target, told by their place: columns old, new."""
+    """Select each item of the source with its copy in the target, matched by order: columns old, new."""
     old, new = _placed(source), _placed(target)
     pairs = select(old.c.id.label("old"), new.c.id.label("new")).join(new, new.c.place == old.c.place)
     return pairs.cte("twins").prefix_with("MATERIALIZED")

@@ -1,6 +1,6 @@
-"""A project's rows on their way out of a database and into another one, table by table and column by column.
+"""A project's rows out of one database and into another, table by table and column by column.
 
-Nothing here knows a column by name but ids: what a later version adds to a table comes along by itself.
+No column but ids is known by name here, so columns added by a later version are transferred, too.
 """
 
 from array import array
@@ -51,12 +51,12 @@ _MOVED: tuple[type[Base], ...] = (
     Project, Item, Identifier, Gold, Matcher, Evaluation, Design, Round, Task, Answer,
     Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask,
 )  # fmt: skip
-# What archives of earlier versions of Allpairs do not have.
+# Tables that archives of earlier versions of Allpairs do not have.
 LATER = frozenset(
     model.__tablename__ for model in (Study, StudyUnit, Rating, Event, Check, CheckAnswer, FastAnswers, FastAnswersTask)
 )
-# Of this installation alone (accounts among it: answers keep their annotator's name), and labels, which follow from the
-# answers.
+# Tables of this installation only (accounts among them: answers keep the annotator's name), and labels, which follow
+# from the answers.
 _LEFT: tuple[type[Base], ...] = (
     Lease, Job, Worker, PairLabel, Person, Membership, Login, ApiToken, Invitation, LoginAttempt,
 )  # fmt: skip
@@ -68,7 +68,7 @@ Row = dict[str, Any]
 
 
 def project_rows(session: Session, table: Table, project_id: int) -> Iterator[Row]:
-    """The project's rows of the table in the order of their ids, each value as JSON has it; constant memory."""
+    """Yield the project's rows of the table in order of id, each value as in JSON; constant memory."""
     names = table.columns.keys()
     times = [name for name in names if isinstance(table.c[name].type, Instant)]
     for row in session.execute(_of_project(table, project_id).execution_options(yield_per=CHUNK)):
@@ -88,26 +88,26 @@ def _of_project(table: Table, project_id: int) -> Select[Any]:
 
 
 class Numbering:
-    """The new id of each id that a table's rows had: two ascending columns, 16 bytes a row."""
+    """The new id of each old id of a table: two ascending columns, 16 bytes a row."""
 
     def __init__(self) -> None:
         self.old, self.new = array("q"), array("q")
 
     def of(self, old: int) -> int:
-        """The new id. Raises KeyError where no row had the old one."""
+        """Return the new id. Raises KeyError if no row had the old one."""
         place = bisect_left(self.old, old)
         if place == len(self.old) or self.old[place] != old:
             raise KeyError(f"no row has the id {old}")
         return self.new[place]
 
     def last(self, old: int) -> int:
-        """The new id of the last row whose id was no greater; 0 where there is none."""
+        """Return the new id of the last row with an id up to `old`; 0 if there is none."""
         place = bisect_right(self.old, old)
         return self.new[place - 1] if place else 0
 
 
 class Arrival:
-    """The rows of one project on their way in: every table is given once, in the order of TABLES."""
+    """The rows of one project on their way in: every table is added once, in the order of TABLES."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -115,11 +115,11 @@ class Arrival:
 
     @property
     def project_id(self) -> int:
-        """The new id of the project, once its row is there."""
+        """The new id of the project, once its row is stored."""
         return self.numbers[Project.__tablename__].new[0]
 
     def begin(self, row: Row) -> None:
-        """Nothing; the project's own row is stored."""
+        """Store the project's own row."""
         table = TABLES[Project.__tablename__]
         columns = {name: _reader(column, self.numbers) for name, column in table.columns.items()}
         stored = self.session.execute(insert(table), _new(row, columns, True))
@@ -127,9 +127,9 @@ class Arrival:
         self.numbers[table.name].new.append(stored.inserted_primary_key[0])  # type: ignore[attr-defined]
 
     def add(self, table: Table, rows: Iterable[Row], changed: Callable[[list[Row]], list[Row]]) -> int:
-        """The number of rows stored. changed: what becomes of some rows whose ids are the new ones.
+        """Store the rows; return their number. changed: edits rows that already have the new ids.
 
-        Columns that a row lacks get their default. Raises KeyError for rows that name what is not there.
+        Columns that a row lacks get their default. Raises KeyError for rows that reference missing rows.
         """
         stored, numbers = 0, self.numbers.get(table.name)
         columns = {name: _reader(column, self.numbers) for name, column in table.columns.items()}
@@ -146,12 +146,12 @@ class Arrival:
         return stored
 
     def _ids(self, table: Table) -> Iterator[int]:
-        """The ids of the new rows: they ascend in the order in which the rows were given."""
+        """Return the ids of the new rows, which ascend in the order of insertion."""
         mine = select(table.c.id).where(table.c.project_id == self.project_id).order_by(table.c.id)
         return iter(self.session.scalars(mine.execution_options(yield_per=CHUNK)))
 
     def set_cutoffs(self) -> None:
-        """Nothing; matchers name the answers by their new ids: no foreign key says that they do."""
+        """Update the answers that matchers name to their new ids: no foreign key does."""
         mine = select(Matcher.id, Matcher.cutoff).where(Matcher.project_id == self.project_id)
         for matcher_id, cutoff in self.session.execute(mine).all():
             new = self.numbers[Answer.__tablename__].last(cutoff)
@@ -163,7 +163,7 @@ def _new(row: Row, columns: Mapping[str, Callable[[Any], Any]], numbered: bool) 
 
 
 def _reader(column: Column[Any], numbers: Mapping[str, Numbering]) -> Callable[[Any], Any]:
-    """What turns a value of JSON into one of the column."""
+    """Return a function that converts a JSON value to the column's type."""
     for key in column.foreign_keys:
         of = numbers[key.column.table.name].of
         return lambda value: None if value is None else of(value)
@@ -173,7 +173,7 @@ def _reader(column: Column[Any], numbers: Mapping[str, Numbering]) -> Callable[[
 
 
 def lacking(table: Table, given: Iterable[str]) -> list[str]:
-    """The columns that rows with these columns lack and that have no default."""
+    """Return the required columns that are missing from the given ones."""
     given = set(given)
     needed = (c for c in table.columns if not c.nullable and c.default is None and c.server_default is None)
     return [column.name for column in needed if column.name not in given]

@@ -1,4 +1,4 @@
-"""Bringing the tables up to date, with a back-up of all rows before anything changes."""
+"""Upgrade the tables, after a back-up of all rows."""
 
 from pathlib import Path
 
@@ -10,10 +10,10 @@ from db.schema.tables import now
 
 
 def upgrade(url: str | None = None) -> Path | None:
-    """The back-up that was made first, below `ALLPAIRS_HOME/backups`; nothing where the tables need no change.
+    """Upgrade the tables; return the back-up made before, in `ALLPAIRS_HOME/backups`, or None if nothing changed.
 
-    Raises InputError where the tables are those of a later version, OSError where the back-up cannot be written: the
-    tables are then as they were.
+    Raises InputError if the tables are from a later version, and OSError if the back-up cannot be written; then the
+    tables have not changed.
     """
     made: list[Path] = []
 

@@ -1,4 +1,4 @@
-"""People with accounts, and what each is in which project."""
+"""People with accounts, and their roles in projects."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -16,54 +16,54 @@ MAX_NAME = 80
 
 
 def folded(name: str) -> str:
-    """The name as it is compared: without regard to case, to the form of its characters, or to space around it."""
-    plain = name.replace("\0", "")  # which PostgreSQL cannot store
+    """Return the name for comparison: without case, Unicode form, or space around it."""
+    plain = name.replace("\0", "")  # PostgreSQL cannot store NUL
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", plain).casefold()).strip()[:400]
 
 
 def checked_person_name(name: str) -> str:
-    """The name in its normal form, without space around it.
+    """Return the name in its normal form, without space around it.
 
-    Raises InputError for one that is empty, too long, or has characters that cannot be shown.
+    Raises InputError for a name that is empty, too long or not printable.
     """
     name = unicodedata.normalize("NFC", name).strip()
     if not 1 <= len(name) <= MAX_NAME:
         raise InputError(f"the name has {len(name)} characters; it must have 1 to {MAX_NAME}")
     if not name.isprintable() or not folded(name):
-        raise InputError(f"the name {name!r} has characters that cannot be shown; leave them out")
+        raise InputError(f"the name {name!r} has unprintable characters; remove them")
     return name
 
 
 def anybody(session: Session) -> bool:
-    """Whether there is any account, disabled ones too."""
+    """Return whether there is any account, disabled ones included."""
     return bool(session.scalar(select(exists().where(Person.id.is_not(None)))))
 
 
 def find_person(session: Session, name: str) -> Person | None:
-    """The person of this name, whatever its case."""
+    """Return the person of this name, ignoring case."""
     return session.scalar(select(Person).where(Person.folded == folded(name)))
 
 
 def person_named(session: Session, name: str) -> Person:
-    """The person of this name, whatever its case.
+    """Return the person of this name, ignoring case.
 
-    Raises InputError where there is none.
+    Raises InputError if there is none.
     """
     found = find_person(session, name)
     if found is None:
         raise InputError(
-            f"nobody is named {name.strip()[:MAX_NAME]!r}; python -m annotate people list says who there is"
+            f"nobody is named {name.strip()[:MAX_NAME]!r}; to see all names, run python -m annotate people list"
         )
     return found
 
 
 def person_by_subject(session: Session, issuer: str, subject: str) -> Person | None:
-    """The person for whom this OpenID Connect provider vouches under this id."""
+    """Return the person with this id at this OpenID Connect provider."""
     return session.scalar(select(Person).where(Person.issuer == issuer, Person.subject == subject))
 
 
 def all_people(session: Session) -> Sequence[Person]:
-    """Everybody, by name."""
+    """Return everybody, by name."""
     return session.scalars(select(Person).order_by(Person.folded)).all()
 
 
@@ -76,16 +76,16 @@ def add_person(
     subject: str | None = None,
     administrator: bool = False,
 ) -> Person:
-    """The new person; password: hashed already.
+    """Add a person; password: already hashed.
 
-    Raises InputError for a name that is none or is taken, whatever its case, and for an id that is.
+    Raises InputError for a name that is invalid or taken, ignoring case, and for a provider's id that is taken.
     """
     name = checked_person_name(name)
     taken = f"the name {name!r} is taken; choose another one"
     if find_person(session, name) is not None:
         raise InputError(taken)
     if issuer is not None and subject is not None and (other := person_by_subject(session, issuer, subject)):
-        raise InputError(f"{subject!r} of {issuer} is {other.name!r} already")
+        raise InputError(f"the id {subject!r} at {issuer} already belongs to {other.name!r}")
     person = Person(
         name=name, folded=folded(name), password=password, issuer=issuer, subject=subject,
         administrator=administrator, changed_at=at, created_at=at,
@@ -93,13 +93,13 @@ def add_person(
     session.add(person)
     try:
         session.flush()
-    except IntegrityError:  # somebody else was faster by a moment
+    except IntegrityError:  # somebody else was faster
         raise InputError(taken) from None
     return person
 
 
 def role_in(session: Session, person: Person, project_id: int) -> Role | None:
-    """What the person is in the project; administrators of the installation are that of every project."""
+    """Return the person's role in the project; administrators of the installation are that of every project."""
     if person.administrator:
         return Role.ADMINISTRATOR
     membership = session.get(Membership, (person.id, project_id))
@@ -107,7 +107,7 @@ def role_in(session: Session, person: Person, project_id: int) -> Role | None:
 
 
 def set_role(session: Session, person: Person, project_id: int, role: Role | None, at: datetime) -> None:
-    """Nothing; the person is this in the project, or nothing any more. Their open pages begin anew."""
+    """Set the person's role in the project, or remove it (None). Their open pages restart."""
     membership = session.get(Membership, (person.id, project_id))
     if role is None:
         if membership is not None:
@@ -121,13 +121,13 @@ def set_role(session: Session, person: Person, project_id: int, role: Role | Non
 
 
 def members_of(session: Session, project_id: int) -> list[tuple[Person, Role]]:
-    """Who has a role in the project, by name. Administrators of the installation are not among them by themselves."""
+    """Return who has a role in the project, by name. Administrators of the installation need not be among them."""
     mine = select(Person, Membership.role).join(Membership, Membership.person_id == Person.id)
     found = session.execute(mine.where(Membership.project_id == project_id).order_by(Person.folded))
     return [(person, Role(role)) for person, role in found]
 
 
 def roles_of(session: Session, person_id: int) -> dict[int, Role]:
-    """What the person is in each project that they were let into."""
+    """Return the person's role in each of their projects."""
     mine = select(Membership.project_id, Membership.role).where(Membership.person_id == person_id)
     return {project_id: Role(role) for project_id, role in session.execute(mine)}

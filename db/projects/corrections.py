@@ -1,4 +1,4 @@
-"""Corrections: designs that put a matcher's putative false positives before people."""
+"""Corrections: designs that have people label a matcher's putative false positives."""
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -8,12 +8,12 @@ from db.schema.tables import Design, Round, Task
 
 
 def correction_designs(session: Session, project_id: int) -> list[Design]:
-    """The project's corrections, the first one first; without those whose matcher another of its number replaced."""
+    """Return the project's corrections, the first one first; without those of replaced matchers."""
     mine = select(Design).where(Design.project_id == project_id, Design.kind == DesignKind.CORRECTION)
     return list(session.scalars(mine.where(Design.matcher_id.is_not(None)).order_by(Design.number)))
 
 
 def audit_batch_of_design(session: Session, design: Design) -> Round | None:
-    """The audit batch with the design's tasks; nothing where no pair was drawn, or all were dropped."""
+    """Return the audit batch of the design's tasks; None if no pair was sampled, or all were dropped."""
     of_tasks = select(Task.round_id).where(Task.design_id == design.id).limit(1)
     return session.scalar(select(Round).where(Round.id == of_tasks.scalar_subquery()))

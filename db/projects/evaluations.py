@@ -1,4 +1,4 @@
-"""Matchers and what they do over all pairs of evaluation items."""
+"""Matchers and their evaluations over all pairs of evaluation items."""
 
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session, aliased
@@ -8,7 +8,7 @@ from db.schema.tables import Evaluation, Gold, Item, Matcher
 
 
 def matchers_with_evaluations(session: Session, project_id: int) -> list[tuple[Matcher, Evaluation | None]]:
-    """Every matcher of the project with its evaluation, if it has one; the pre-trained encoder first."""
+    """Return every matcher of the project with its evaluation, if any; the pre-trained encoder first."""
     rows = session.execute(
         select(Matcher, Evaluation)
         .outerjoin(Evaluation, Evaluation.matcher_id == Matcher.id)
@@ -19,7 +19,7 @@ def matchers_with_evaluations(session: Session, project_id: int) -> list[tuple[M
 
 
 def gold_counts(session: Session, project_id: int) -> tuple[int, int]:
-    """Gold positives of the project, and how many of them are pairs of evaluation items."""
+    """Return the number of the project's gold positives, and how many are pairs of evaluation items."""
     left, right = aliased(Item), aliased(Item)
     measurable = and_(left.split == Split.EVALUATION, right.split.in_((Split.EVALUATION, Split.BOTH)))
     total, inside = session.execute(
@@ -33,6 +33,6 @@ def gold_counts(session: Session, project_id: int) -> tuple[int, int]:
 
 
 def has_evaluation_items(session: Session, project_id: int) -> bool:
-    """Whether any items are kept for measuring."""
+    """Return whether the project has evaluation items."""
     kept = select(Item.id).where(Item.project_id == project_id, Item.split == Split.EVALUATION)
     return session.scalar(kept.limit(1)) is not None

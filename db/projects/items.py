@@ -1,4 +1,4 @@
-"""Items, their identifiers and gold pairs: stored in bulk, counted, looked up."""
+"""Items, their identifiers and gold pairs: bulk storage, counts and look-ups."""
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,9 +19,9 @@ CHUNK = 10_000  # rows in one statement
 
 
 def add_corpus(session: Session, project_id: int, corpus: Corpus, progress: Progress = no_progress) -> None:
-    """Nothing; the items, identifiers and gold pairs of the corpus are stored, a chunk at a time.
+    """Store the items, identifiers and gold pairs of the corpus, a chunk at a time.
 
-    Item ids ascend in the order of the corpus, so that left < right holds for stored pairs too.
+    Item ids ascend in the order of the corpus, so that left < right also holds for stored pairs.
     """
     n = len(corpus.items)
     _insert(session, Item, (_item(project_id, item) for item in _reported(corpus.items, n, progress, "storing texts")))
@@ -65,27 +65,27 @@ def _insert(session: Session, table: type[Base], rows: Iterable[dict[str, Any]])
 
 
 def item_counts(session: Session, project_id: int) -> dict[tuple[Side, Split], int]:
-    """How many items of the project have each side and split."""
+    """Return how many items of the project have each side and split."""
     counted = select(Item.side, Item.split, func.count()).where(Item.project_id == project_id)
     rows = session.execute(counted.group_by(Item.side, Item.split))
     return {(Side(side), Split(split)): count for side, split, count in rows}
 
 
 def gold_label_counts(session: Session, project_id: int) -> dict[bool, int]:
-    """How many gold pairs of the project are positive (True) and negative (False)."""
+    """Return how many gold pairs of the project are positive (True) and negative (False)."""
     counted = select(Gold.positive, func.count()).where(Gold.project_id == project_id)
     counts = {bool(positive): count for positive, count in session.execute(counted.group_by(Gold.positive))}
     return {label: counts.get(label, 0) for label in (True, False)}
 
 
 def items_by_identifier(session: Session, project_id: int, side: Side) -> dict[str, int]:
-    """The item of each imported id of one side."""
+    """Return the item of each imported id of one side."""
     named = select(Identifier.external_id, Identifier.item_id).where(Identifier.project_id == project_id)
     return dict(session.execute(named.where(Identifier.side == side)).tuples().all())
 
 
 def first_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
-    """One imported id, always the same, of each of these items."""
+    """Return one imported id, always the same, of each of these items."""
     return {
         id_: name
         for chunk in _chunks(item_ids)
@@ -98,7 +98,7 @@ def first_identifiers(session: Session, item_ids: Iterable[int]) -> dict[int, st
 
 
 def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
-    """The text of each of these items."""
+    """Return the text of each of these items."""
     return {
         id_: text
         for chunk in _chunks(item_ids)
@@ -107,7 +107,7 @@ def item_texts(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
 
 
 def items_with(session: Session, project_id: int, words: Sequence[str], n: int, side: Side | None = None) -> list[Item]:
-    """The first n items of the project, or of one side, whose texts hold all these words, whatever their case."""
+    """Return the first n items of the project, or of one side, whose texts contain all these words, ignoring case."""
     holding = [Item.text.icontains(word, autoescape=True) for word in words]
     mine = [Item.project_id == project_id, *([Item.side == side] if side else [])]
     return list(session.scalars(select(Item).where(*mine, *holding).order_by(Item.id).limit(n)))

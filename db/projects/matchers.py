@@ -9,18 +9,18 @@ SCORES = "scores.npz"  # beside the model: left, right (item ids, in this order)
 
 
 def matcher_of(session: Session, project_id: int, number: int) -> Matcher | None:
-    """The matcher trained on batches 1 … number."""
+    """Return the matcher trained on batches 1 … number."""
     return session.scalar(select(Matcher).where(Matcher.project_id == project_id, Matcher.number == number))
 
 
 def matchers_of(session: Session, project_id: int) -> list[Matcher]:
-    """The project's matchers, the newest first."""
+    """Return the project's matchers, the newest first."""
     mine = select(Matcher).where(Matcher.project_id == project_id)
     return list(session.scalars(mine.order_by(Matcher.number.desc())))
 
 
 def newest_matcher(session: Session, project_id: int) -> Matcher | None:
-    """The matcher with the highest number."""
+    """Return the matcher with the highest number."""
     return session.scalar(
         select(Matcher).where(Matcher.project_id == project_id).order_by(Matcher.number.desc()).limit(1)
     )

@@ -1,4 +1,4 @@
-"""What rows tell of a whole installation, for a monitoring system that asks every few seconds: each one cheap query."""
+"""Metrics of a whole installation from its rows, for a monitoring system that polls often: cheap queries."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ _THERE = Project.deleted_at.is_(None)  # not in the bin
 
 
 def labels(session: Session) -> Sequence[tuple[str, str, int]]:
-    """Project, label and how many pairs have it."""
+    """Return project, label and number of pairs."""
     counted = select(PairLabel.project_id, PairLabel.answer, func.count().label("pairs"))
     pairs = counted.group_by(PairLabel.project_id, PairLabel.answer).subquery()
     named = select(Project.name, pairs.c.answer, pairs.c.pairs).join(pairs, pairs.c.project_id == Project.id)
@@ -22,27 +22,27 @@ def labels(session: Session) -> Sequence[tuple[str, str, int]]:
 
 
 def last_answers(session: Session) -> Sequence[tuple[str, datetime]]:
-    """Project, and when it was last answered in; those without answers are left out."""
+    """Return project and time of its last answer; leave out projects without answers."""
     newest = select(func.max(Answer.created_at)).where(Answer.project_id == Project.id).scalar_subquery()
     found = session.execute(select(Project.name, newest).where(_THERE))
     return [(name, at) for name, at in found if at is not None]
 
 
 def leases(session: Session, at: datetime) -> Sequence[tuple[str, int]]:
-    """Project, and how many of its pairs somebody has at this time; those where nobody labels are left out."""
+    """Return project and number of its leased pairs at this time; leave out projects without any."""
     counted = select(Project.name, func.count()).join(Task, Task.project_id == Project.id).join(Lease)
     open_ = counted.where(Lease.expires_at > at, _THERE).group_by(Project.name)
     return [(name, number) for name, number in session.execute(open_)]
 
 
 def jobs(session: Session) -> Sequence[tuple[str, str, int]]:
-    """Kind, state and how many jobs there are."""
+    """Return kind, state and number of jobs."""
     counted = select(Job.kind, Job.state, func.count()).group_by(Job.kind, Job.state)
     return [(kind, state, number) for kind, state, number in session.execute(counted)]
 
 
 def waiting(session: Session) -> dict[str, int]:
-    """How many jobs wait in each queue that has any: that of their kind, as the workers are now."""
+    """Return how many jobs wait in each queue, given the present workers; leave out empty queues."""
     served = served_queues(session)
     lengths: dict[str, int] = {}
     for kind, state, number in jobs(session):
@@ -53,8 +53,8 @@ def waiting(session: Session) -> dict[str, int]:
 
 
 def durations(session: Session, bounds: Sequence[float]) -> Sequence[tuple[str, int, int, float]]:
-    """Of the jobs that are done: kind, place among the bounds, how many took up to that many seconds and more than the
-    bound before, and their seconds in all; from when they were asked for.
+    """Return a histogram of finished jobs' seconds since their request: kind, place among the bounds, number of jobs
+    above the previous bound and up to this one, and their total seconds.
     """
     seconds = _seconds_between(session, Job.created_at, Job.updated_at)
     place = case(*((seconds <= bound, at) for at, bound in enumerate(bounds)), else_=len(bounds))

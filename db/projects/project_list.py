@@ -14,7 +14,7 @@ from db.schema.tables import Answer, Evaluation, Matcher, PairLabel, Project, Ro
 
 @dataclass(frozen=True)
 class BatchStanding:
-    """The newest batch of a project: its number, its pairs, and how many of them carry a label."""
+    """The newest batch of a project: its number, its size, and the number of its labelled pairs."""
 
     number: int
     size: int
@@ -23,7 +23,7 @@ class BatchStanding:
 
 @dataclass(frozen=True)
 class NewestMatcher:
-    """The newest model of a project; labels: those it was trained on."""
+    """The newest model of a project; labels: number of labels it was trained on."""
 
     number: int
     labels: int
@@ -32,7 +32,7 @@ class NewestMatcher:
 
 @dataclass(frozen=True)
 class NewestFigures:
-    """The figures of the newest model that has some; pairs: all pairs of evaluation items."""
+    """The figures of the newest model that has any; pairs: number of pairs of evaluation items."""
 
     number: int
     pairs: int
@@ -40,7 +40,7 @@ class NewestFigures:
 
 
 def batch_standings(session: Session, project_ids: Collection[int]) -> dict[int, BatchStanding]:
-    """How far the newest batch of each project is; projects without a batch are left out."""
+    """Return the progress of each project's newest batch; leave out projects without one."""
     newest = _newest_rounds(project_ids)
     batches = session.execute(select(newest.c.project_id, newest.c.number, newest.c.size)).all()
     answered = _answered(session, newest)
@@ -48,7 +48,7 @@ def batch_standings(session: Session, project_ids: Collection[int]) -> dict[int,
 
 
 def _newest_rounds(project_ids: Collection[int]) -> CTE:
-    """The newest batch of each project: columns id, project_id, number, size."""
+    """Select the newest batch of each project: columns id, project_id, number, size."""
     last = select(Round.project_id, func.max(Round.number).label("number")).where(Round.number.is_not(None))
     last_of = last.where(Round.project_id.in_(project_ids)).group_by(Round.project_id).subquery()
     same = and_(last_of.c.project_id == Round.project_id, last_of.c.number == Round.number)
@@ -61,7 +61,7 @@ def _newest_rounds(project_ids: Collection[int]) -> CTE:
 
 
 def _answered(session: Session, newest: CTE) -> dict[int, int]:
-    """For each project: how many pairs of its newest batch carry a label."""
+    """Return how many pairs of each project's newest batch are labelled."""
     same_pair = and_(PairLabel.left_id == Task.left_id, PairLabel.right_id == Task.right_id)
     tasks = select(newest.c.project_id, func.count()).join_from(newest, Task, Task.round_id == newest.c.id)
     labelled = tasks.join(PairLabel, same_pair).where(Task.position < newest.c.size)
@@ -69,7 +69,7 @@ def _answered(session: Session, newest: CTE) -> dict[int, int]:
 
 
 def newest_matchers(session: Session, project_ids: Collection[int]) -> dict[int, NewestMatcher]:
-    """The newest model of each project that has one."""
+    """Return the newest model of each project that has one."""
     last = select(Matcher.project_id, func.max(Matcher.number).label("number"))
     last_of = last.where(Matcher.project_id.in_(project_ids)).group_by(Matcher.project_id).subquery()
     same = and_(last_of.c.project_id == Matcher.project_id, last_of.c.number == Matcher.number)
@@ -80,7 +80,7 @@ def newest_matchers(session: Session, project_ids: Collection[int]) -> dict[int,
 
 
 def newest_figures(session: Session, project_ids: Collection[int]) -> dict[int, NewestFigures]:
-    """The figures of each project's newest measured model, without its curve and histogram."""
+    """Return the figures of each project's newest evaluated model, without curve and histogram."""
     measured = select(Matcher.project_id, func.max(Matcher.number).label("number"))
     measured = measured.join(Evaluation, Evaluation.matcher_id == Matcher.id).where(Matcher.project_id.in_(project_ids))
     last_of = measured.group_by(Matcher.project_id).subquery()
@@ -91,9 +91,9 @@ def newest_figures(session: Session, project_ids: Collection[int]) -> dict[int, 
 
 
 def labels_by_day(session: Session, project_ids: Collection[int], days: Sequence[datetime]) -> dict[int, list[int]]:
-    """For each project: the labels given on each of the days, which begin at these times.
+    """Return, for each project, the number of labels given on each of the days that start at these times.
 
-    Every answer that is a label counts, also one that was taken back or changed later: it was work of that day.
+    Every answer that is a label counts, even if it was undone or changed later: it was that day's work.
     """
     kind = Answer.created_at.type
     starts = union_all(
@@ -104,7 +104,7 @@ def labels_by_day(session: Session, project_ids: Collection[int], days: Sequence
     ).subquery()
     on_day = and_(Answer.created_at >= starts.c.start, Answer.created_at < starts.c.end, Answer.answer.in_(LABELS))
     counted = select(func.count()).where(Answer.project_id == Project.id, on_day).scalar_subquery()
-    # A count of index entries for each project and day: grouping by date would work a date out for every answer.
+    # Counts index entries for each project and day; grouping by date would compute a date for every answer.
     each = select(Project.id, starts.c.start, counted).join_from(Project, starts, true())
     rows = session.execute(each.where(Project.id.in_(project_ids)))
     found = {(id_, start): count for id_, start, count in rows}
@@ -112,7 +112,7 @@ def labels_by_day(session: Session, project_ids: Collection[int], days: Sequence
 
 
 def last_answers(session: Session, project_ids: Collection[int]) -> dict[int, datetime]:
-    """When each project was last labelled; projects that never were are left out."""
+    """Return when each project was last labelled; leave out projects that never were."""
     last = select(func.max(Answer.created_at)).where(Answer.project_id == Project.id).scalar_subquery()
     rows = session.execute(select(Project.id, last).where(Project.id.in_(project_ids)))
     return {id_: time for id_, time in rows if time is not None}

@@ -1,4 +1,4 @@
-"""Projects: made, found, changed, removed."""
+"""Projects: added, found, named, removed."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -35,7 +35,7 @@ HOLDERS = {EXPERIMENT: experiments.FOLDER, PIPELINE: pipelines.FOLDER}  # jobs w
 
 
 def add_project(session: Session, name: str, kind: Kind, settings: dict[str, Any]) -> Project:
-    """The new project, without items.
+    """Add a project without items.
 
     Raises InputError for a name that is empty, too long, unprintable or taken (see `free_name`).
     """
@@ -43,22 +43,22 @@ def add_project(session: Session, name: str, kind: Kind, settings: dict[str, Any
     session.add(project)
     try:
         session.flush()
-    except IntegrityError:  # somebody else has made it in this moment
+    except IntegrityError:  # somebody else has just added it
         raise InputError(_TAKEN[""].format(project.name)) from None
     return project
 
 
 _TAKEN = {
-    "": "there is a project named {!r} already; choose another name",
-    "archived": "there is an archived project named {!r}; choose another name",
-    "binned": "a project named {!r} is in the bin; choose another name, or remove that one for good",
+    "": "a project named {!r} exists already; choose another name",
+    "archived": "an archived project is named {!r}; choose another name",
+    "binned": "a project named {!r} is in the bin; choose another name, or delete that project for good",
 }
 
 
 def free_name(session: Session, name: str) -> str:
-    """The name without white space around it.
+    """Return the name without white space around it.
 
-    Raises InputError as `checked_name` does, and for a name that is taken, in the archive and in the bin too.
+    Raises InputError as `checked_name` does, and for a name that is taken, even in the archive or the bin.
     """
     name = checked_name(name)
     found = session.execute(select(Project.archived_at, Project.deleted_at).where(Project.name == name)).first()
@@ -68,7 +68,7 @@ def free_name(session: Session, name: str) -> str:
 
 
 def checked_name(name: str) -> str:
-    """The name without white space around it.
+    """Return the name without white space around it.
 
     Raises InputError for a name that is empty, too long or unprintable.
     """
@@ -76,12 +76,12 @@ def checked_name(name: str) -> str:
     if not 1 <= len(name) <= MAX_NAME:
         raise InputError(f"the project's name has {len(name)} characters; it must have 1 to {MAX_NAME}")
     if not name.isprintable():
-        raise InputError(f"the project's name {name!r} has characters that cannot be shown; leave them out")
+        raise InputError(f"the project's name {name!r} has unprintable characters; remove them")
     return name
 
 
 def numbered_name(session: Session, name: str) -> str:
-    """The name itself, or where it is taken with the first free number: `Questions (2)`."""
+    """Return the name itself, or if it is taken, with the first free number: `Questions (2)`."""
     found, number = name, 1
     while session.scalar(select(Project.id).where(Project.name == found)) is not None:
         number += 1
@@ -91,9 +91,9 @@ def numbered_name(session: Session, name: str) -> str:
 
 
 def visible_to(session: Session, projects: Select[Any]) -> Select[Any]:
-    """Those of the projects that whoever asks was let into: all of them where the session is no person's.
+    """Restrict the select to projects that the session's person may see; all of them for the system.
 
-    Every way to a project leads through here, so another project is to a person as if it were not there.
+    Every way to a project leads through here, so that other projects do not exist for a person.
     """
     person = person_of(session.connection())
     if person is None:
@@ -104,15 +104,15 @@ def visible_to(session: Session, projects: Select[Any]) -> Select[Any]:
 
 
 def project_named(session: Session, name: str, in_bin: bool = False) -> Project:
-    """The project of this name, be it archived or not; one in the bin only if that is asked for.
+    """Return the project of this name, archived or not; one in the bin only if asked for.
 
-    Raises InputError where there is none.
+    Raises InputError if there is none.
     """
     project = session.scalar(visible_to(session, select(Project).where(Project.name == name.strip())))
     if project is None:
         kept = visible_to(session, select(Project.name).where(Project.deleted_at.is_(None)))
         names = session.scalars(kept.order_by(Project.name).limit(10)).all()
-        known = f"there are {', '.join(map(repr, names))}" if names else "there are none yet"
+        known = f"the projects are {', '.join(map(repr, names))}" if names else "there are no projects yet"
         raise InputError(f"there is no project named {name.strip()[:MAX_NAME]!r}; {known}")
     if project.deleted_at is not None and not in_bin:
         raise InputError(f"the project {project.name!r} is in the bin: restore it first")
@@ -120,20 +120,20 @@ def project_named(session: Session, name: str, in_bin: bool = False) -> Project:
 
 
 def project_of(session: Session, project_id: int) -> Project:
-    """The project of this id.
+    """Return the project of this id.
 
-    Raises InputError where there is none.
+    Raises InputError if there is none.
     """
     project = session.scalar(visible_to(session, select(Project).where(Project.id == project_id)))
     if project is None:
-        raise InputError(f"there is no project number {project_id}; it may have been deleted")
+        raise InputError(f"there is no project with number {project_id}; it may have been deleted")
     return project
 
 
 def live_project(session: Session, project_id: int) -> Project:
-    """The project of this id.
+    """Return the project of this id.
 
-    Raises InputError where there is none, and where it is archived or in the bin.
+    Raises InputError if there is none, and if it is archived or in the bin.
     """
     project = project_of(session, project_id)
     if project.deleted_at is not None or project.archived_at is not None:
@@ -143,7 +143,7 @@ def live_project(session: Session, project_id: int) -> Project:
 
 
 def all_projects(session: Session, archived: bool = False) -> Sequence[Project]:
-    """Every project, the newest first: without those in the bin, and without archived ones unless asked for."""
+    """Return every project, the newest first: without those in the bin, and without archived ones unless asked for."""
     kept = visible_to(session, select(Project).where(Project.deleted_at.is_(None)))
     if not archived:
         kept = kept.where(Project.archived_at.is_(None))
@@ -151,7 +151,7 @@ def all_projects(session: Session, archived: bool = False) -> Sequence[Project]:
 
 
 def binned_projects(session: Session, before: datetime | None = None) -> Sequence[Project]:
-    """The projects in the bin, the last one deleted first; with `before`, those deleted earlier than that."""
+    """Return the projects in the bin, the last deleted first; `before`: only those deleted before that time."""
     binned = visible_to(session, select(Project).where(Project.deleted_at.is_not(None)))
     if before is not None:
         binned = binned.where(Project.deleted_at < before)
@@ -159,13 +159,13 @@ def binned_projects(session: Session, before: datetime | None = None) -> Sequenc
 
 
 def round_count(session: Session, project_id: int) -> int:
-    """The number of batches made so far."""
+    """Return the number of batches so far."""
     batches = select(func.count()).where(Round.project_id == project_id, Round.number.is_not(None))
     return session.scalar(batches) or 0
 
 
 def artifact_folders(session: Session, project_id: int) -> list[str]:
-    """The folders below the artifact folder that hold the project's vectors, matchers, designs, and jobs' files."""
+    """Return the artifact folders of the project's vectors, matchers, designs and jobs."""
     matchers = select(Matcher.folder).where(Matcher.project_id == project_id)
     designs = select(Design.folder).where(Design.project_id == project_id)
     jobs = select(Job.kind, Job.id).where(Job.project_id == project_id, Job.kind.in_(HOLDERS))
@@ -175,7 +175,7 @@ def artifact_folders(session: Session, project_id: int) -> list[str]:
 
 
 def remove_project(session: Session, project: Project) -> list[str]:
-    """The project's artifact folders, to be removed; its rows are gone."""
+    """Delete the project's rows; return its artifact folders, which the caller removes."""
     found = artifact_folders(session, project.id)
     session.execute(delete(Lease).where(Lease.task_id.in_(select(Task.id).where(Task.project_id == project.id))))
     for table in (
@@ -186,7 +186,7 @@ def remove_project(session: Session, project: Project) -> list[str]:
         Gold,
         Identifier,
         Item,
-    ):  # children first: the cascade would look for each
+    ):  # children first: the cascade would search for each row
         session.execute(delete(table).where(table.project_id == project.id))
     session.delete(project)
     session.flush()

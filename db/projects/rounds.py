@@ -1,4 +1,4 @@
-"""Batches and what people answered in them."""
+"""Batches and their answers."""
 
 from datetime import datetime
 
@@ -10,19 +10,19 @@ from db.schema.tables import Answer, Round, Task
 
 
 def rounds_of(session: Session, project_id: int) -> list[Round]:
-    """The batches of the project, the first one first; audit batches are none."""
+    """Return the batches of the project, the first one first, without audit batches."""
     batches = select(Round).where(Round.project_id == project_id, Round.number.is_not(None))
     return list(session.scalars(batches.order_by(Round.number)))
 
 
 def last_answer_at(session: Session, round_id: int) -> datetime | None:
-    """When a task of the round was last answered."""
+    """Return when a task of the round was last answered."""
     return session.scalar(
         select(func.max(Answer.created_at)).join(Task, Task.id == Answer.task_id).where(Task.round_id == round_id)
     )
 
 
 def audit_counts(session: Session, project_id: int) -> dict[int, int]:
-    """For each round's id: how many audit tasks it holds; rounds without any are left out."""
+    """Return the number of audit tasks of each round, by its id; leave out rounds without any."""
     mine = select(Task.round_id, func.count()).where(Task.project_id == project_id, Task.purpose == Purpose.AUDIT)
     return dict(session.execute(mine.group_by(Task.round_id)).all())

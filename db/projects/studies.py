@@ -1,4 +1,4 @@
-"""Studies: questions that people rate. Their units, and the ratings that count."""
+"""Rating studies: questions for people to rate, and the current ratings."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True)
 class Rated:
-    """A rating that counts, and the unit that it is of."""
+    """A current rating, and the unit that it rates."""
 
     unit_id: int
     position: int
@@ -35,7 +35,7 @@ class Rated:
 
 
 def add_study(session: Session, study: Study, units: Sequence[Unit]) -> int:
-    """The id of the study, which is stored with its units in this order."""
+    """Store the study with its units in this order; return its id."""
     session.add(study)
     session.flush()
     named = {"project_id": study.project_id, "study_id": study.id}
@@ -44,49 +44,49 @@ def add_study(session: Session, study: Study, units: Sequence[Unit]) -> int:
 
 
 def studies_of(session: Session, project_id: int) -> Sequence[Study]:
-    """The project's studies, the newest first."""
+    """Return the project's studies, the newest first."""
     return session.scalars(select(Study).where(Study.project_id == project_id).order_by(Study.id.desc())).all()
 
 
 def study_of(session: Session, project_id: int, study_id: int) -> Study:
-    """The study. Raises InputError where the project has no such one."""
+    """Return the study. Raises InputError if the project has no such study."""
     study = session.get(Study, study_id)
     if study is None or study.project_id != project_id:
-        raise InputError(f"this project has no study number {study_id}: open one on the page “Pipelines”")
+        raise InputError(f"this project has no study with number {study_id}: open one on the page “Pipelines”")
     return study
 
 
 def units_of(session: Session, study_id: int) -> Sequence[StudyUnit]:
-    """The study's units in their order."""
+    """Return the study's units in their order."""
     return session.scalars(select(StudyUnit).where(StudyUnit.study_id == study_id).order_by(StudyUnit.position)).all()
 
 
 def unit_at(session: Session, study_id: int, position: int) -> StudyUnit | None:
-    """The unit in this place; nothing where the study has fewer."""
+    """Return the unit at this place; None if the study has fewer."""
     return session.scalar(select(StudyUnit).where(StudyUnit.study_id == study_id, StudyUnit.position == position))
 
 
 def count_units(session: Session, study_id: int) -> int:
-    """How many units the study has."""
+    """Return the number of units of the study."""
     return session.scalar(select(func.count(StudyUnit.id)).where(StudyUnit.study_id == study_id)) or 0
 
 
 def count_rated(session: Session, study_id: int) -> dict[str, int]:
-    """How many units each rater of the study has rated, by their names in the order of the alphabet."""
+    """Return how many units each rater of the study has rated, sorted by name."""
     counted = select(Rating.rater, func.count(Rating.unit_id.distinct())).join(StudyUnit)
     rows = session.execute(counted.where(StudyUnit.study_id == study_id).group_by(Rating.rater).order_by(Rating.rater))
     return dict(rows.tuples().all())
 
 
 def first_unrated(session: Session, study_id: int, rater: str) -> int | None:
-    """The place of the first unit that this rater has not rated; nothing where all are."""
+    """Return the place of the first unit that this rater has not rated; None if they have rated all."""
     theirs = select(Rating.id).where(Rating.unit_id == StudyUnit.id, Rating.rater == rater)
     first = select(func.min(StudyUnit.position)).where(StudyUnit.study_id == study_id, ~theirs.exists())
     return session.scalar(first)
 
 
 def ratings_of(session: Session, study_id: int, rater: str | None = None, unit_id: int | None = None) -> list[Rated]:
-    """The ratings of the study that count, unit by unit: of all raters or one, of all units or one."""
+    """Return the study's current ratings, unit by unit: of all raters or one, of all units or one."""
     rows = session.execute(_counting(study_id, rater, unit_id))
     return [
         Rated(one.unit_id, position, one.rater, {name: getattr(one, name) for name in CRITERIA}, one.created_at)
@@ -105,5 +105,5 @@ def _counting(study_id: int, rater: str | None, unit_id: int | None) -> Select[R
 
 
 def add_ratings(session: Session, project_id: int, rater: str, given: Iterable[tuple[int, Scores]]) -> None:
-    """Nothing; the rater's ratings of these units are stored, and count from now on."""
+    """Store the rater's ratings of these units, which count from now on."""
     session.add_all(Rating(project_id=project_id, unit_id=unit_id, rater=rater, **scores) for unit_id, scores in given)

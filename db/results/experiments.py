@@ -1,4 +1,4 @@
-"""Experiments: where the worker puts them and the app finds them, below the artifact folder. Files alone, no rows."""
+"""Experiments in files below the artifact folder, where the worker writes them and the app reads them. No rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ STATE, REPORT, TABLES, FIGURES = "experiment.json", "report.md", "tables", "figu
 
 @dataclass(frozen=True)
 class RunState:
-    """How far one run of an experiment is: waiting, running, done or failed (then with the reason)."""
+    """The state of one run of an experiment: waiting, running, done or failed (then with the reason)."""
 
     dataset: str
     row: str
@@ -26,7 +26,7 @@ class RunState:
 
 @dataclass(frozen=True)
 class Stored:
-    """What an experiment's folder says of it; `updated`: seconds since 1970."""
+    """An experiment as described in its folder; `updated`: seconds since 1970."""
 
     name: str
     runs: Sequence[RunState]
@@ -34,17 +34,17 @@ class Stored:
 
 
 def experiment_folder(name: str) -> Path:
-    """The folder of the experiment of this name: for one of the app its job's id."""
+    """Return the folder of the experiment of this name, which for the app's experiments is the job's id."""
     return artifacts() / FOLDER / name
 
 
 def experiment_names() -> list[str]:
-    """The names of all experiments that have begun."""
+    """Return the names of all experiments that have started."""
     return sorted(name for name in children(artifacts() / FOLDER) if is_there(experiment_folder(name) / STATE))
 
 
 def read_stored(name: str) -> Stored | None:
-    """What the experiment's folder says of it; nothing before it has begun."""
+    """Return the experiment as described in its folder; None before it has started."""
     try:
         found: dict[str, Any] = read_json(experiment_folder(name) / STATE)
     except FileNotFoundError:

@@ -1,8 +1,8 @@
 """Explorations: what the worker prepares of a project under one matcher, in a folder that the app reads.
 
 A folder holds `pairs.npz`, the best pairs of all items, the best first: left, right (int64, item ids), score (float32);
-and `known.npz`, every labelled and every gold pair: left, right, score and, 1, 0 or -1 where there is none, label, gold
-(int8). `exploration.json` is written last: a folder that has it is whole.
+and `known.npz`, every labelled and every gold pair: left, right, score, label and gold (int8: 1, 0, or -1 for none).
+`exploration.json` is written last: a folder that has it is complete.
 """
 
 from collections.abc import Collection
@@ -18,15 +18,15 @@ from db.schema.tables import Matcher
 FOLDER = "explore"  # below the project's
 PAIRS, KNOWN = "pairs.npz", "known.npz"
 _DETAILS, _SEARCHES = "exploration.json", "searches"
-MOST_SEARCHES = 100  # results that are kept for each project
+MOST_SEARCHES = 100  # results to keep for each project
 
 
 @dataclass(frozen=True)
 class Exploration:
-    """What was prepared. pairs: of all items; kept: the best of them, which lie in the file; seconds: what it took.
+    """What was prepared. pairs: of all items; kept: how many of the best are stored; seconds: time taken.
 
-    cutoff: the last answer that is among the known pairs. times: how many times as many pairs there are
-    for each right one as among evaluation pairs; 1 where none measure.
+    cutoff: the last answer among the known pairs. times: how many times as many pairs there are for each match as among
+    evaluation pairs; 1 without evaluation pairs.
     """
 
     number: int
@@ -40,7 +40,7 @@ class Exploration:
 
 @dataclass(frozen=True)
 class Hit:
-    """An item that a search found, its score with what was asked for, and p where the matcher has an output layer."""
+    """An item that a search found, its score, and p if the matcher has an output layer."""
 
     item_id: int
     score: float
@@ -49,7 +49,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Search:
-    """What was asked for, a text or an item, and the nearest items under the matcher of this number, best first."""
+    """The query, a text or an item, and the nearest items under the matcher of this number, best first."""
 
     job_id: str
     number: int
@@ -59,18 +59,18 @@ class Search:
 
 
 def exploration_folder(matcher: Matcher) -> Path:
-    """Where the exploration under this matcher lies; a matcher that takes its place has another one."""
+    """Return the folder of the exploration under this matcher; a matcher that replaces it has another one."""
     made = matcher.created_at.astimezone(UTC)
     return _project(matcher.project_id) / f"{matcher.number}-{made:%Y%m%d%H%M%S%f}"
 
 
 def write_exploration(folder: Path, exploration: Exploration) -> None:
-    """Nothing; the folder, in which the arrays lie already, is whole."""
+    """Mark the folder, which already has the arrays, as complete."""
     write_json(folder / _DETAILS, asdict(exploration))
 
 
 def read_exploration(folder: Path) -> Exploration | None:
-    """What was prepared; nothing where nothing was, or not all of it."""
+    """Return what was prepared; None if nothing was, or not completely."""
     try:
         return Exploration(**read_json(folder / _DETAILS))
     except FileNotFoundError:
@@ -78,14 +78,14 @@ def read_exploration(folder: Path) -> Exploration | None:
 
 
 def keep_explorations(project_id: int, folders: Collection[Path]) -> None:
-    """Nothing; explorations of the project in other folders than these are gone."""
+    """Delete the project's explorations in other folders than these."""
     kept = {folder.name for folder in folders} | {_SEARCHES}
     for name in children(_project(project_id)) - kept:
         discard(_project(project_id) / name)
 
 
 def write_search(project_id: int, search: Search) -> None:
-    """Nothing; the result can be read, and the oldest ones are gone."""
+    """Store the result of the search, and delete the oldest ones."""
     path = _search(project_id, search.job_id)
     write_json(path, asdict(search))
     for old in sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-MOST_SEARCHES]:
@@ -93,7 +93,7 @@ def write_search(project_id: int, search: Search) -> None:
 
 
 def read_search(project_id: int, job_id: str) -> Search | None:
-    """The result of the search; nothing while there is none, and where it is too long ago."""
+    """Return the result of the search; None if there is none yet, or no longer."""
     try:
         stored = read_json(_search(project_id, job_id))
     except FileNotFoundError:

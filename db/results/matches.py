@@ -1,4 +1,4 @@
-"""Matches: the pairs that a model finds in a whole project, left by the worker in files and read by the app."""
+"""Matches: the pairs that a model finds in a whole project, in files that the worker writes and the app reads."""
 
 import json
 import shutil
@@ -12,15 +12,15 @@ from db.files.atomic import partial_path
 from db.files.json_file import read_json
 from db.schema.engine import artifacts
 
-FOLDER = "matches"  # below the project's: the newest ones alone
+FOLDER = "matches"  # below the project's: only the newest ones
 ABOUT, PAIRS, GROUPS = "about.json", "pairs.parquet", "groups.parquet"
 
 
 @dataclass(frozen=True)
 class Matches:
-    """What was found: the round of the model, the threshold, and how many pairs, groups and texts in groups.
+    """A search's result: the model's round, the threshold, and the numbers of pairs, groups and texts in groups.
 
-    reranker: the folder of the re-ranker that put the pairs in order, below that of all runs of pipelines.
+    reranker: the folder of the re-ranker that ordered the pairs, relative to that of all pipeline runs.
     """
 
     job_id: str
@@ -33,13 +33,13 @@ class Matches:
 
 
 def folder_of_matches(project_id: int) -> Path:
-    """Where the project's matches lie."""
+    """Return the folder of the project's matches."""
     return artifacts() / f"project-{project_id}" / FOLDER
 
 
 @contextmanager
 def writing_matches(project_id: int) -> Iterator[Path]:
-    """A folder to write the files to; it takes the place of the project's last matches at the end."""
+    """Yield a folder to write to; at the end it replaces the project's last matches."""
     folder = folder_of_matches(project_id)
     partial = partial_path(folder)
     partial.mkdir(parents=True)
@@ -53,12 +53,12 @@ def writing_matches(project_id: int) -> Iterator[Path]:
 
 
 def write_about(folder: Path, matches: Matches) -> None:
-    """Nothing; the folder says what is in it."""
+    """Write the description of what is in the folder."""
     (folder / ABOUT).write_text(json.dumps(asdict(matches)))
 
 
 def read_matches(project_id: int) -> Matches | None:
-    """What the project's newest matches are; nothing where there are none."""
+    """Return the description of the project's newest matches; None if there are none."""
     try:
         return Matches(**read_json(folder_of_matches(project_id) / ABOUT))
     except FileNotFoundError:

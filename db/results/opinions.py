@@ -1,4 +1,4 @@
-"""Opinions that a run's encoder has of typed texts, left by the worker in the run's folder."""
+"""Opinions in typed texts, found by a run's encoder and stored by the worker in the run's folder."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -7,16 +7,16 @@ from db.files.artifacts import discard
 from db.files.json_file import read_json, write_json
 from db.results.pipelines import pipeline_folder
 
-FOLDER = "opinions"  # below the run's; gone with it
-MOST = 20  # results that are kept for each run
+FOLDER = "opinions"  # below the run's; deleted with it
+MOST = 20  # results to keep for each run
 
 
 @dataclass(frozen=True)
 class Opinion:
-    """A text, and the characters start to end of it that say why.
+    """A text, and the span of its characters that explains the opinion.
 
-    margin: by how much it answers the question for a positive opinion better than the other one, both less what they
-    score with words that say nothing. Above 0 the opinion is positive.
+    margin: how much better it answers the question for a positive opinion than the other one, each less its baseline
+    score on neutral text. Above 0 the opinion is positive.
     """
 
     text: str
@@ -31,7 +31,7 @@ class Opinion:
 
 @dataclass(frozen=True)
 class Opinions:
-    """What was found of the texts, in their order, by the questions for a positive and for a negative opinion."""
+    """The opinions in the texts, in their order, and the questions for a positive and for a negative opinion."""
 
     positive: str
     negative: str
@@ -39,7 +39,7 @@ class Opinions:
 
 
 def write_opinions(run_id: str, job_id: str, opinions: Opinions) -> None:
-    """Nothing; the result can be read, and the run's oldest ones are gone."""
+    """Store the result, and delete the run's oldest ones."""
     path = _path(run_id, job_id)
     write_json(path, asdict(opinions))
     for old in sorted(path.parent.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-MOST]:
@@ -47,7 +47,7 @@ def write_opinions(run_id: str, job_id: str, opinions: Opinions) -> None:
 
 
 def read_opinions(run_id: str, job_id: str) -> Opinions | None:
-    """What the job found; nothing while it has not, and where it is too long ago."""
+    """Return the result of the job; None if there is none yet, or no longer."""
     try:
         stored = read_json(_path(run_id, job_id))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Runs of pipelines: where the worker puts them and the app finds them, below the artifact folder. Files, no rows."""
+"""Pipeline runs in files below the artifact folder, where the worker writes them and the app reads them. No rows."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,15 +10,15 @@ from db.files.json_file import read_json
 from db.schema.engine import artifacts
 
 FOLDER = "pipelines"
-# In a run's folder: what it is a run of, and what of the project it began with.
+# In a run's folder: its configuration, and its input from the project.
 RUN, BEGAN = "run.json", "began.json"
-RERANKER, RERANKER_FILE = "reranker", "reranker.json"  # a kind of what runs make; a file that tells its folder
+RERANKER, RERANKER_FILE = "reranker", "reranker.json"  # a kind of output; a file that marks its folder
 RESULTS, ARTIFACTS, REPORT, TABLES, FIGURES = "results", "artifacts.json", "report.md", "tables", "figures"
 
 
 @dataclass(frozen=True)
 class Began:
-    """What a run was asked for, and in words what of the project it began with."""
+    """A run's pipeline and configuration, and its input from the project, in words."""
 
     pipeline: str
     config: dict[str, Any]
@@ -26,22 +26,22 @@ class Began:
 
 
 def runs_folder() -> Path:
-    """The folder of all runs."""
+    """Return the folder of all runs."""
     return artifacts() / FOLDER
 
 
 def pipeline_folder(run_id: str) -> Path:
-    """The folder of the run of this id: its job's id."""
+    """Return the folder of the run of this id, which is its job's id."""
     return runs_folder() / run_id
 
 
 def results_folder(run_id: str) -> Path:
-    """The folder of the run's last stage, with tables, figures, a report, and what the run made."""
+    """Return the folder of the run's last stage, with tables, figures, a report, and the outputs."""
     return pipeline_folder(run_id) / RESULTS
 
 
 def read_began(run_id: str) -> Began | None:
-    """What the run was asked for; nothing before it has begun."""
+    """Return the run's configuration; None before it has started."""
     try:
         found: dict[str, Any] = read_json(pipeline_folder(run_id) / BEGAN)
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def read_began(run_id: str) -> Began | None:
 
 
 def read_artifacts(run_id: str) -> list[dict[str, Any]]:
-    """What the run made: kind, title, path in the run's folder, figures; nothing before it has results."""
+    """Return the run's outputs: kind, title, path in the run's folder, figures; none before it has results."""
     try:
         found: list[dict[str, Any]] = read_json(results_folder(run_id) / ARTIFACTS)
     except FileNotFoundError:
@@ -59,7 +59,7 @@ def read_artifacts(run_id: str) -> list[dict[str, Any]]:
 
 
 def require_reranker(folder: str) -> None:
-    """Nothing. Raises InputError where the folder is no re-ranker's."""
+    """Raise InputError unless the folder holds a re-ranker."""
     if not is_there(Path(folder).expanduser() / RERANKER_FILE):
         raise InputError(
             f"there is no re-ranker in {folder}: choose one on the page “Pipelines”, or leave the field empty"

@@ -1,4 +1,4 @@
-"""Previews: the pairs that a batch would begin with, left by the worker in a file and read from it by the app."""
+"""Previews: the first pairs that a batch would have, in a file that the worker writes and the app reads."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -7,12 +7,12 @@ from typing import Any
 from db.files.json_file import read_json, write_json
 from db.schema.engine import artifacts
 
-FOLDER = "previews"  # below the project's; gone as soon as the next round is made
+FOLDER = "previews"  # below the project's; deleted as soon as the next round is made
 
 
 @dataclass(frozen=True)
 class PreviewPair:
-    """Two items, their score under the newest model, and p where that has an output layer."""
+    """Two items, their score under the newest model, and p if that has an output layer."""
 
     left_id: int
     right_id: int
@@ -24,8 +24,8 @@ class PreviewPair:
 class Preview:
     """The first pairs of a batch under these settings.
 
-    chosen_by: the strategy of the settings, or what chooses in its place while no model is trained; matcher: the number
-    of the newest model, 0 or none for the pre-trained encoder.
+    chosen_by: the strategy of the settings, or its replacement while no model is trained; matcher: the number of the
+    newest model, 0 or None for the pre-trained encoder.
     """
 
     job_id: str
@@ -36,17 +36,17 @@ class Preview:
 
     @property
     def strategy(self) -> str:
-        """The strategy that was asked for."""
+        """The strategy that was previewed."""
         return str(self.settings["strategy"])
 
 
 def write_preview(project_id: int, preview: Preview) -> None:
-    """Nothing; the preview takes the place of the one before of its strategy."""
+    """Store the preview in place of its strategy's previous one."""
     write_json(_folder(project_id) / f"{preview.strategy}.json", asdict(preview))
 
 
 def read_preview(project_id: int, strategy: str) -> Preview | None:
-    """The newest preview of the strategy; nothing where there is none since the last round was made."""
+    """Return the strategy's newest preview; None if there is none since the last round."""
     try:
         stored = read_json(_folder(project_id) / f"{strategy}.json")
     except FileNotFoundError:

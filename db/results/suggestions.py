@@ -1,4 +1,4 @@
-"""Suggested questions: what a run's generator asks about a passage, left by the worker in the run's folder."""
+"""Suggested questions about a passage, from a run's generator, stored by the worker in the run's folder."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 from db.files.json_file import read_json, write_json
 from db.results.pipelines import pipeline_folder
 
-FOLDER = "suggestions"  # below the run's; gone with it
+FOLDER = "suggestions"  # below the run's; deleted with it
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A question, and the generator's mean negative log-likelihood of its tokens: the lower the likelier."""
+    """A question, and the generator's mean negative log-likelihood of its tokens: lower is likelier."""
 
     question: str
     nll: float
@@ -19,7 +19,7 @@ class Suggestion:
 
 @dataclass(frozen=True)
 class Asked:
-    """A generator of a run, by its place among what the run made, and the passage that it is to ask about."""
+    """A generator of a run, by its place in the run's outputs, and the passage to ask about."""
 
     run_id: str
     number: int
@@ -27,17 +27,17 @@ class Asked:
 
     @property
     def path(self) -> Path:
-        """Where the suggestions lie."""
+        """The file of the suggestions."""
         return pipeline_folder(self.run_id) / FOLDER / f"{self.number}-{self.item_id}.json"
 
 
 def write_suggestions(asked: Asked, found: list[Suggestion]) -> None:
-    """Nothing; these take the place of what was suggested before."""
+    """Store the suggestions in place of the previous ones."""
     write_json(asked.path, [asdict(one) for one in found])
 
 
 def read_suggestions(asked: Asked) -> list[Suggestion] | None:
-    """What was suggested last, the likeliest first; nothing where nobody has asked."""
+    """Return the last suggestions, the likeliest first; None if nobody has asked."""
     try:
         return [Suggestion(**one) for one in read_json(asked.path)]
     except FileNotFoundError:

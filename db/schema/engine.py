@@ -1,4 +1,4 @@
-"""The database: where it is, how it is opened, how its tables are brought up to date."""
+"""The database: its address, its engine, and the migration of its tables."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -21,22 +21,22 @@ MIGRATIONS = Path(__file__).parent.parent / "migrations"
 
 
 def database_url() -> str:
-    """The address of the database: `ALLPAIRS_DATABASE_URL`, else a SQLite file in `home()`."""
+    """Return the address of the database: `ALLPAIRS_DATABASE_URL`, else a SQLite file in `home()`."""
     return os.environ.get("ALLPAIRS_DATABASE_URL") or f"sqlite:///{home() / 'allpairs.db'}"
 
 
 def jobs_url() -> str:
-    """The address of the job queue: a SQLite file of its own, or the PostgreSQL database itself."""
+    """Return the address of the job queue: a separate SQLite file, or the PostgreSQL database itself."""
     url = database_url()
     return f"sqlite:///{home() / 'jobs.db'}" if url.startswith("sqlite") else url
 
 
 def make_engine(url: str | None = None) -> Engine:
-    """An engine on which every transaction of `writing` takes SQLite's write lock at its start."""
+    """Return an engine on which every transaction of `writing` takes SQLite's write lock at its start."""
     url = url or database_url()
     if not url.startswith("sqlite"):
         address = url.replace("postgresql://", "postgresql+psycopg://", 1)
-        engine = create_engine(address, pool_pre_ping=True, hide_parameters=True)  # errors, and so logs, tell no values
+        engine = create_engine(address, pool_pre_ping=True, hide_parameters=True)  # errors and logs contain no values
         event.listen(engine, "handle_error", _leave_values_out)
         return engine
     Path(url.removeprefix("sqlite:///")).parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def make_engine(url: str | None = None) -> Engine:
 
 
 def _leave_values_out(context: Any) -> None:
-    """Nothing; the error says what is wrong, without the row that PostgreSQL's own message goes on to quote."""
+    """Shorten the error to its primary message, without the row that PostgreSQL's message quotes."""
     diagnosis = getattr(context.original_exception, "diag", None)
     if diagnosis is None or not diagnosis.message_primary:
         return
@@ -70,12 +70,12 @@ def _begin(connection: Any) -> None:
 
 
 def _let_tables_be_made_anew(connection: Any, _record: Any) -> None:
-    # SQLite changes a column by making its table anew; dropping the old one would delete every row that names its rows.
+    # SQLite changes a column by recreating its table; dropping the old one would delete all rows that reference it.
     connection.execute("PRAGMA foreign_keys=OFF")
 
 
 def as_person(engine: Engine, person_id: int) -> Engine:
-    """The engine for what this person asks for: it shows the projects that they were let into.
+    """Return the engine for this person's requests, which sees only their projects.
 
     `writing` refuses it. Number 0 is nobody, who sees nothing.
     """
@@ -83,23 +83,23 @@ def as_person(engine: Engine, person_id: int) -> Engine:
 
 
 def as_system(engine: Engine) -> Engine:
-    """The engine for what the system itself does, whoever gave it the occasion."""
+    """Return the engine for what the system itself does, whoever caused it."""
     return engine.execution_options(person=None)
 
 
 def person_of(engine: Engine | Connection) -> int | None:
-    """For whom the engine is; nothing: for the system, the command line, or whoever uses the app alone."""
+    """Return whom the engine is for; None: the system, the command line, or an app without sign-in."""
     return engine.get_execution_options().get("person")
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Session]:
-    """A session in one write transaction: committed at the end, rolled back on any error.
+    """Open a session in one write transaction: committed at the end, rolled back on any error.
 
-    Raises RuntimeError for an engine that is a person's: their acts say which right they need (`acting`).
+    Raises RuntimeError for a person's engine: their writes must name the right they need (`acting`).
     """
     if person_of(engine) is not None:
-        raise RuntimeError("an act of a person must say which right it needs: use annotate.access.transactions.acting")
+        raise RuntimeError("a person's write must name the right it needs: use annotate.access.transactions.acting")
     with (
         engine.connect().execution_options(write=True) as connection,
         connection.begin(),
@@ -111,29 +111,29 @@ def writing(engine: Engine) -> Iterator[Session]:
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Session]:
-    """A session for reading: one consistent view, nothing kept."""
+    """Open a session for reading: one consistent view, nothing stored."""
     with engine.connect() as connection, Session(connection, expire_on_commit=False) as session:
         yield session
 
 
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Session]:
-    """A session for reading much: all its statements see the database as it was at the first one."""
+    """Open a session for reading much: all its statements see the database as of the first one."""
     connection = engine.connect()
-    if connection.dialect.name == "postgresql":  # where each statement would see what was committed before it
+    if connection.dialect.name == "postgresql":  # by default each statement would see what was committed before it
         connection = connection.execution_options(isolation_level="REPEATABLE READ")
     with connection, Session(connection, expire_on_commit=False) as session:
         yield session
 
 
 def revision(engine: Engine) -> str | None:
-    """The revision of the database's tables; nothing where there are none."""
+    """Return the revision of the database's tables; None if there are none."""
     with engine.connect() as connection:
         return MigrationContext.configure(connection).get_current_revision()
 
 
 def newest_revision() -> str:
-    """The revision of the tables that this version needs."""
+    """Return the revision of the tables that this version needs."""
     return _versions().get_current_head() or ""
 
 
@@ -142,10 +142,10 @@ def _versions() -> ScriptDirectory:
 
 
 def migrate(url: str | None = None, to: str = "head", before: Callable[[Engine, str, str], None] | None = None) -> None:
-    """Nothing; the database has the newest tables afterwards, or those of the revision `to`.
+    """Migrate the database to the newest tables, or to those of the revision `to`.
 
-    `before` is called with the engine and both revisions where there are tables and they have to change, while no other
-    process can change them. Raises InputError where the tables are those of a later version.
+    `before` is called with the engine and both revisions if existing tables have to change, while no other process can
+    change them. Raises InputError if the tables are from a later version.
     """
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
@@ -154,12 +154,12 @@ def migrate(url: str | None = None, to: str = "head", before: Callable[[Engine, 
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _let_tables_be_made_anew)
     with engine.connect().execution_options(write=True) as connection, connection.begin():
-        if connection.dialect.name == "postgresql":  # where no lock is taken at the start, two might upgrade at once
+        if connection.dialect.name == "postgresql":  # it takes no lock at the start
             connection.exec_driver_sql("SELECT pg_advisory_xact_lock(728154)")
         at = MigrationContext.configure(connection).get_current_revision()
         if at is not None and at not in {version.revision for version in _versions().walk_revisions()}:
             raise InputError(
-                f"the database has the tables of a later version ({at}; this one knows {newest}): "
+                f"the database has the tables of a later version ({at}; this version needs {newest}): "
                 "install that version, or restore a back-up"
             )
         if before is not None and at is not None and at != newest:

@@ -1,4 +1,4 @@
-"""The tables. Answers and events are append-only; everything else is written once by its owner."""
+"""The tables. Answers and events are append-only; everything else is written only by its owner."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -12,12 +12,12 @@ from db.domain import AnswerKind, CheckKind, DesignKind, EventKind, Kind, Purpos
 
 
 def now() -> datetime:
-    """The time, aware, in UTC."""
+    """Return the current time, aware, in UTC."""
     return datetime.now(UTC)
 
 
 class Instant(TypeDecorator[datetime]):
-    """An aware UTC time on every database (SQLite itself forgets the zone)."""
+    """An aware UTC time on every database (SQLite itself loses the zone)."""
 
     impl = SqlDateTime(timezone=True)
     cache_ok = True
@@ -45,26 +45,26 @@ class Base(DeclarativeBase):
 
 
 def of_project() -> Mapped[int]:
-    """A column that names the owning project."""
+    """Return a column that names the owning project."""
     return mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
 
 
 def of_item() -> Mapped[int]:
-    """A column that names an item; indexed, or deleting a project would scan the table for every item."""
+    """Return a column that names an item; without its index, deleting a project would scan the table for every item."""
     return mapped_column(ForeignKey("items.id", ondelete="CASCADE"), index=True)
 
 
 class Project(Base):
     __tablename__ = "projects"
-    # A deleted project's number is never used again: folders and jobs carry it.
+    # The number of a deleted project is never reused: folders and jobs contain it.
     __table_args__ = ({"sqlite_autoincrement": True},)
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)
     kind: Mapped[Kind]
     settings: Mapped[dict[str, Any]]
     created_at: Mapped[datetime] = mapped_column(default=now)
-    archived_at: Mapped[datetime | None]  # since then it is left out of lists and selection, and no job runs for it
-    deleted_at: Mapped[datetime | None]  # since then it lies in the bin
+    archived_at: Mapped[datetime | None]  # since then it is hidden from lists, and no job runs for it
+    deleted_at: Mapped[datetime | None]  # since then it is in the bin
 
 
 class Item(Base):
@@ -80,7 +80,7 @@ class Item(Base):
 
 
 class Identifier(Base):
-    """An id that the imported file gave to an item."""
+    """An item's id from the imported file."""
 
     __tablename__ = "identifiers"
     project_id: Mapped[int] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True)
@@ -121,20 +121,20 @@ class Matcher(Base):
 
 
 class Evaluation(Base):
-    """What one matcher does over all pairs of evaluation items."""
+    """The figures of one matcher over all pairs of evaluation items."""
 
     __tablename__ = "evaluations"
     matcher_id: Mapped[int] = mapped_column(ForeignKey("matchers.id", ondelete="CASCADE"), primary_key=True)
     pairs: Mapped[int]
-    positives: Mapped[int | None]  # known positives; empty where they are estimated
+    positives: Mapped[int | None]  # known positives; empty if they are estimated
     estimates: Mapped[dict[str, Any]]  # name -> {value, low, high, method, labels}
-    curve: Mapped[dict[str, Any]]  # recall, precision, score, and where sampled low, high: equally long lists
-    histogram: Mapped[dict[str, Any]]  # edges, negatives, positives; where positives are estimated edges, pairs
-    audit: Mapped[dict[str, Any]] = mapped_column(default=dict)  # strata and advice, where audit labels measure
+    curve: Mapped[dict[str, Any]]  # recall, precision, score, and if sampled low, high: lists of equal length
+    histogram: Mapped[dict[str, Any]]  # edges, negatives, positives; if positives are estimated: edges, pairs
+    audit: Mapped[dict[str, Any]] = mapped_column(default=dict)  # strata and advice, if measured by audit labels
 
 
 class Design(Base):
-    """How tasks are drawn: parts of all evaluation pairs, under the model that ranked them; or of a mined list."""
+    """A sampling design for audit tasks: strata of all evaluation pairs, as ranked by a model, or of mined pairs."""
 
     __tablename__ = "designs"
     __table_args__ = (UniqueConstraint("project_id", "number"),)
@@ -146,14 +146,14 @@ class Design(Base):
     pairs: Mapped[int]  # all pairs of evaluation items, or of the mined list
     strata: Mapped[list[dict[str, Any]]]  # the highest first: name, low, high (scores), size
     details: Mapped[dict[str, Any]] = mapped_column(default=dict)  # of a correction: recall, threshold, true
-    folder: Mapped[str]  # below the artifact folder: the sampling orders, and what scores a pair under the model
+    folder: Mapped[str]  # below the artifact folder: the sampling orders, and what the model's scores need
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class Round(Base):
-    """One batch of tasks; `size` tasks are the batch, the others are served while the next is made.
+    """One batch of tasks: `size` tasks are the batch, the others are a reserve while the next one is prepared.
 
-    An audit batch, whose tasks only measure, is a round without a number.
+    An audit batch, whose tasks are only for measuring, is a round without a number.
     """
 
     __tablename__ = "rounds"
@@ -164,13 +164,13 @@ class Round(Base):
     strategy: Mapped[str]  # of an audit batch: the kind of its design
     size: Mapped[int]
     matcher_id: Mapped[int | None] = mapped_column(ForeignKey("matchers.id"))
-    note: Mapped[str] = mapped_column(Text, default="")  # what a person should know about this batch
-    ordered: Mapped[str | None] = mapped_column(String(32))  # how a re-ranker put the batch in order, where one did
+    note: Mapped[str] = mapped_column(Text, default="")  # for annotators
+    ordered: Mapped[str | None] = mapped_column(String(32))  # how a re-ranker ordered the batch, if one did
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class Task(Base):
-    """A pair put up for labelling, and why."""
+    """A pair chosen for labelling, and why."""
 
     __tablename__ = "tasks"
     __table_args__ = (
@@ -178,7 +178,7 @@ class Task(Base):
         Index("ix_tasks_round_position", "round_id", "position"),
         Index(
             "ix_tasks_several", "project_id", sqlite_where=text("votes > 1"), postgresql_where=text("votes > 1")
-        ),  # of very many tasks few are for several annotators
+        ),  # few of very many tasks are for several annotators
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
@@ -189,23 +189,23 @@ class Task(Base):
     strategy: Mapped[str]
     score: Mapped[float]  # cosine under the model that chose the pair
     p: Mapped[float | None]  # that model's probability of a positive
-    inclusion: Mapped[float | None]  # probability with which the pair was selected, where it was drawn
+    inclusion: Mapped[float | None]  # probability with which the pair was sampled, if it was
     stratum: Mapped[int | None]  # place in the design's strata, from 0
     design_id: Mapped[int | None] = mapped_column(
         ForeignKey("designs.id", ondelete="CASCADE", name="fk_tasks_design_id"), index=True
     )
     purpose: Mapped[Purpose] = mapped_column(default=Purpose.TRAIN)
-    rerank: Mapped[float | None]  # the re-ranker's score, where one put the batch in order
-    # Characters of the right text, where it is a passage: the sentence that is most like the left text.
+    rerank: Mapped[float | None]  # the re-ranker's score, if one ordered the batch
+    # Characters of the right text, if it is a passage: the sentence most similar to the left text.
     likely_start: Mapped[int | None]
     likely_end: Mapped[int | None]
-    # The labelled pairs most like this one when it was chosen: [left_id, right_id, how alike (mean cosine)].
+    # The labelled pairs most similar to this one when it was chosen: [left_id, right_id, similarity (mean cosine)].
     alike: Mapped[list[Any] | None] = mapped_column(JSON)
-    votes: Mapped[int] = mapped_column(default=1, server_default="1")  # annotators who are to label it
+    votes: Mapped[int] = mapped_column(default=1, server_default="1")  # annotators who should label it
 
 
 class Lease(Base):
-    """One annotator's time-limited right to a task."""
+    """An annotator's reservation of a task for a limited time."""
 
     __tablename__ = "leases"
     task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"), primary_key=True)
@@ -223,7 +223,7 @@ class Answer(Base):
         Index("ix_answers_annotator", "project_id", "annotator", "id"),
         Index(
             "ix_answers_settling", "project_id", sqlite_where=text("settles = 1"), postgresql_where=text("settles")
-        ),  # of very many answers few are a review's
+        ),  # few of very many answers are a review's
     )
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
@@ -232,16 +232,16 @@ class Answer(Base):
     right_id: Mapped[int] = of_item()
     annotator: Mapped[str] = mapped_column(String(200))
     answer: Mapped[AnswerKind]
-    key: Mapped[str] = mapped_column(String(80), unique=True)  # the client's own id: a replay stores nothing twice
+    key: Mapped[str] = mapped_column(String(80), unique=True)  # the client's own id: a replay is stored only once
     seconds: Mapped[float | None]  # time the pair was on screen
-    note: Mapped[str | None] = mapped_column(Text)  # what the annotator remarked on the pair
+    note: Mapped[str | None] = mapped_column(Text)  # the annotator's remark on the pair
     settles: Mapped[bool] = mapped_column(default=False, server_default=false())  # given in the review of a pair
-    guidelines: Mapped[str | None] = mapped_column(String(8))  # their version then; empty: made elsewhere, or not known
+    guidelines: Mapped[str | None] = mapped_column(String(8))  # their version at that time; empty: unknown
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class PairLabel(Base):
-    """The label of one pair as it stands. A trigger on `answers` keeps it (migration 0005); nobody else writes here."""
+    """The current label of one pair. A trigger on `answers` maintains it (migration 0005); nothing else writes here."""
 
     __tablename__ = "labels"
     __table_args__ = (Index("ix_labels_counted", "project_id", "purpose", "answer"),)
@@ -254,7 +254,7 @@ class PairLabel(Base):
 
 
 class Check(Base):
-    """A pair put before one annotator to see how they answer it. Its answers are no votes, and change no label."""
+    """A pair shown to one annotator to see how they answer it. Its answers are not votes, and change no label."""
 
     __tablename__ = "checks"
     __table_args__ = (
@@ -267,7 +267,7 @@ class Check(Base):
     kind: Mapped[CheckKind]
     left_id: Mapped[int] = of_item()
     right_id: Mapped[int] = of_item()
-    expected: Mapped[AnswerKind]  # the known answer, or what the annotator said before
+    expected: Mapped[AnswerKind]  # the known answer, or the annotator's earlier one
     task_id: Mapped[int | None] = mapped_column(ForeignKey("tasks.id", ondelete="SET NULL"), index=True)  # of the pair
     before_id: Mapped[int | None] = mapped_column(ForeignKey("tasks.id", ondelete="SET NULL"))  # shown before it
     created_at: Mapped[datetime] = mapped_column(default=now)
@@ -281,14 +281,14 @@ class CheckAnswer(Base):
     project_id: Mapped[int] = of_project()
     check_id: Mapped[int] = mapped_column(ForeignKey("checks.id", ondelete="CASCADE"), index=True)
     answer: Mapped[AnswerKind]
-    key: Mapped[str] = mapped_column(String(80), unique=True)  # as of an answer
+    key: Mapped[str] = mapped_column(String(80), unique=True)  # as in an answer
     seconds: Mapped[float | None]
     note: Mapped[str | None] = mapped_column(Text)
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class FastAnswers(Base):
-    """Equal answers of one annotator in a row, each faster than anyone reads. It grows while it lasts."""
+    """A run of identical answers of one annotator, each too fast to have read the texts. It grows while it lasts."""
 
     __tablename__ = "rushes"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -298,11 +298,11 @@ class FastAnswers(Base):
     first_id: Mapped[int] = mapped_column(ForeignKey("answers.id", ondelete="CASCADE"), index=True)
     last_id: Mapped[int] = mapped_column(ForeignKey("answers.id", ondelete="CASCADE"), index=True)
     answers: Mapped[int]
-    seconds: Mapped[float]  # on all of them together
+    seconds: Mapped[float]  # of all of them together
 
 
 class FastAnswersTask(Base):
-    """A task out of a rush that is put up again: for another annotator, or for the same one as a check."""
+    """A task from fast answers that is queued again: for another annotator, or for the same one as a check."""
 
     __tablename__ = "rush_tasks"
     task_id: Mapped[int] = mapped_column(ForeignKey("tasks.id", ondelete="CASCADE"), primary_key=True)
@@ -311,34 +311,34 @@ class FastAnswersTask(Base):
 
 
 class Study(Base):
-    """Questions that the models of a pipeline's run wrote, drawn for people to rate."""
+    """Questions that the models of a pipeline's run wrote, sampled for people to rate."""
 
     __tablename__ = "studies"
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
-    run_id: Mapped[str] = mapped_column(String(80))  # it may be gone: what is rated lies in the units
+    run_id: Mapped[str] = mapped_column(String(80))  # it may be deleted: the units hold what is rated
     models: Mapped[list[str]] = mapped_column(JSON)  # in the order of the table
-    per_model: Mapped[int]  # passages that were drawn: every model asks about each
+    per_model: Mapped[int]  # number of sampled passages: every model asks about each
     seed: Mapped[int]
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class StudyUnit(Base):
-    """A question of a study with its passage; two models that ask the same of a passage share it."""
+    """A question of a study with its passage; models that ask the same about a passage share it."""
 
     __tablename__ = "study_units"
     __table_args__ = (UniqueConstraint("study_id", "position"),)
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int] = of_project()
     study_id: Mapped[int] = mapped_column(ForeignKey("studies.id", ondelete="CASCADE"))
-    position: Mapped[int]  # from 0, in an order by chance
+    position: Mapped[int]  # from 0, in random order
     passage: Mapped[str] = mapped_column(Text)
     question: Mapped[str] = mapped_column(Text)
     models: Mapped[list[str]] = mapped_column(JSON)  # raters do not see them
 
 
 class Rating(Base):
-    """One act of one rater on one unit: good or bad by four criteria. Append-only; the last one of a rater counts."""
+    """One rating by one rater of one unit: good or bad by four criteria. Append-only; a rater's last one counts."""
 
     __tablename__ = "ratings"
     __table_args__ = (Index("ix_ratings_unit", "unit_id", "rater"),)
@@ -354,7 +354,7 @@ class Rating(Base):
 
 
 class Job(Base):
-    """How far a job is. DBOS owns the job itself; this row is what pages show of it."""
+    """The progress of a job. DBOS owns the job itself; this row is what pages show of it."""
 
     __tablename__ = "jobs"
     id: Mapped[str] = mapped_column(String(80), primary_key=True)  # the DBOS workflow id
@@ -372,7 +372,7 @@ class Job(Base):
 
 
 class Worker(Base):
-    """A worker process and when it was last heard of."""
+    """A worker process and when it last reported."""
 
     __tablename__ = "workers"
     executor_id: Mapped[str] = mapped_column(String(80), primary_key=True)
@@ -384,24 +384,24 @@ class Worker(Base):
 
 
 class Person(Base):
-    """Somebody with an account. Never removed: answers carry the name, so it is never given to anybody else."""
+    """A person with an account. Never removed: answers carry the name, so nobody else may get it."""
 
     __tablename__ = "people"
     __table_args__ = (UniqueConstraint("issuer", "subject"),)
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(80))
     folded: Mapped[str] = mapped_column(String(400), unique=True)  # the name without regard to case or form
-    password: Mapped[str | None] = mapped_column(Text)  # argon2id with its parameters; empty: cannot log in by password
-    issuer: Mapped[str | None] = mapped_column(String(500))  # who vouches for the person (OpenID Connect), and under
-    subject: Mapped[str | None] = mapped_column(String(255))  # which id
+    password: Mapped[str | None] = mapped_column(Text)  # argon2id with its parameters; empty: no sign-in by password
+    issuer: Mapped[str | None] = mapped_column(String(500))  # OpenID Connect provider of the person, and
+    subject: Mapped[str | None] = mapped_column(String(255))  # their id there
     administrator: Mapped[bool] = mapped_column(default=False)  # of the whole installation, so of every project
     disabled_at: Mapped[datetime | None]
-    changed_at: Mapped[datetime] = mapped_column(default=now)  # when their rights last changed: open pages end then
+    changed_at: Mapped[datetime] = mapped_column(default=now)  # when their rights last changed, which ends open pages
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class Membership(Base):
-    """What a person is in a project."""
+    """A person's role in a project."""
 
     __tablename__ = "memberships"
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id", ondelete="CASCADE"), primary_key=True)
@@ -410,13 +410,13 @@ class Membership(Base):
 
 
 class Login(Base):
-    """A browser that somebody is logged in with. The browser alone has the token; here is its SHA-256."""
+    """A browser in which somebody is signed in. Only the browser has the token; stored here is its SHA-256."""
 
     __tablename__ = "logins"
     id: Mapped[int] = mapped_column(primary_key=True)
     person_id: Mapped[int] = mapped_column(ForeignKey("people.id", ondelete="CASCADE"), index=True)
     token: Mapped[str] = mapped_column(String(64), unique=True)
-    previous: Mapped[str | None] = mapped_column(String(64), index=True)  # good for a minute after the rotation
+    previous: Mapped[str | None] = mapped_column(String(64), index=True)  # valid for a minute after the rotation
     ticket_of: Mapped[str | None] = mapped_column(String(64))  # while it is a ticket: the browser that may redeem it
     created_at: Mapped[datetime]
     rotated_at: Mapped[datetime]
@@ -426,7 +426,7 @@ class Login(Base):
 
 
 class ApiToken(Base):
-    """What a program shows in place of a login, on the REST API alone. Here is its SHA-256."""
+    """A program's token for the REST API, in place of a login. Stored as SHA-256."""
 
     __tablename__ = "api_tokens"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -439,7 +439,7 @@ class ApiToken(Base):
 
 
 class Invitation(Base):
-    """A link that lets one person into a project, once. Here is the SHA-256 of its token."""
+    """A link that lets one person join a project, once. Its token is stored as SHA-256."""
 
     __tablename__ = "invitations"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -454,7 +454,7 @@ class Invitation(Base):
 
 
 class LoginAttempt(Base):
-    """An attempt to log in that failed or is being checked. In the database, so that several app processes share it."""
+    """An attempt to sign in that failed or is being checked. In the database, so that all app processes share it."""
 
     __tablename__ = "login_attempts"
     __table_args__ = (
@@ -468,12 +468,12 @@ class LoginAttempt(Base):
 
 
 class Event(Base):
-    """An act that changed a project, or without one the installation. Append-only; answers are their own history."""
+    """A change to a project, or without one to the installation. Append-only; answers are their own history."""
 
     __tablename__ = "events"
     id: Mapped[int] = mapped_column(primary_key=True)
     project_id: Mapped[int | None] = mapped_column(ForeignKey("projects.id", ondelete="CASCADE"), index=True)
-    who: Mapped[str] = mapped_column(String(80))  # empty: nobody was logged in (the command line, or the app alone)
+    who: Mapped[str] = mapped_column(String(80))  # empty: the command line, or an app without sign-in
     kind: Mapped[EventKind]
     about: Mapped[str] = mapped_column(Text)  # whom or what: a person's name, a file's, a project's
     old: Mapped[Any | None] = mapped_column(JSON(none_as_null=True))
