@@ -8,7 +8,7 @@ Z = 1.96  # standard deviations to either side that hold 95 % of a normal distri
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value over all pairs with its 95 % interval, its method and the labels it rests on."""
+    """A value over all pairs with its 95 % interval, its method and the number of labels it is estimated from."""
 
     value: float
     low: float
@@ -17,7 +17,7 @@ class Estimate:
     labels: int = 0
 
     def as_dict(self) -> dict[str, float | str]:
-        """`{value, low, high, method, labels}`: the form of the files."""
+        """Return `{value, low, high, method, labels}`, as files store it."""
         return asdict(self)
 
 

@@ -190,7 +190,7 @@ def _row(session: Session, person: Person, names: dict[int, str], at: datetime) 
 def _person(session: Session, person_id: int) -> Person:
     person = session.get(Person, person_id)
     if person is None:
-        raise InputError(f"there is no person with number {person_id}: reload the page")
+        raise InputError(f"there is no person number {person_id}: reload the page")
     return person
 
 

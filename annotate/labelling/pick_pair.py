@@ -56,5 +56,5 @@ def why_not(*splits: Split) -> str:
     measuring = splits.count(Split.EVALUATION)
     if not measuring:
         return ""
-    texts = "Both of its texts are" if measuring == 2 else "One of its texts is"
-    return f"{texts} in the evaluation set, so the pair cannot be used for training."
+    texts = "both of its texts are" if measuring == 2 else "one of its texts is"
+    return f"{texts} in the evaluation set, so the pair cannot be used for training"

@@ -31,7 +31,7 @@ def model_lines(old: Settings, new: Settings, changed: dict[str, Any], now: Situ
 
 def _encoder(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
     one, other = literal(old.encoder), literal(new.encoder)
-    yield f"All {now.items:,} texts will be encoded again by {other}, which the worker must be able to load."
+    yield f"All {now.items:,} texts are encoded again by {other}, which the worker must be able to load."
     if now.trained:
         of = (
             f"before training and of rounds 1 to {now.matcher}"

@@ -23,7 +23,7 @@ async def _ready(request: Request) -> PlainTextResponse:
     try:
         wrong = await asyncio.wait_for(asyncio.to_thread(unready), PATIENCE)
     except TimeoutError:
-        wrong = f"the database or the artifact folder did not respond within {PATIENCE:g} seconds"
+        wrong = f"the database or the artifact folder does not answer within {PATIENCE:g} seconds"
     return PlainTextResponse(wrong or "ready", 503 if wrong else 200)
 
 
@@ -47,7 +47,7 @@ def _database_problem() -> str:
     try:
         at = revision(engine)
     except SQLAlchemyError:
-        return "cannot reach the database"
+        return "the database does not answer"
     finally:
         engine.dispose()
     newest = newest_revision()

@@ -116,7 +116,7 @@ def _require(columns: Sequence[str], names: list[str], path: Path) -> None:
             close = difflib.get_close_matches(column, names, 1, 0.5)
             hint = f"did you mean {shown(close[0])}?" if close else "choose one of these, or name the columns in row 1"
             listed = ", ".join(shown(name) for name in names[:20]) + (", …" if len(names) > 20 else "")
-            raise bad(f"the file has no such column, only {listed}: {hint}", path, 1, column)
+            raise bad(f"no such column; the file has {listed}: {hint}", path, 1, column)
 
 
 @contextmanager
@@ -144,7 +144,7 @@ def reading(path: Path) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        raise InputError(f"{path}: file not found; check the path") from None
+        raise InputError(f"{path}: there is no such file; check the path") from None
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise bad(f"cannot unpack the gzip file ({error}); is it complete?", path) from None
     except pyarrow.ArrowException as error:

@@ -73,7 +73,7 @@ def _position(
         return known[which][name]
     side = "list" if known[0] is known[1] else ("left list", "right list")[which]
     hint = "; it is an id of the other list: swap the two columns" if name in known[1 - which] else ""
-    what = f"the id {shown(name)} is not one of the {counted(len(known[which]), 'id')} of the {side}"
+    what = f"the id {shown(name)} is not among the {counted(len(known[which]), 'id')} of the {side}"
     raise bad(f"{what}{hint or '; correct it or remove the row'}", path, row, columns[which])
 
 

@@ -87,7 +87,7 @@ def restore(file: Path, engine: Engine, replace: bool, progress: Progress = no_p
 
 def _check_file(file: Path) -> None:
     if not file.is_file():
-        raise InputError(f"{file}: file not found; check the path")
+        raise InputError(f"{file}: there is no such file; check the path")
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         try:
             damage = connection.execute("PRAGMA quick_check(1)").fetchone()[0]

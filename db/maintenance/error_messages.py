@@ -26,10 +26,10 @@ def in_words(error: BaseException) -> str | None:
     if "locked" in said:
         return "The database was locked for too long, and nothing was stored: try again."
     if isinstance(error, DBAPIError) and (error.connection_invalidated or _is_away(error)):
-        return "The database does not respond, and nothing was stored: check that it is running, and try again."
+        return "The database does not answer, and nothing was stored: check that it is running, and try again."
     return None
 
 
 def _is_away(error: DBAPIError) -> bool:
-    """Return whether a server does not respond; on SQLite every wrong statement raises this type."""
+    """Return whether a server does not answer; on SQLite every wrong statement raises this type."""
     return isinstance(error, OperationalError) and not isinstance(error.orig, sqlite3.Error)

@@ -126,7 +126,7 @@ def project_of(session: Session, project_id: int) -> Project:
     """
     project = session.scalar(visible_to(session, select(Project).where(Project.id == project_id)))
     if project is None:
-        raise InputError(f"there is no project with number {project_id}; it may have been deleted")
+        raise InputError(f"there is no project number {project_id}; it may have been deleted")
     return project
 
 

@@ -52,7 +52,7 @@ def study_of(session: Session, project_id: int, study_id: int) -> Study:
     """Return the study. Raises InputError if the project has no such study."""
     study = session.get(Study, study_id)
     if study is None or study.project_id != project_id:
-        raise InputError(f"this project has no study with number {study_id}: open one on the page “Pipelines”")
+        raise InputError(f"this project has no study number {study_id}: open one on the page “Pipelines”")
     return study
 
 

@@ -67,7 +67,7 @@ def log_in(page: Page, app: App, name: str, to: str = "/") -> None:
     expect(page).to_have_url(re.compile("/login"))
     page.get_by_label("Name").fill(name)
     page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Sign in").click()
     expect(page).not_to_have_url(re.compile("/login"))
 
 
@@ -130,9 +130,9 @@ def test_a_link_lets_somebody_in_and_a_role_that_changes_reaches_the_open_page(
     assert f"{team.url}/{invitations.PATH}/" in link
     nora.goto(link.strip())
     nora.get_by_label("Your name").fill("Nora")
-    for field in ("A password", "The password again"):
+    for field in ("A password", "Repeat the password"):
         nora.get_by_label(field).fill(PASSWORD)
-    nora.get_by_role("button", name="Make an account").click()
+    nora.get_by_role("button", name="Create account").click()
     expect(nora.locator(".pair")).to_be_visible(timeout=30_000)
     root.reload()
     root.get_by_role("combobox", name=re.compile("Role of Nora")).click(timeout=30_000)
@@ -148,7 +148,7 @@ def test_pictures(team: App, open_context: Callable[..., BrowserContext], scheme
     page.goto(team.url)
     page.get_by_label("Name").fill("Root")
     page.get_by_label("Password").fill("wrong")
-    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("button", name="Sign in").click()
     shot(page, f"login-{size}-{scheme}")
     log_in(page, team, "Root", "/people")
     expect(page.get_by_role("heading", name="People")).to_be_visible(timeout=30_000)

@@ -108,7 +108,7 @@ def test_the_best_pairs_become_labels_that_answers_lists(page: Page, app: App, d
 def test_a_run_is_asked_for(page: Page, app: App, desk: Desk) -> None:
     page.goto(address(app))
     card = page.locator(".st-key-pipeline_few-shot-mining")
-    expect(card.get_by_text("It begins with at least 2 positive pairs")).to_be_visible(timeout=30_000)
+    expect(card.get_by_text("It needs at least 2 positive pairs")).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Use as training pairs").click()
     page.get_by_role("button", name="Make 100 labels").click(timeout=15_000)
     expect(page.get_by_role("button", name="Undo all 100")).to_be_visible(timeout=15_000)

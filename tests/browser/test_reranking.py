@@ -72,7 +72,7 @@ def test_batches_are_put_in_a_rerankers_order(page: Page, app: App, database: En
     page.get_by_role("button", name="Order batches").click()
     expect(page.get_by_text("From batch 5 on, a re-ranker reads the pairs")).to_be_visible(timeout=30_000)
     page.get_by_text("Contested first", exact=True).click()
-    differs = page.get_by_text("those whose rank differs most from the model's come first")
+    differs = page.get_by_text("pairs whose rank differs most from the model's come first")
     expect(differs).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Use this order").click()
     expect(page.get_by_text("The project uses this order.")).to_be_visible(timeout=30_000)

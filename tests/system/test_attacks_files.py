@@ -42,10 +42,10 @@ def write(name: str, content: str | bytes = "x") -> Change:
 
 ADDED: dict[str, tuple[Change, str]] = {
     "a link": (link, "cannot read or unpack"),
-    "a way up": (write("models/1/../../../../x"), "the file name"),
-    "a way up by another sign": (write("vectors/1/..\\..\\x"), "the file name"),
-    "an absolute name": (write("models/1//etc/x/../../x"), "the file name"),
-    "no round": (write("models/../1/x"), "the file name"),
+    "a way up": (write("models/1/../../../../x"), "bad file name"),
+    "a way up by another sign": (write("vectors/1/..\\..\\x"), "bad file name"),
+    "an absolute name": (write("models/1//etc/x/../../x"), "bad file name"),
+    "no round": (write("models/../1/x"), "bad file name"),
     "a long name": (write(f"models/1/{'x' * 5000}"), "cannot read or unpack"),
     "pickled weights": (write("models/1/pytorch_model.bin"), "could run code when it is read"),
     "a pickle": (write("designs/1/sub/estimator.PKL"), "could run code when it is read"),
@@ -53,12 +53,12 @@ ADDED: dict[str, tuple[Change, str]] = {
 }
 REPLACED: dict[str, tuple[str, bytes, str]] = {
     "a deep list of contents": ("manifest.json", b"[" * DEEP, "recursion"),
-    "contents of another kind": ("manifest.json", b"[]", "no whole archive"),
+    "contents of another kind": ("manifest.json", b"[]", "not a complete"),
     "other tables": ("manifest.json", b'{"format": "allpairs-project", "version": 1, "tables": []}', "'list'"),
     "a deep row": ("tables/projects.jsonl", b'{"settings": ' + b"[" * DEEP, "recursion"),
-    "a row of another kind": ("tables/projects.jsonl", b'["a"]', "no whole archive"),
+    "a row of another kind": ("tables/projects.jsonl", b'["a"]', "not a complete"),
     "settings of another kind": ("tables/projects.jsonl", b'{"id": 1, "settings": []}', "'list'"),
-    "a number beyond all measure": ("tables/items.jsonl", b'{"id": 1' + b"0" * 30 + b"}", "no whole archive"),
+    "a number beyond all measure": ("tables/items.jsonl", b'{"id": 1' + b"0" * 30 + b"}", "not a complete"),
     "a number of too many digits": ("tables/items.jsonl", b'{"id": ' + b"9" * 5_000 + b"}", "digits"),
 }  # fmt: skip
 
@@ -152,16 +152,16 @@ def test_a_line_without_end(tmp_path: Path) -> None:
 def test_brackets_without_end(tmp_path: Path) -> None:
     for value in ("[" * DEEP, '{"a":' * DEEP, "[" * DEEP + "]" * DEEP, "9" * 10_000):
         (tmp_path / "a.jsonl").write_text(f'{{"id": 1, "text": {value}}}\n')
-        assert "not usable JSON" in said_of(tmp_path / "a.jsonl")
+        assert "JSON" in said_of(tmp_path / "a.jsonl")
 
 
 def test_more_columns_than_anybody_has(tmp_path: Path) -> None:
     names = ",".join(f"c{i}" for i in range(200_000))
     (tmp_path / "a.csv").write_text(f"{names}\n{names}\n")
-    assert "columns, and the limit is" in said_of(tmp_path / "a.csv", "c1")
+    assert "columns, but the limit is" in said_of(tmp_path / "a.csv", "c1")
     (tmp_path / "a.jsonl").write_text(json.dumps({f"c{i}": i for i in range(200_000)}) + "\n")
-    assert "columns, and the limit is" in said_of(tmp_path / "a.jsonl", "c1")
-    with pytest.raises(InputError, match="columns, and the limit is"):
+    assert "columns, but the limit is" in said_of(tmp_path / "a.jsonl", "c1")
+    with pytest.raises(InputError, match="columns, but the limit is"):
         preview(tmp_path / "a.jsonl", 5)
 
 

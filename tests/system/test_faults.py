@@ -103,7 +103,7 @@ def test_a_full_disk_loses_nothing_and_is_said(on_disk: Engine, disk: Path) -> N
     with pytest.raises(DBAPIError) as raised:
         for at in range(200):  # the log of SQLite may still have some room
             told += tell(on_disk, project, f"full-{at}", "note " * 300)
-    assert str(in_words(raised.value)).startswith("The disk is full, and nothing of this was stored: make room for")
+    assert str(in_words(raised.value)).startswith("The disk is full, and nothing was stored: free space for")
     filler.unlink()
     assert stored_keys(on_disk) == told and list(problems(on_disk)) == []
     assert tell(on_disk, project, "after") == ["after"]
@@ -131,7 +131,7 @@ def test_a_disk_that_became_read_only_is_said(on_disk: Engine, disk: Path) -> No
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
     with pytest.raises(DBAPIError) as raised:
         tell(on_disk, project, "after")
-    assert "Nothing can be written to" in str(in_words(raised.value))
+    assert "Cannot write to" in str(in_words(raised.value))
     subprocess.run(["mount", "-o", "remount,rw", str(disk)], check=True)
     assert stored_keys(on_disk) == told
     assert (before / "allpairs.db").is_file()
@@ -147,7 +147,7 @@ def test_the_page_says_that_nothing_can_be_stored(engine: Engine, monkeypatch: p
     monkeypatch.setattr(labelling, "lease_tasks", refuse)
     page = AppTest.from_file(str(script), default_timeout=30).run()
     assert not page.exception
-    assert [error.value.startswith("Nothing can be written to") for error in page.error] == [True]
+    assert [error.value.startswith("Cannot write to") for error in page.error] == [True]
     monkeypatch.undo()
 
 

@@ -218,7 +218,7 @@ def test_a_role_that_was_taken_away_is_gone_at_the_next_act(engine: Engine, proj
         _record(mine, project, "annotator")
     people.set_role(engine, person_id, project, R.ANNOTATOR, at(3))
     people.disable(engine, person_id, at(4))
-    with pytest.raises(Refused, match="log in again"):
+    with pytest.raises(Refused, match="sign in again"):
         _record(mine, project, "annotator")
 
 
@@ -267,7 +267,7 @@ def test_a_job_of_another_project_is_not_cancelled(engine: Engine, project: int)
 
 
 def test_an_act_that_does_not_say_its_right_is_an_error(engine: Engine, project: int) -> None:
-    with pytest.raises(RuntimeError, match="which right"), writing(as_person(engine, 1)):
+    with pytest.raises(RuntimeError, match="right it needs"), writing(as_person(engine, 1)):
         pass
     with acting(engine, Right.CHANGE, project) as session:
         assert session is not None

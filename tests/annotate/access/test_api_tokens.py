@@ -113,7 +113,7 @@ def test_a_login_that_has_ended_makes_no_token(engine: Engine, anna: int) -> Non
     guest = logins.guest_of(engine, logins.log_in(engine, "Anna", PASSWORD, "here", at()), at())
     assert guest is not None and tokens.make(engine, anna, "x", at(), login_id=guest.login_id)
     logins.log_out(engine, guest, at(), everywhere=True)
-    with pytest.raises(InputError, match="not logged in any more"):  # by a page that has not heard of it yet
+    with pytest.raises(InputError, match="sign in again"):  # by a page that has not heard of it yet
         tokens.make(engine, anna, "x", at(), login_id=guest.login_id)
 
 

@@ -30,7 +30,7 @@ def test_an_invitation_lets_one_person_in_once(engine: Engine, project: int) -> 
     guest = logins.guest_of(engine, login, at())
     assert guest is not None and guest.name == "Nora"
     assert allowed(as_person(engine, guest.person_id), Right.ADJUDICATE, project)
-    with pytest.raises(InputError, match="used already"):
+    with pytest.raises(InputError, match="already used"):
         invitations.accept_as_new(engine, token, "Second", PASSWORD, at())
     assert [row.name for row in people.list_people(engine, at())] == ["administrator", "Nora"]
 
@@ -43,12 +43,12 @@ def test_an_invitation_ends(engine: Engine, project: int) -> None:
     found = people.invitations(engine, project, at())
     assert [(one.role, one.made_by) for one in found] == [(Role.VIEWER, "administrator")] * 3
     invitations.withdraw(admin, project, found[1].id, at(1))
-    with pytest.raises(InputError, match="used already"):
+    with pytest.raises(InputError, match="already used"):
         invitations.offer_of(engine, other, at(1))
     make_person(engine, "Root", administrator=True)
     people.disable(engine, admin_id, at(1))  # who made it may let nobody in any more
     for one in (token, third):
-        with pytest.raises(InputError, match="used already"):
+        with pytest.raises(InputError, match="already used"):
             invitations.accept_as_new(engine, one, "Nora", PASSWORD, at(1))
     with pytest.raises(InputError, match="1 to 30 days, not 31"):
         invitations.invite(engine, project, Role.VIEWER, 31, at())

@@ -142,10 +142,10 @@ def test_a_project_goes_out_and_comes_in(folder: Path, capsys: pytest.CaptureFix
     assert annotate("project", "import", "q.zip") == 0
     out, error = capsys.readouterr()
     assert out == "Q (2): 10 texts, 0 answers\n"
-    assert error == "note: there is a project named 'Q' already, so this one is 'Q (2)'\n"
+    assert error.startswith("note: ") and "'Q'" in error and "'Q (2)'" in error
     assert annotate("project", "import", "q.zip", "--name", "Mine", "--json") == 0
     assert json.loads(capsys.readouterr().out)["rows"]["gold"] == 4
-    assert "no whole archive" in failure(capsys, "project", "import", "q.csv")
+    assert "q.csv: not a complete" in failure(capsys, "project", "import", "q.csv")
     assert sorted(projects()) == ["Mine", "Q", "Q (2)"]
 
 
@@ -216,8 +216,8 @@ def test_what_was_changed_is_told(folder: Path, capsys: pytest.CaptureFixture[st
     assert annotate("project", "history", "Q", "--limit", "1") == 0
     out, error = capsys.readouterr()
     when, *told = out.splitlines()[1].split("  ")[:4]
-    assert when.endswith(" UTC") and told == ["without login", "project archived", "Q"]
-    assert error == "note: 1 earlier ones are not shown; --limit says how many\n"
+    assert when.endswith(" UTC") and told == ["without sign-in", "project archived", "Q"]
+    assert error.startswith("note: 1 ") and "--limit" in error
     assert annotate("project", "delete", "Q", "--now", "--yes") == 0
     assert annotate("project", "history") == 0
     assert "project removed for good" in capsys.readouterr().out

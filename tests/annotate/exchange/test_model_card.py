@@ -28,15 +28,15 @@ def test_the_card_says_what_the_model_is_and_how_well_it_does(engine: Engine) ->
     text = card(engine, project_id, 2)
     for part in (
         "\n# Help desk questions, round 2\n",
-        "One list of 180 texts; 30 known positives and 0 known negatives came with them.",
-        "120 texts are kept for measuring",
+        "One list of 180 texts; 30 known positives and 0 known negatives.",
+        "120 texts are in the evaluation set",
         "“Same thing?”",
         "  > # Be kind",
         "Trained on 100 labels, 33 of them positives.",
         "\n| 1 | uncertainty | 40 | 40 | 9 | 29 | 2 |\n| 2 | uncertainty | 60 | 60 | 24 | 34 | 2 |\n\n",
         "Exact over all 200,600 pairs of evaluation items, 600 positives.",
         "ngrams 0.420, words 0.100",
-        "Crowd: 0.25 times",
+        "Hubness correction: 0.25 times",
         "w = 16.0000 and b = -10.0000; p = ½ at a score of 0.6250",
         "python -m learner match --model help-desk-round-1 --left texts.csv --threshold 0.6250",
         "SentenceTransformer(str(folder))",
@@ -55,9 +55,7 @@ def test_a_model_of_two_lists_is_used_with_two_files(engine: Engine) -> None:
     add_matcher(engine, project_id, 1, {"pairs": 0, "positives": 0, "estimates": {}, "curve": {}, "histogram": {}})
     text = card(engine, project_id, 1)
     assert "2 × 1 texts" in text and "--left left.csv --right right.csv --threshold" in text
-    assert (
-        "three nearest texts of the other list is taken off each text's scores, twice that in the shorter list" in text
-    )
+    assert "is subtracted from each of the text's scores, twice that in the shorter list" in text
 
 
 def test_sampled_figures_have_their_intervals(engine: Engine) -> None:
@@ -69,7 +67,7 @@ def test_sampled_figures_have_their_intervals(engine: Engine) -> None:
 
 def test_what_was_not_measured_is_not_claimed(engine: Engine) -> None:
     text = card(engine, make_audited_project(engine, rounds=2, needed=9), 1)
-    assert "It has not been measured." in text and "Average precision" not in text
+    assert "It has not been evaluated." in text and "Average precision" not in text
 
 
 @pytest.mark.parametrize(

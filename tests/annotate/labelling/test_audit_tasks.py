@@ -320,7 +320,7 @@ def test_an_audit_is_asked_for_with_its_arguments(engine: Engine, project: int, 
     with reading(engine) as session:
         job = session.get_one(Job, job_id)
         assert (job.kind, job.state, job.project_id) == ("audit", "waiting", project)
-    with pytest.raises(InputError, match="a job is at work: wait until it is done"):
+    with pytest.raises(InputError, match="another job is running: wait until it is done"):
         request_audit(engine, project, 60)
     assert request_audit(engine, project, 0) == job_id  # it brings the figures up to date as well
 
@@ -330,7 +330,7 @@ def test_a_correction_is_asked_for_with_its_arguments(
 ) -> None:
     request_correction(engine, project, 3, 0.5, 50)
     assert queue == [("correction", project, 3, 0.5, 50)]
-    with pytest.raises(InputError, match="a job is at work"):
+    with pytest.raises(InputError, match="another job is running"):
         request_correction(engine, project, 3, 0.5, 0)
 
 
@@ -343,7 +343,7 @@ def test_one_job_of_a_project_is_at_work(engine: Engine, project: int, queue: li
     }
     set_job(engine, project, kind, "running")
     for other in ask.keys() - {kind}:
-        with pytest.raises(InputError, match="a job is at work: wait until it is done"):
+        with pytest.raises(InputError, match="another job is running: wait until it is done"):
             ask[other]()
     set_job(engine, project, kind, "failed")
     for other in ask:

@@ -120,7 +120,7 @@ def test_undo_is_a_row_and_the_pair_is_served_again(engine: Engine, project: int
         ({"task_id": 2**70}, "task_id"),
         ({"seconds": float("nan")}, "seconds"),
         ({"seconds": -1}, "seconds"),
-        ({"task_id": 999}, "task 999 is not one of this project"),
+        ({"task_id": 999}, "task 999 does not belong to this project"),
     ],
 )
 def test_a_bad_event_is_refused_and_the_others_are_stored(

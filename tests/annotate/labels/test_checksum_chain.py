@@ -56,9 +56,9 @@ Lines = list[str]
 DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
     "the first row is removed": (lambda lines: lines[:1] + lines[2:], "row 2: the chain breaks"),
     "a row is removed": (lambda lines: lines[:3] + lines[4:], "row 4: the chain breaks"),
-    "the last row is removed": (lambda lines: lines[:-1], "row 8: the chain ends here, and 1 more rows"),
-    "many are removed at the end": (lambda lines: lines[:4], "row 4: the chain ends here, and 5 more rows"),
-    "all are removed": (lambda lines: lines[:1], "no answers in it"),
+    "the last row is removed": (lambda lines: lines[:-1], "row 8: the chain ends here, but 1 more rows"),
+    "many are removed at the end": (lambda lines: lines[:4], "row 4: the chain ends here, but 5 more rows"),
+    "all are removed": (lambda lines: lines[:1], "no rows"),
     "two rows change places": (lambda lines: [*lines[:4], lines[5], lines[4], *lines[6:]], "row 5: the chain breaks"),
     "a row is there twice": (lambda lines: [*lines[:4], lines[3], *lines[4:]], "row 5: the chain breaks"),
     "a row is added at the end": (lambda lines: [*lines, lines[-1]], "row 10: the chain breaks"),
@@ -66,7 +66,10 @@ DAMAGES: dict[str, tuple[Callable[[Lines], Lines], str]] = {
         lambda lines: [lines[0].replace("id1", "x").replace("id2", "id1").replace("x", "id2", 1), *lines[1:]],
         "row 2: the chain breaks",
     ),
-    "the checksums are left out": (lambda lines: [line.rpartition(",")[0] for line in lines], "its last columns are"),
+    "the checksums are left out": (
+        lambda lines: [line.rpartition(",")[0] for line in lines],
+        "the last columns must be",
+    ),
 }
 
 

@@ -236,10 +236,10 @@ def test_datasets_loads_the_folder(engine: Engine, labelled: int, tmp_path: Path
 
 def test_a_dataset_is_not_written_over_anything(engine: Engine, labelled: int, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists already"):
         export_dataset(engine, "Questions", tmp_path / "out")
     make_project(engine, ["a", "b"], name="Empty")
-    with pytest.raises(InputError, match="no label yet"):
+    with pytest.raises(InputError, match="no labels yet"):
         export_dataset(engine, "Empty", tmp_path / "other")
     assert list((tmp_path / "out").iterdir()) == [] and not (tmp_path / "other").exists()
 

@@ -155,12 +155,12 @@ def test_what_hinders_is_said(
     engine: Engine, project: int, open_section: Callable[[int], AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
-        raise InputError("a job is at work: wait until it is done")
+        raise InputError("another job is running: wait until it is done")
 
     monkeypatch.setattr(jobs, "request_correction", refuse)
     page = open_section(project)
     page.button(key="draw_correction").click().run()
-    assert page.error[0].value == "a job is at work: wait until it is done"
+    assert page.error[0].value == "another job is running: wait until it is done"
 
 
 def test_an_open_audit_batch_says_how_far_it_is(

@@ -78,9 +78,9 @@ def test_downloads_say_what_they_are(project: int, get: TestClient) -> None:
     ("address", "said"),
     [
         ("labels/99?form=labels", "no project number 99"),
-        ("labels/1?form=nonsense", "no form 'nonsense'"),
+        ("labels/1?form=nonsense", "no label format 'nonsense'"),
         ("labels/1?form=labels&suffix=../x", "cannot write files that end in"),
-        ("matches/1?what=pairs", "no matches have been searched yet"),
+        ("matches/1?what=pairs", "there are no matches yet"),
         ("matches/1?what=people", "no 'people' of matches"),
         ("projects/99", "no project number 99"),
     ],
@@ -113,7 +113,7 @@ def test_a_damaged_archive_is_an_error_on_the_page(engine: Engine, project: int,
     page = open_page()
     page.text_input(key="bring_project_path").set_value(str(tmp_path / "questions.zip")).run()
     page.button(key="bring_import").click().run()
-    assert "no whole archive" in page.error[-1].value and len(list_projects(engine)) == 1
+    assert "not a complete project archive" in page.error[-1].value and len(list_projects(engine)) == 1
 
 
 def test_labels_are_checked_and_then_stored(engine: Engine, project: int, tmp_path: Path) -> None:
@@ -157,13 +157,13 @@ def test_matches_are_asked_for_and_taken_away(
 
     def request(engine: Engine, project_id: int, number: int, threshold: float, reranker: str | None) -> str:
         asked.append((project_id, number, threshold, reranker))
-        raise InputError("matches are being searched: wait")
+        raise InputError("a search for matches is already running")
 
     monkeypatch.setattr(jobs, "request_matches", request)
     page = open_page()
     assert page.number_input(key="match_threshold_2").value == 0.625  # where p = ½
     page.button(key="find_matches").click().run()
-    assert asked == [(project_id, 2, 0.625, None)] and "being searched" in page.warning[0].value
+    assert asked == [(project_id, 2, 0.625, None)] and "already running" in page.warning[0].value
     page.selectbox(key="match_round_2").set_value(0).run()
     assert page.button(key="find_matches").disabled  # the encoder alone has no threshold of its own
 

@@ -80,7 +80,7 @@ def test_what_cannot_be_asked_for_is_said(
     page = open_page()
     page.multiselect(key=f"experiment_{project}_strategies").set_value(["stratified-match"])
     page.button(key=f"experiment_{project}_start").click().run()
-    assert "choose that too" in page.error[0].value
+    assert "choose “" in page.error[0].value
     assert not asked
 
 
@@ -88,7 +88,7 @@ def test_without_known_pairs_the_page_says_why(engine: Engine, home: Path) -> No
     project_id = make_project(engine, ["a", "b", "c", "d"], evaluation=0)
     assert open_page().info[0].value.startswith("This project has no known pairs")
     add_gold(engine, project_id, 1, split=Split.TRAIN)
-    assert open_page().info[0].value.startswith("No known positive is a pair of items kept for measuring")
+    assert open_page().info[0].value.startswith("No known positive is a pair of evaluation items")
 
 
 def test_without_a_project_results_are_still_shown(engine: Engine, home: Path) -> None:
@@ -181,7 +181,7 @@ def test_one_experiment_at_a_time_and_no_other_job_waits_for_it(
     enqueued: list[tuple[Any, ...]] = []
     monkeypatch.setattr(jobs, "_enqueue", lambda engine, *arguments: enqueued.append(arguments))
     first = experiments.request(engine, project, WISH)
-    with pytest.raises(InputError, match="an experiment on this project is at work"):
+    with pytest.raises(InputError, match="an experiment on this project is running"):
         experiments.request(engine, project, WISH)
     training = jobs.request_round(engine, project)
     assert [arguments[:3] for arguments in enqueued] == [
@@ -213,7 +213,7 @@ def test_what_the_app_asks_for_the_learner_understands(tmp_path: Path) -> None:
     ("change", "message"),
     [
         (lambda wish: Wish(wish.name, [], 1, 1, 2, 1.0), "no strategy is chosen"),
-        (lambda wish: Wish(wish.name, ["stratified-match"], 1, 1, 2, 1.0), "“Stratified, matched .* choose that too"),
+        (lambda wish: Wish(wish.name, ["stratified-match"], 1, 1, 2, 1.0), "“Stratified, matched .* too"),
     ],
 )
 def test_a_wish_that_cannot_be_met_is_refused(change: Callable[[Wish], Wish], message: str) -> None:

@@ -59,7 +59,7 @@ def test_changes_are_told_as_they_are_the_newest_first(engine: Engine, project: 
         "(none)",
         "**Dates** count.",
     ]
-    assert "2 events" in read(page) and any("without login" in line for line in read(page))
+    assert "2 events" in read(page) and any("without sign-in" in line for line in read(page))
 
 
 def test_accounts_are_told_apart(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> None:

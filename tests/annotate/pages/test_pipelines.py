@@ -114,7 +114,7 @@ def test_the_form_says_what_fields_mean_and_what_is_wrong(project: int, asked: A
 def test_without_positive_pairs_the_page_says_why(engine: Engine, home: Path) -> None:
     project_id = make_project(engine, ["a", "b", "c", "d"])
     page = open_page()
-    assert page.info[0].value.startswith("It begins with at least 2 positive pairs")
+    assert page.info[0].value.startswith("It needs at least 2 positive pairs")
     with pytest.raises(InputError, match="no labelled and no known ones"):
         pipelines.request(engine, project_id, NAME, {}, {})
 
@@ -146,7 +146,7 @@ def test_one_run_at_a_time_and_no_other_job_waits_for_it(
     enqueued: list[tuple[Any, ...]] = []
     monkeypatch.setattr(jobs, "_enqueue", lambda engine, *arguments: enqueued.append(arguments))
     first = pipelines.request(engine, project, NAME, {}, {})
-    with pytest.raises(InputError, match="a pipeline on this project is at work"):
+    with pytest.raises(InputError, match="a pipeline on this project is running"):
         pipelines.request(engine, project, NAME, {}, {})
     training = jobs.request_round(engine, project)
     assert [arguments[:3] for arguments in enqueued] == [
@@ -256,7 +256,7 @@ def test_a_sample_is_queued_and_its_precision_shown(engine: Engine, mined: int) 
         "1 to 12", 12, 9, "75% (75% to 75%)",
     )  # fmt: skip
     page.button(key="sample_r_0_start").click().run()
-    assert page.warning[0].value.startswith("every mined pair is drawn already")
+    assert page.warning[0].value.startswith("every mined pair is already in a sample")
 
 
 def test_the_best_pairs_become_labels_and_are_taken_back(engine: Engine, mined: int) -> None:
@@ -279,7 +279,7 @@ def test_the_encoder_is_changed_after_its_implications_are_read(engine: Engine, 
     with reading(engine) as session:
         assert session.get_one(Project, mined).settings["encoder"].endswith("/pipelines/r/results/biencoder")
     page.button(key="delete_r").click().run()
-    assert "lies in this run" in page.error[0].value
+    assert "of this run" in page.error[0].value
 
 
 def test_the_best_pairs_can_be_read(mined: int) -> None:

@@ -145,7 +145,7 @@ def test_names_and_settings_are_checked_before_anything_is_stored(engine: Engine
     make_project(engine, ["a", "b"], name="Taken")
     page = open_page(NEW)
     fill(page, new_name="Taken", left_path=str(folder / "q.csv"))
-    assert "There is a project named 'Taken' already" in said(page).replace("\\", "")
+    assert "A project named 'Taken' exists already" in said(page).replace("\\", "")
     assert disabled(page)
     fill(page, new_name="Free")
     assert not disabled(page)
@@ -154,7 +154,7 @@ def test_names_and_settings_are_checked_before_anything_is_stored(engine: Engine
     page.number_input(key="new_settings_first").set_value(2).run()
     page.number_input(key="new_settings_evaluation_share").set_value(0.99).run()
     page.button(key="create").click().run()
-    assert "makes no pair" in said(page)  # one item would be left for training
+    assert "too few for a pair" in said(page)  # one item would be left for training
     with pytest.raises(InputError):
         project_by_name(engine, "Free")
 

@@ -156,7 +156,7 @@ def test_a_runs_reranker_is_used_and_used_no_more(engine: Engine, project: int, 
     settings = list_projects(engine)[0].settings
     assert (settings.reranker, settings.batch_order) == (folder, "contested first")
     assert plan_order(engine, project, RUN, 0, "contested first")[1] == []
-    with pytest.raises(InputError, match="the re-ranker of 'Plain' lies in this run"):
+    with pytest.raises(InputError, match="'Plain' uses the re-ranker of this run"):
         pipelines.delete(engine, project, RUN)
     stop_order(engine, project)
     assert orders_batches(engine, project, RUN, 0) is None
@@ -204,8 +204,8 @@ def test_an_import_says_that_the_reranker_is_not_here(
     use_order(engine, project, RUN, 0, "likely first")
     export_project(engine, "Plain", tmp_path / "all.zip")
     [taken] = import_project(engine, tmp_path / "all.zip").notes
-    assert taken == "there is a project named 'Plain' already, so this one is 'Plain (2)'"
+    assert "'Plain'" in taken and "'Plain (2)'" in taken
     shutil.rmtree(folder)
     first, *_ = import_project(engine, tmp_path / "all.zip").notes
-    assert first.startswith(f"settings: there is no re-ranker in {folder}") and "the strategy's own order" in first
+    assert first.startswith(f"settings: there is no re-ranker in {folder}") and "the strategy's order" in first
     assert Settings.model_validate(list_projects(engine)[0].settings.model_dump()).reranker == folder

@@ -89,7 +89,7 @@ def test_the_best_pairs_become_labels_that_train(engine: Engine, project: int, p
         assert len(read_labels(session, project, data, 10**6).left) == 10
         assert len(own_answers(session, project, NAME, 50)) == 10  # what the page “Answers” lists
     assert plan_use(engine, project, "r", PAIRS, 12).new == pairs[10:12]
-    with pytest.raises(InputError, match="labelled already"):
+    with pytest.raises(InputError, match="already labelled"):
         use_as_training(engine, project, "r", PAIRS, 10)
     assert used(engine, project, "r") == 10
     assert take_back(engine, project, "r") == 10
@@ -126,7 +126,7 @@ def test_a_sample_is_drawn_in_bands_and_its_labels_tell_the_precision(
 def test_a_draw_goes_on_where_the_last_one_ended(engine: Engine, project: int, pairs: list[Pair]) -> None:
     draw(engine, project, 30)
     first = sample(engine, project)
-    with pytest.raises(InputError, match="the last audit batch has 30 pairs left"):
+    with pytest.raises(InputError, match="the last audit batch has 30 unlabelled pairs"):
         draw(engine, project, 30)
     answer(engine, first[:-1], POSITIVE)
     answer(engine, first[-1:], UNSURE)
@@ -140,7 +140,7 @@ def test_a_draw_goes_on_where_the_last_one_ended(engine: Engine, project: int, p
     answer(engine, second, NEGATIVE)
     assert draw(engine, project, 1000) == 240
     answer(engine, sample(engine, project), NEGATIVE)
-    with pytest.raises(InputError, match="every mined pair is drawn already"):
+    with pytest.raises(InputError, match="every mined pair is already in a sample"):
         draw(engine, project, 10)
 
 
@@ -184,12 +184,12 @@ def test_a_complete_sample_asks_for_no_job(
 def test_another_audit_batch_goes_before(engine: Engine, project: int, pairs: list[Pair]) -> None:
     make_design(engine, project)
     make_audit_batch(engine, project, 2)
-    with pytest.raises(InputError, match="the last audit batch has 2 pairs left"):
+    with pytest.raises(InputError, match="the last audit batch has 2 unlabelled pairs"):
         draw(engine, project, 10)
     with writing(engine) as session:
         session.query(Task).filter(Task.project_id == project).delete()
     add_job(engine, project, "audit-1", kind="audit", state="running")
-    with pytest.raises(InputError, match="a job is at work that may draw an audit batch"):
+    with pytest.raises(InputError, match="a running job may add an audit batch"):
         draw(engine, project, 10)
 
 
@@ -198,7 +198,7 @@ def test_pairs_that_may_not_train_are_refused(engine: Engine, project: int) -> N
         items = session.scalars(select(Item.id).where(Item.project_id == project).order_by(Item.id)).all()
     finished_run(engine, project, "r", [(items[0], items[-1])])
     for act in (lambda: use_as_training(engine, project, "r", PAIRS, 1), lambda: draw(engine, project, 1)):
-        with pytest.raises(InputError, match="kept for measuring"):
+        with pytest.raises(InputError, match="in the evaluation set"):
             act()
     assert labels(engine, project) == {}
     other = make_project(engine, ["a", "b"], name="Other")
@@ -214,7 +214,7 @@ def test_mined_pairs_are_read_once_each(tmp_path: Path) -> None:
     assert [(one.pair, one.score) for one in read_mined(path, symmetric=True)] == [((1, 3), 0.9), ((1, 2), 0.6)]
     assert [one.pair for one in read_mined(path, symmetric=False)] == [(3, 1), (1, 3), (1, 2)]
     path.write_text('{"x_id": "1"}\n')
-    with pytest.raises(InputError, match=r"mined\.jsonl, line 1: no mined pair"):
+    with pytest.raises(InputError, match=r"mined\.jsonl, line 1: not a mined pair"):
         read_mined(path, symmetric=True)
 
 
@@ -226,7 +226,7 @@ def test_the_bi_encoder_becomes_the_projects_encoder(engine: Engine, project: in
         settings = Settings.model_validate(session.get_one(Project, project).settings)
     assert Path(settings.encoder) == (results_folder("r") / "biencoder").resolve()
     assert plan_encoder(engine, project, "r", BIENCODER)[1] == []
-    with pytest.raises(InputError, match="the encoder of 'Questions' lies in this run"):
+    with pytest.raises(InputError, match="'Questions' uses the encoder of this run"):
         delete(engine, project, "r")
     assert pipeline_folder("r").is_dir()
 
@@ -238,7 +238,7 @@ def test_of_two_towers_there_is_no_encoder_for_both_texts(engine: Engine, projec
     assert plan_encoder(engine, project, "r", BIENCODER)[0].encoder == str((folder / "query").resolve())
     (folder / "passage").mkdir()
     (folder / "passage" / "modules.json").write_text("[]")
-    with pytest.raises(InputError, match="it needs one for both texts"):
+    with pytest.raises(InputError, match="it needs one encoder for both texts"):
         plan_encoder(engine, project, "r", BIENCODER)
 
 
@@ -253,11 +253,11 @@ def test_an_encoder_that_learned_by_inner_products_says_so(engine: Engine, proje
 def test_what_is_no_encoder_is_refused(engine: Engine, project: int, pairs: list[Pair]) -> None:
     (results_folder("r") / "biencoder" / "config.json").rename(results_folder("r") / "elsewhere.json")
     for number in (BIENCODER, CROSSENCODER, PAIRS):
-        with pytest.raises(InputError, match="is no encoder that a project can use"):
+        with pytest.raises(InputError, match="a project cannot use"):
             use_encoder(engine, project, "r", number)
-    with pytest.raises(InputError, match="is no list of pairs"):
+    with pytest.raises(InputError, match="is not a list of pairs"):
         use_as_training(engine, project, "r", BIENCODER, 1)
-    with pytest.raises(InputError, match="made nothing of that number"):
+    with pytest.raises(InputError, match="has no output number"):
         made(engine, project, "r", 7)
 
 

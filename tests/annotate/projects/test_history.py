@@ -53,7 +53,7 @@ def test_a_changed_setting_is_told_with_both_values_and_an_unchanged_one_is_not(
 
 def test_an_act_that_fails_leaves_no_event(engine: Engine, project: int) -> None:
     before = told(engine, project)
-    with pytest.raises(InputError, match="evaluation share stays"):
+    with pytest.raises(InputError, match="evaluation share must stay"):
         update_settings(engine, project, settings_of(engine, project).model_copy(update={"evaluation_share": 0.5}))
     with pytest.raises(RuntimeError), writing(engine) as session:
         add_event(session, None, EventKind.ARCHIVED, project)

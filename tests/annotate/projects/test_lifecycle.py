@@ -73,7 +73,7 @@ def test_a_deleted_project_is_restored_whole(engine: Engine, project: int) -> No
     assert (binned.name, binned.until - binned.deleted_at) == ("Help desk", timedelta(days=7))
     with pytest.raises(InputError, match="in the bin: restore it first"):
         project_summary(engine, "Help desk")
-    with pytest.raises(InputError, match="in the bin already"):
+    with pytest.raises(InputError, match="already in the bin"):
         bin_project(engine, project)
     restore_project(engine, project)
     assert project_summary(engine, "Help desk") == summary

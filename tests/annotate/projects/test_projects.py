@@ -71,7 +71,7 @@ def test_names_that_cannot_be_shown_are_refused(engine: Engine, name: str) -> No
 def test_a_name_that_is_taken_is_refused_and_nothing_stored(engine: Engine) -> None:
     create_project(engine, "Questions", corpus(), SETTINGS)
     before = rows(engine)
-    with pytest.raises(InputError, match="'Questions' already"):
+    with pytest.raises(InputError, match="'Questions' exists already"):
         create_project(engine, "Questions ", corpus(), SETTINGS)
     assert rows(engine) == before
 
@@ -85,7 +85,7 @@ def test_a_crash_in_the_middle_leaves_nothing(engine: Engine) -> None:
 
 @pytest.mark.parametrize(("n", "right"), [(2, 0), (1, 0)])
 def test_a_split_without_training_pairs_is_refused(engine: Engine, n: int, right: int) -> None:
-    with pytest.raises(InputError, match="makes no pair"):
+    with pytest.raises(InputError, match="too few for a pair"):
         create_project(engine, "Small", corpus(n, right), Settings(evaluation_share=0.6))
 
 
@@ -112,10 +112,10 @@ def test_projects_are_listed_newest_first_with_their_labels(engine: Engine) -> N
 
 
 def test_an_unknown_project_is_named_with_those_there_are(engine: Engine) -> None:
-    with pytest.raises(InputError, match="no project named 'Nope'; there are none"):
+    with pytest.raises(InputError, match="no project named 'Nope'; there are no projects"):
         project_by_name(engine, "Nope")
     create_project(engine, "Questions", corpus(), SETTINGS)
-    with pytest.raises(InputError, match="'Nope'; there are 'Questions'"):
+    with pytest.raises(InputError, match="'Nope'; the projects are 'Questions'"):
         project_summary(engine, "Nope")
 
 
@@ -124,9 +124,9 @@ def test_an_unknown_project_is_named_with_those_there_are(engine: Engine) -> Non
     [
         ({"first": 1, "growth": 0.5}, "first: .* not 1; growth: .* not 0.5"),
         ({"strategy": "guessing"}, "'guessing'.* choose uncertainty"),
-        ({"strategy": "stratified-match"}, "'stratified-match' for projects; choose uncertainty"),
-        ({"strategy": "stated"}, "'stated' for projects; choose uncertainty"),
-        ({"distance": "l2", "pooling": "cls"}, "pooling, distance: for simulations"),
+        ({"strategy": "stratified-match"}, "'stratified-match'; choose uncertainty"),
+        ({"strategy": "stated"}, "'stated'; choose uncertainty"),
+        ({"distance": "l2", "pooling": "cls"}, "pooling, distance: only for simulations"),
         ({"colour": "red"}, "colour"),
     ],
 )
@@ -140,7 +140,7 @@ def test_settings_change_but_the_split_stays(engine: Engine) -> None:
     project_id = create_project(engine, "Questions", corpus(), SETTINGS)
     update_settings(engine, project_id, SETTINGS.model_copy(update={"first": 7}))
     assert project_by_name(engine, "Questions").settings.first == 7
-    with pytest.raises(InputError, match=r"share stays 0\.5"):
+    with pytest.raises(InputError, match=r"share must stay 0\.5"):
         update_settings(engine, project_id, SETTINGS.model_copy(update={"evaluation_share": 0.1}))
     with pytest.raises(InputError, match="no project number 99"):
         update_settings(engine, 99, SETTINGS)

@@ -49,47 +49,52 @@ def test_fields_without_effect_are_not_mentioned(now: Situation, old: dict[str, 
 @pytest.mark.parametrize(
     ("now", "old", "new", "words"),
     [
-        (TRAINED, {}, {"overlap": 0.2}, "Of the next batch 20% of the pairs are for 2 annotators"),
-        (TRAINED, {}, {"double_check": True}, "go to another annotator at once"),
+        (TRAINED, {}, {"overlap": 0.2}, "20% of the pairs go to 2 annotators"),
+        (TRAINED, {}, {"double_check": True}, "go to a second annotator"),
         (TRAINED, {}, {"encoder": "bge"}, "All 300 texts are encoded again by bge"),
-        (TRAINED, {}, {"encoder": "bge"}, "of rounds 1 to 4 are of all-MiniLM-L6-v2 and stay"),
-        (SEEDED, {}, {"encoder": "bge"}, "the next batch measures bge in their place"),
+        (TRAINED, {}, {"encoder": "bge"}, "of rounds 1 to 4 belong to all-MiniLM-L6-v2 and stay"),
+        (SEEDED, {}, {"encoder": "bge"}, "with the next batch, those of bge"),
         (
             TRAINED,
             {},
             {"hubness": 0.1},
-            "take off 0.1 of the crowd instead of 0.25. Scores change from the next round",
+            "hubness correction changes from 0.25 to 0.1. Scores change from the next round",
         ),
-        (SEEDED, {}, {"hubness": 0.1}, "figures before training are computed anew"),
+        (SEEDED, {}, {"hubness": 0.1}, "figures before training are recomputed"),
         (
             TRAINED,
             {},
             {"lexical": False},
-            "Spelling does not count any more in models trained from now on. Scores change",
+            "Lexical features are no longer used in models trained from now on. Scores change",
         ),
-        (TRAINED, {}, {"first": 80}, "From batch 6 on: 608, 911, 1,367 pairs instead of 304, 456, 683. Batch 5 stays"),
-        (FRESH, {}, {"growth": 2.0}, "From batch 1 on: 40, 80, 160 pairs instead of 40, 60, 90."),
+        (
+            TRAINED,
+            {},
+            {"first": 80},
+            "From batch 6 on, batches have 608, 911, 1,367 pairs instead of 304, 456, 683. Batch 5 stays",
+        ),
+        (FRESH, {}, {"growth": 2.0}, "From batch 1 on, batches have 40, 80, 160 pairs instead of 40, 60, 90."),
         (
             AUDITED,
             {},
             {"audit_every": 0},
-            "tasks that measure: none instead of one task in 6. Intervals narrow only by",
+            "audit tasks: none instead of one task in 6. Then only audit batches",
         ),
         (TRAINED, {}, {"target_precision": 0.9}, "precision with 0.9 instead of 0.8, at once"),
         (AUDITED, {}, {"target_precision": 0.9}, "with the next update of the figures"),
         (TRAINED, {}, {"question": "Same?", "guidelines": "x"}, "new question and guidelines at once; 325 labels"),
-        (TRAINED, {}, {"strategy": "committee"}, "Committee chooses from batch 6 on"),
-        (SEEDED, {}, {"strategy": "committee"}, "once a model is trained; until then it is the most similar pairs"),
+        (TRAINED, {}, {"strategy": "committee"}, "Committee applies from batch 6 on"),
+        (SEEDED, {}, {"strategy": "committee"}, "once a model is trained; until then the most similar pairs"),
         (TRAINED, {}, {"strategy": "static-retrieval"}, "300 texts are encoded by the pre-trained encoder"),
         (TRAINED, {}, {"neighbours": 200}, "200 nearest neighbours of each text instead of 100: more candidates"),
         (TRAINED, {}, {"search": "faiss-hnsw"}, "by faiss-hnsw instead of auto, which misses some"),
         (TRAINED, {}, {"per_text": 1}, "at most 1 pair of one text"),
-        (TRAINED, {"control_share": 0.1}, {"control_share": 0.0}, "Nothing of the next batch is drawn at random"),
+        (TRAINED, {"control_share": 0.1}, {"control_share": 0.0}, "None of the next batch is sampled at random"),
         (TRAINED, {}, {"epochs": 4, "seed": 1}, "about 2 times as long"),
-        (TRAINED, {}, {"epochs": 4, "batch_size": 8}, "other epochs and pairs in a step. Models so far stay"),
-        (TRAINED, {}, {"warm_start": True}, "goes on from the last one"),
+        (TRAINED, {}, {"epochs": 4, "batch_size": 8}, "epochs and training step size. Earlier models stay"),
+        (TRAINED, {}, {"warm_start": True}, "continues from the last one"),
         (TRAINED, {}, {"auto_train": False}, "waits until somebody presses"),
-        (replace(TRAINED, at_work=True), {}, {"first": 80}, "A job is at work"),
+        (replace(TRAINED, at_work=True), {}, {"first": 80}, "A job is running"),
     ],
 )
 def test_an_effect_is_said(now: Situation, old: dict[str, Any], new: dict[str, Any], words: str) -> None:
@@ -97,7 +102,7 @@ def test_an_effect_is_said(now: Situation, old: dict[str, Any], new: dict[str, A
 
 
 def test_an_effect_on_no_job_needs_no_wait() -> None:
-    assert "A job is at work" not in said(replace(TRAINED, at_work=True), question="Same?")
+    assert "A job is running" not in said(replace(TRAINED, at_work=True), question="Same?")
 
 
 @given(st.sampled_from(sorted(Settings.model_fields)), st.sampled_from([FRESH, SEEDED, TRAINED, AUDITED]))

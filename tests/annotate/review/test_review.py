@@ -66,7 +66,7 @@ def test_disagreements_and_unsure_answers_are_settled(engine: Engine, project: i
 def test_what_another_reviewer_settled_meanwhile_stands(engine: Engine, project: int) -> None:
     ritas, sams = (disputed(engine, project) for _ in range(2))
     settle(engine, project, "Rita", ritas, YES)
-    with pytest.raises(InputError, match="Rita has answered this pair meanwhile"):
+    with pytest.raises(InputError, match="Rita has answered this pair in the meantime"):
         settle(engine, project, "Sam", sams, NO)
     with reading(engine) as session:
         labels = {(label.left_id, label.right_id): label for label in current_labels(session, project)}

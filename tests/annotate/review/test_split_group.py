@@ -82,7 +82,7 @@ def test_what_was_changed_meanwhile_is_left_alone(engine: Engine, project: int) 
     with writing(engine) as session:
         answer_at_once(session, project, "ben", sorted(pairs)[:3], NO, "ben")
     assert split(engine, project, "eve", pairs) == 1
-    with pytest.raises(InputError, match="changed meanwhile"):
+    with pytest.raises(InputError, match="changed in the meantime"):
         split(engine, project, "eve", pairs)
 
 

@@ -40,7 +40,7 @@ def test_an_app_without_its_database_lives_and_is_not_ready(home: Path, monkeypa
 
 def test_an_app_on_tables_of_another_version_is_not_ready(home: Path) -> None:
     migrate(to="0013")
-    said = f"the database has the tables of revision 0013, and this version needs {newest_revision()}"
+    said = f"the database has revision 0013, but this version needs {newest_revision()}"
     assert ask("/readyz") == (503, said)
 
 
@@ -48,7 +48,7 @@ def test_an_app_that_cannot_write_is_not_ready(engine: Engine) -> None:
     artifacts().parent.mkdir(parents=True, exist_ok=True)
     artifacts().write_text("a file in its place")
     status, said = ask("/readyz")
-    assert status == 503 and said.startswith("nothing can be written to the artifact folder: ")
+    assert status == 503 and said.startswith("cannot write to the artifact folder: ")
     assert str(artifacts()) not in said
 
 
@@ -62,5 +62,5 @@ def test_a_worker_is_asked_for_without_loading_it(engine: Engine, capsys: pytest
             run(app, ["worker", "--name", name])
         said[name] = (stopped.value.code or 0, capsys.readouterr().out.strip())
     assert said["rack-1"][0] == 0
-    assert said["old"] == (1, "the worker old was heard of 90 s ago")
-    assert said["nobody"] == (1, "no worker named nobody has been heard of")
+    assert said["old"] == (1, "the worker old last reported 90 s ago")
+    assert said["nobody"] == (1, "no worker named nobody has ever reported")

@@ -104,7 +104,7 @@ def test_preview_shows_all_columns_of_the_first_rows(tmp_path: Path) -> None:
     [
         ("a.csv", b"id,txet\n1,x\n", ["row 1, column 'text'", "did you mean 'txet'?", "'id', 'txet'"]),
         ("a.csv", b"", ["is empty"]),
-        ("a.csv", b"id,text\n", ["no row below"]),
+        ("a.csv", b"id,text\n", ["no rows"]),
         ("a.csv", b"1,just one line of text\n", ["no such column"]),
         ("a.csv", b"id,text,id\n1,x,2\n", ["row 1, column 'id'", "two columns"]),
         ("a.csv", b"id,text\n1,caf\xe9 au lait\n", ["row 2, column 'text'", "0xE9", "offset 13", "UTF-8"]),
@@ -119,11 +119,11 @@ def test_preview_shows_all_columns_of_the_first_rows(tmp_path: Path) -> None:
         ("a.tsv", b"id\ttext\n1\tcaf\xe9\n", ["row 2, column 'text'", "0xE9"]),
         ("a.jsonl", b'{"id": 1, "text": "x"}\n{"id": 2, "text"}\n', ["row 2", "not valid JSON", "character 17"]),
         ("a.jsonl", b'["id", "text"]\n', ["row 1", "JSON list"]),
-        ("a.jsonl", b'{"id": 1, "text": "x"}\n{"id": 2}\n', ["row 2, column 'text'", "no such key"]),
+        ("a.jsonl", b'{"id": 1, "text": "x"}\n{"id": 2}\n', ["row 2, column 'text'", "lacks this key"]),
         ("a.jsonl", b'{"id": 1, "text": ["x"]}\n', ["row 1, column 'text'", "list"]),
         ("a.jsonl", b'{"id": 1, "text": "\\ud800"}\n', ["row 1, column 'text'", "surrogate"]),
         ("a.jsonl", b'{"id": 1, "text": "caf\xe9"}\n', ["row 1", "0xE9"]),
-        ("a.jsonl", b'{"id": ' + b"[" * 100_000 + b"\n", ["row 1", "not usable JSON"]),
+        ("a.jsonl", b'{"id": ' + b"[" * 100_000 + b"\n", ["row 1", "JSON"]),
         ("a.jsonl", b"\n", ["is empty"]),
         ("a.parquet", b"PAR1 but nothing else", ["Parquet"]),
         ("a.csv.gz", b"", ["is empty"]),
@@ -166,7 +166,7 @@ def test_a_long_cell_is_refused_in_every_format(tmp_path: Path) -> None:
     write(tmp_path / "a.jsonl", json.dumps({"id": 1, "text": long}).encode())
     write(tmp_path / "a.tsv", f"id\ttext\n1\t{long}\n".encode())
     for kind in ("parquet", "jsonl", "tsv"):
-        assert "a cell of 100,001 characters, and the limit is 100,000" in message(tmp_path / f"a.{kind}")
+        assert "a cell has 100,001 characters, but the limit is 100,000" in message(tmp_path / f"a.{kind}")
     assert "row 1" in message(write(tmp_path / "b.jsonl", b'{"id": 1, "text": "' + b"x" * 20_000_000 + b'"}'))
 
 

@@ -112,8 +112,8 @@ def test_conflicts_are_noted_and_the_positive_wins(tmp_path: Path) -> None:
     notes = "\n".join(corpus.notes[1:])
     assert "1 positive pair of an item with itself (identical texts), left out (row 8: '1', '5')" in notes
     assert "1 negative pair of an item with itself (identical texts): a conflict, left out (row 9" in notes
-    assert "1 pair stated both positive and negative: a conflict, taken as positive (row 7: '2', '1')" in notes
-    assert "1 negative pair that other positives imply to be positive: a conflict" in notes
+    assert "1 pair given as both positive and negative: a conflict, taken as positive (row 7: '2', '1')" in notes
+    assert "1 negative pair implied to be positive by other positives: a conflict" in notes
     assert "(row 4: '1', '3')" in notes
 
 
@@ -125,7 +125,7 @@ def test_a_pair_stated_as_both_is_positive_in_whatever_order(
     stated = table(tmp_path / "gold.csv", "id1,id2,label", *(f"1,2,{label}" for label in labels))
     corpus = load_corpus(items(tmp_path), items(tmp_path, name="right.csv") if lists == 2 else None, stated)
     assert pairs(corpus) == {("1", "2", True, False)}
-    assert "stated both positive and negative: a conflict, taken as positive" in corpus.notes[-1]
+    assert "given as both positive and negative: a conflict, taken as positive" in corpus.notes[-1]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_closure_beyond_measure_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(gold, "MAX_CLOSURE", 5)
     path = table(tmp_path / "gold.csv", "id1,id2", "1,2", "2,3", "3,4")
     text = refusal(items(tmp_path), gold=path)
-    assert "6 pairs, and the limit is 5" in text
+    assert "6 pairs, but the limit is 5" in text
     assert "largest group has 4 items" in text
 
 

@@ -160,7 +160,7 @@ def test_a_killed_upload_is_not_seen_and_the_next_one_is_whole(
     assert there.names() == [] and not is_there(here)
     publish(here)
     assert len(there.objects()) == 4
-    with pytest.raises(InputError, match="knows none of the 1 projects"):
+    with pytest.raises(InputError, match="has none of the 1 projects"):
         list(garbage(engine, datetime.now(UTC)))
     make_project(engine, ["one", "two"])
     left = [one for one in garbage(engine, datetime.now(UTC) + timedelta(days=2)) if one.in_store]
@@ -202,7 +202,7 @@ def test_copies_used_longest_ago_make_room_unless_they_are_in_use(place: str, mo
     with held(a):
         assert [contents(folder) == FILES for folder in folders] == [True, False, False]
     monkeypatch.setenv("ALLPAIRS_CACHE_BYTES", "50 GB")
-    with pytest.raises(InputError, match="ALLPAIRS_CACHE_BYTES=50 GB is no number of bytes"):
+    with pytest.raises(InputError, match="ALLPAIRS_CACHE_BYTES=50 GB is not a number of bytes"):
         publish(a)
 
 

@@ -65,7 +65,7 @@ def test_no_token_comes_back(engine: Engine, tmp_path: Path) -> None:
     tokens.withdraw(engine, anna, tokens.list_tokens(engine, anna)[0].id)
     restore(tmp_path / "b.db", engine, replace=True)
     assert people.id_of(engine, "Anna") == anna
-    with pytest.raises(InputError, match="not known"):
+    with pytest.raises(InputError, match="unknown"):
         tokens.bearer_of(engine, token, "here", START)
 
 
@@ -85,7 +85,7 @@ def test_what_is_no_backup_changes_nothing(engine: Engine, labelled: int, tmp_pa
 
 def test_a_backup_never_overwrites(engine: Engine, labelled: int, tmp_path: Path) -> None:
     (tmp_path / "b.db").write_text("mine")
-    with pytest.raises(InputError, match="such a file"):
+    with pytest.raises(InputError, match="exists already"):
         backup(engine, tmp_path / "b.db")
     assert (tmp_path / "b.db").read_text() == "mine"
 
@@ -130,8 +130,8 @@ def test_tables_of_a_later_version_are_refused(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("harm", "said"),
     [
-        ("DELETE FROM labels WHERE answer = 'unsure'", "1 labels differ"),
-        ("DELETE FROM items WHERE text = 'text 0'", "items that are not there: 1"),
+        ("DELETE FROM labels WHERE answer = 'unsure'", "1 labels do not match"),
+        ("DELETE FROM items WHERE text = 'text 0'", "names missing rows of items: 1"),
         ("UPDATE matchers SET folder = 'gone'", "folder of model 0 is missing"),
     ],
 )
@@ -174,7 +174,7 @@ def test_the_commands(
     code, out, _ = command("backup", "--out", str(tmp_path / "b"), "--json")
     assert (code, json.loads(out)["rows"]["answers"]) == (0, 4)
     assert command("backup", "--out", str(tmp_path / "b"))[0] == 2
-    assert command("upgrade") == (0, "the tables are the newest ones\n", "")
+    assert command("upgrade") == (0, "the tables are already up to date\n", "")
     elsewhere("other")
     left = artifacts() / "before"
     left.mkdir(parents=True)
@@ -182,7 +182,7 @@ def test_the_commands(
     assert (code, "1 projects, 4 texts and 4 answers" in out) == (0, True), err
     assert (artifacts() / str(labelled) / "model" / "weights").read_text() == "weights"
     assert not left.exists() and len(list(artifacts().parent.glob("artifacts-before-*/before"))) == 1
-    assert command("check") == (0, "nothing is wrong\n", "")
+    assert command("check") == (0, "no damage found\n", "")
     (artifacts() / str(labelled) / "model").rename(artifacts() / "moved")
     code, out, _ = command("check")
     assert (code, "model 0 is missing" in out) == (1, True)

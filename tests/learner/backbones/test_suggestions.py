@@ -107,7 +107,7 @@ def test_what_is_not_there_is_refused(engine: Engine, project: int) -> None:
         run(engine, project, Asked("r", 1, item))
     with pytest.raises(InputError, match="not in the project"):
         run(engine, other, Asked("r", NUMBER, item))
-    with pytest.raises(InputError, match="this is no generator"):
+    with pytest.raises(InputError, match="this is not a generator"):
         suggesting.ask(engine, project, Asked("r", 1, item))
     with pytest.raises(InputError, match="this project has no run r"):
         suggesting.ask(engine, other, Asked("r", NUMBER, item))

@@ -28,6 +28,6 @@ def test_a_full_disk_is_an_error_and_leaves_nothing(tmp_path: Path, monkeypatch:
     with pytest.raises(OSError, match="No space left") as raised:
         new_array_file(tmp_path / "a.npy", np.float32, (10, 3))
     assert str(in_words(raised.value)).startswith(
-        f"The disk is full, and nothing of this was stored: make room for {tmp_path}"
+        f"The disk is full, and nothing was stored: free space for {tmp_path}"
     )
     assert not list(tmp_path.iterdir())
