@@ -80,7 +80,7 @@ def accept_as_new(engine: Engine, token: str, name: str, password: str, at: date
 
 
 def accept_by_subject(engine: Engine, token: str, name: str, issuer: str, subject: str, at: datetime) -> None:
-    """Add a new person, whom a provider vouches for, to the project. Raises InputError as `accept_as_new` does."""
+    """Add a new person, who signs in through a provider, to the project. Raises InputError as `accept_as_new` does."""
     with writing(as_system(engine)) as session:
         _enter(session, token, _add_invited(session, name, at, issuer=issuer, subject=subject), at)
 

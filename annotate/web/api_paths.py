@@ -1,4 +1,4 @@
-"""Where the REST API lies."""
+"""Addresses of the REST API."""
 
 ROOT = "/api"
 VERSION = "/v1"

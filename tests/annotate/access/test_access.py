@@ -247,7 +247,7 @@ def test_another_project_is_as_if_it_were_not_there(engine: Engine, project: int
         for look in (lambda: project_of(session, other), lambda: live_project(session, other)):
             with pytest.raises(InputError, match="there is no project number"):
                 look()
-        with pytest.raises(InputError, match="there is no project named 'Other'; there are 'Mine'"):
+        with pytest.raises(InputError, match="there is no project named 'Other'; the projects are 'Mine'"):
             project_named(session, "Other")
     assert [found.name for found in read_overviews(mine, archived=True)] == ["Mine"]
     assert lifecycle.list_archive(mine) == [] and lifecycle.list_bin(mine) == []

@@ -73,7 +73,7 @@ def test_rows_with_problems_are_skipped_and_reported(engine: Engine, project: in
     assert sorted(int(row["row"]) for row in problems) == sorted(row for rows in TROUBLES.values() for row in rows)
     assert next(row["id1"] for row in problems if row["row"] == "9") == "'=cmd"
     assert [row["what"] for row in problems if row["row"] == "3"] == [
-        "the project's label of this pair is negative, and stays"
+        "the project's label of this pair is negative and stays"
     ]
 
 

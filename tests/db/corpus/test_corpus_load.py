@@ -133,8 +133,8 @@ def test_a_pair_stated_as_both_is_positive_in_whatever_order(
     [
         (["1,a"], ["items.csv: 1 distinct text", "at least 2"]),
         (["1,a", "2,a"], ["items.csv: 1 distinct text"]),
-        (["1,a", "1,b"], ["row 3, column 'id'", "'1' is in row 2", "another text", "unique"]),
-        (["1,a", "1,a"], ["row 3, column 'id'", "'1' is in row 2", "the same text"]),
+        (["1,a", "1,b"], ["row 3, column 'id'", "'1' is already in row 2", "another text", "unique"]),
+        (["1,a", "1,a"], ["row 3, column 'id'", "'1' is already in row 2", "the same text"]),
         (["1,a", "2, "], ["row 3, column 'text'", "empty"]),
         (["1,a", ",b"], ["row 3, column 'id'", "empty"]),
         (["1,a", f"{'9' * 501},b"], ["row 3, column 'id'", "501", "500"]),

@@ -77,7 +77,7 @@ def test_a_damaged_file_of_arrays_is_named(tmp_path: Path) -> None:
     save_arrays(path, left=np.arange(1000))
     assert (load_arrays(path, "")["left"] == np.arange(1000)).all()
     harm(path)
-    with pytest.raises(InputError, match=r"sampling orders\.npz is damaged or missing: a remedy"):
+    with pytest.raises(InputError, match=r"decks\.npz is damaged or missing: a remedy"):
         load_arrays(path, "a remedy")
     with pytest.raises(InputError, match="prepare the round again"):
         _arrays(path)
