@@ -204,7 +204,7 @@ def test_a_correction_after_an_import_survives_the_same_file(engine: Engine, tmp
         (["id 0,id 1,perhaps"], ["row 3, column 'label'", "'perhaps'", "unsure"]),
         (["id 0,id 1,"], ["row 3, column 'label'"]),
         (["id 1,other 1,1"], ["row 3, column 'id2'", "same text"]),
-        (["id 4,id 5,0"], ["row 3, column 'label'", "negative here and positive in row 2"]),
+        (["id 4,id 5,0"], ["row 3, column 'label'", "negative here but positive in row 2"]),
     ],
 )
 def test_one_bad_row_stores_nothing(engine: Engine, tmp_path: Path, rows: list[str], expected: list[str]) -> None:
@@ -221,7 +221,7 @@ def test_an_annotator_name_beyond_the_column_is_refused(engine: Engine, tmp_path
     make(engine)
     path = tmp_path / "labels.csv"
     path.write_text(f"id1,id2,label,annotator\nid 0,id 1,1,{'x' * 201}\n")
-    with pytest.raises(InputError, match="column 'annotator': a name of 201"):
+    with pytest.raises(InputError, match="column 'annotator': the name has 201"):
         import_labels(engine, "Questions", path)
 
 
