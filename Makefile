@@ -4,27 +4,34 @@ BIN := .venv/bin
 REQUIREMENTS ?= requirements.txt
 export TOKENIZERS_PARALLELISM ?= true
 
-test test-postgres slow: export HF_HUB_OFFLINE = 1
+test test-postgres slow screenshots: export HF_HUB_OFFLINE = 1
+test test-postgres screenshots: export OMP_NUM_THREADS = 1
 
-# Services whose statements PostgreSQL sees too; all tests do with: make test-postgres
-SERVICES := tests/annotate/labelling tests/annotate/review tests/annotate/projects/test_lifecycle.py tests/db/labels/test_answers.py
+# Without a browser or PostgreSQL their tests fail; `make test SKIP_MISSING=1` skips them.
+REQUIRE := $(if $(SKIP_MISSING),,--require-programs)
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal $(REQUIRE)
+FAST := -m "not slow and not gpu" --ignore tests/browser
 
-.PHONY: app test test-postgres slow lint reference bench bench-quick venv chromium postgres
+.PHONY: app test test-postgres slow screenshots lint reference bench bench-quick chromium postgres
 
 app: .venv/app
 	$(BIN)/python -m annotate serve
 
-# A browser on a busy machine now and then misses a moment: such a test has two more tries, and the summary counts them.
 test: .venv/dev chromium postgres
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not gpu and not browser"
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --database postgresql $(SERVICES)
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -m "browser and not slow" --reruns 2
+	$(PYTEST) $(FAST)
+	$(PYTEST) -m "not slow" tests/browser
 
+# Tests on both databases by default are those of the folders in tests/conftest.py.
 test-postgres: .venv/dev postgres
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --database postgresql -m "not slow and not gpu and not browser"
+	$(PYTEST) $(FAST) --database postgresql
 
-slow: .venv/dev
-	$(BIN)/python -m pytest -m slow
+# What `make test` leaves out, and the tests on random examples with all of their examples.
+slow: .venv/dev chromium postgres
+	$(BIN)/python -m pytest --require-programs -m "slow or hypothesis" --hypothesis-profile full
+
+# The pictures in docs/screenshots, all made anew.
+screenshots: .venv/dev chromium
+	$(BIN)/python -m pytest --require-programs --screenshots tests/browser
 
 lint: .venv/dev
 	$(BIN)/ruff check .
@@ -55,10 +62,10 @@ reference: .venv/dev
 	$(BIN)/pip install --quiet -r requirements-dev.txt -c constraints.txt
 	touch $@ .venv/app
 
-# Some tests start a server of their own; where it cannot be installed, they skip and say so.
+# Some tests start a server of their own.
 postgres:
-	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || (apt-get update && apt-get install -y postgresql) || echo "PostgreSQL is missing: its tests will skip"
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || (apt-get update && apt-get install -y postgresql) || echo "PostgreSQL is missing, and cannot be installed here"
 
-# Playwright drives Debian's browser; where it cannot be installed, the browser tests skip and say so.
+# Playwright drives Debian's browser.
 chromium:
-	@command -v chromium >/dev/null || (apt-get update && apt-get install -y chromium) || echo "chromium is missing: browser tests will skip"
+	@command -v chromium >/dev/null || (apt-get update && apt-get install -y chromium) || echo "chromium is missing, and cannot be installed here"

@@ -4,8 +4,10 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from uuid import uuid4
 
 import hypothesis
@@ -13,29 +15,49 @@ import pytest
 from sqlalchemy import Engine
 
 from annotate.access import passwords
+from db.schema import engine as engines
 from db.schema.engine import database_url, make_engine, migrate
 from tests.helpers.paths import ROOT
 from tests.helpers.people import CHEAP
 from tests.helpers.services.commands import Run
 from tests.helpers.services.postgres import drop_database, missing, new_database, running_postgres
+from tests.helpers.services.programs import Require, need
 from tests.helpers.services.s3 import program, running_s3
 
 os.environ.setdefault("STREAMLIT_SERVER_ADDRESS", "localhost")  # in whatever folder a test runs: nobody must log in
 
-hypothesis.settings.register_profile("unhurried", deadline=None)  # how busy the machine is, is not what is tested
-hypothesis.settings.load_profile("unhurried")
+# No deadlines: how busy the machine is, is not what is tested. tests/helpers/examples.py goes by the profile.
+hypothesis.settings.register_profile("full", deadline=None, max_examples=100)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=20)
+hypothesis.settings.load_profile("quick")
+
+# Services whose statements both databases see by default; with --database postgresql all tests run on that one.
+ON_BOTH = (
+    "tests/annotate/labelling", "tests/annotate/review", "tests/annotate/projects/test_lifecycle.py",
+    "tests/db/labels/test_answers.py",
+)  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--database", choices=("sqlite", "postgresql"), default="sqlite", help="what the tests run on")
+    parser.addoption("--database", choices=("sqlite", "postgresql"), help="what all tests run on that store something")
+    parser.addoption("--require-programs", action="store_true", help="fail, not skip, where a program is missing")
+    parser.addoption("--screenshots", action="store_true", help="take the pictures of the documents, and do no more")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On PostgreSQL, keep only tests that store something: the others are the same as on SQLite."""
-    if config.getoption("--database") != "sqlite":
-        stores = [item for item in items if "home" in getattr(item, "fixturenames", ())]
-        config.hook.pytest_deselected(items=[item for item in items if item not in stores])
-        items[:] = stores
+    """Deselect what does not store anything on PostgreSQL, and what takes no picture where pictures are wanted."""
+    for option, fixture in (("--database", "home"), ("--screenshots", "picture")):
+        if config.getoption(option):
+            chosen = [item for item in items if fixture in getattr(item, "fixturenames", ())]
+            config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+            items[:] = chosen
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of the services named above on both databases."""
+    of_a_service = metafunc.definition.path.relative_to(ROOT).as_posix().startswith(ON_BOTH)
+    if of_a_service and "home" in metafunc.fixturenames and not metafunc.config.getoption("--database"):
+        metafunc.parametrize("database_kind", ["sqlite", "postgresql"], indirect=True)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -46,11 +68,34 @@ def _cheap_hashes() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _one_statement_cache() -> Iterator[None]:
+    """All engines of a kind share the statements that SQLAlchemy has compiled: a third of the time of a short test."""
+    first: dict[type, Engine] = {}
+    make = engines.create_engine
+
+    def create_engine(*given: Any, **options: Any) -> Engine:
+        engine = make(*given, **options)
+        one = first.setdefault(type(engine.dialect), engine)
+        engine.dialect = engine.pool._dialect = one.dialect
+        engine._compiled_cache = one._compiled_cache
+        return engine
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engines, "create_engine", create_engine)
+        yield
+
+
 @pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    """Yield the address of a database of a PostgreSQL server, started once; skip if none is installed."""
-    if missing():
-        pytest.skip("PostgreSQL is missing: install the package postgresql")
+def require(pytestconfig: pytest.Config) -> Require:
+    """A function that ends a test unless a program is found: skipped, or failed where the run requires programs."""
+    return partial(need, required=bool(pytestconfig.getoption("--require-programs")))
+
+
+@pytest.fixture(scope="session")
+def server(require: Require) -> Iterator[str]:
+    """The address of a database of a PostgreSQL server that the run starts once; skips where none is installed."""
+    require(not missing(), "PostgreSQL is missing: install the package postgresql")
     # Not below pytest's own folder: each run of pytest that starts shuts that to other users, and the server is one.
     with (
         TemporaryDirectory() as folder,
@@ -68,15 +113,22 @@ def template(server: str) -> str:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Path]:
-    """Yield a temporary `ALLPAIRS_HOME`, so that no test touches a person's projects.
+def database_kind(request: pytest.FixtureRequest) -> str:
+    """What the test runs on: sqlite or postgresql."""
+    return getattr(request, "param", None) or request.config.getoption("--database") or "sqlite"
 
-    Its data are stored in the database chosen by the option `--database`.
+
+@pytest.fixture
+def home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, database_kind: str
+) -> Iterator[Path]:
+    """A temporary `ALLPAIRS_HOME`, so that no test touches a person's projects; what is stored there is in the database
+    that the run was told to use.
     """
     monkeypatch.setenv("ALLPAIRS_HOME", str(tmp_path / "home"))
     for name in ("ALLPAIRS_DATABASE_URL", "ALLPAIRS_ARTIFACTS"):
         monkeypatch.delenv(name, raising=False)
-    if request.config.getoption("--database") == "sqlite":
+    if database_kind == "sqlite":
         yield tmp_path / "home"
         return
     server = request.getfixturevalue("server")
@@ -126,10 +178,9 @@ def elsewhere(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 @pytest.fixture(scope="session")
-def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Yield the environment in which `s3://bucket` is a bucket of a local server; skip if there is none."""
-    if program() is None:
-        pytest.skip("rclone is missing: install requirements-dev.txt")
+def s3(tmp_path_factory: pytest.TempPathFactory, require: Require) -> Iterator[dict[str, str]]:
+    """The environment in which `s3://bucket` is a bucket of a server here; skips where there is none."""
+    require(program() is not None, "rclone is missing: install requirements-dev.txt")
     with running_s3(tmp_path_factory.mktemp("s3")) as environment:
         yield environment
 

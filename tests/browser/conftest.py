@@ -8,16 +8,20 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from sqlalchemy import Engine, update
 
 from db.schema.engine import make_engine, migrate, writing
 from db.schema.tables import Project, Worker, now
-from tests.helpers.browser import DESKTOP, App, Desk
+from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Picture, Screen
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.paths import ROOT
 from tests.helpers.services.ports import free_port
+from tests.helpers.services.programs import Require
 
 CHROMIUM = Path("/usr/bin/chromium")
+expect.set_options(timeout=20_000)  # milliseconds: a busy machine is slow, and what does not come is a failure then
+PICTURES = ROOT / "docs" / "screenshots"
 
 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
@@ -57,7 +61,7 @@ def make_desk(app: App, database: Engine) -> Callable[..., Desk]:
         n: int, reserve: int = 0, texts: Sequence[str] = (), right: Sequence[str] = (), name: str = "", **settings: Any
     ) -> Desk:
         name = name or f"Project {next(_numbers)}"
-        with writing(database) as session:  # where the test is run once more
+        with writing(database) as session:  # the name may be that of a test before
             session.execute(update(Project).where(Project.name == name).values(name=f"Before {next(_numbers)}"))
         texts = texts or [f"How do I do thing number {i}?" for i in range(30)]
         project_id = make_project(database, texts, right, name=name, **({"auto_train": False} | settings))
@@ -69,9 +73,8 @@ def make_desk(app: App, database: Engine) -> Callable[..., Desk]:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    if not CHROMIUM.exists():
-        pytest.skip(f"{CHROMIUM} is missing: install chromium")
+def chromium(require: Require) -> Iterator[Browser]:
+    require(CHROMIUM.exists(), f"{CHROMIUM} is missing: install chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
@@ -83,6 +86,39 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
     context = chromium.new_context(viewport=DESKTOP)  # type: ignore[arg-type]
     yield context
     context.close()
+
+
+@pytest.fixture(params=SCREENS, ids=lambda screen: screen.name)
+def screen(request: pytest.FixtureRequest) -> Screen:
+    """A desktop by day, and a phone by night."""
+    return request.param
+
+
+@pytest.fixture
+def picture(request: pytest.FixtureRequest) -> Picture:
+    """A function that sees that a page fits its screen, and takes its picture where the documents show one of it.
+
+    It does so under `make screenshots` alone, of a desktop by day, once nothing on the page moves any more.
+    """
+
+    def take(page: Page, screen: Screen, name: str = "") -> None:
+        main = page.locator("[data-testid=stMain]")
+        assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), f"{name} is wider than the screen"
+        background = page.locator("[data-testid=stApp]").evaluate("(app) => getComputedStyle(app).backgroundColor")
+        assert (sum(map(int, background[4:-1].split(","))) < 384) is (screen.scheme == "dark")
+        if name and screen == SCREENS[0] and request.config.getoption("--screenshots"):
+            (PICTURES / f"{name}-{screen.name}.png").write_bytes(still(page))
+
+    return take
+
+
+def still(page: Page) -> bytes:
+    """The page as it looks twice in a row."""
+    for _ in range(50):
+        one, other = page.screenshot(), page.screenshot()
+        if one == other:
+            return one
+    raise AssertionError("something on the page moves on and on")
 
 
 @pytest.fixture

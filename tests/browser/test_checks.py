@@ -9,11 +9,9 @@ from db.domain import AnswerKind
 from db.labels.hidden_checks import check_results
 from db.schema.engine import reading
 from db.schema.tables import Check
-from tests.helpers.browser import App, Desk, open_card, settle
-from tests.helpers.paths import ROOT
+from tests.helpers.browser import SCREENS, App, Desk, Picture, drawn, open_card, press, settle
 from tests.helpers.projects.checks import know
 
-SIZES = {"desktop": {"width": 1280, "height": 1300}, "phone": {"width": 390, "height": 1500}}
 PAIRS = 20
 
 
@@ -24,54 +22,55 @@ def checks_of(desk: Desk) -> tuple[int, list[AnswerKind]]:
         return len(planned), [one.answer for one in check_results(session, desk.project_id)]
 
 
-def press(page: Page, key: str, times: int) -> None:
+def answer_all(page: Page, key: str, times: int) -> None:
     for _ in range(times):
-        page.keyboard.press(key)
-        page.wait_for_timeout(30)
+        press(page, key)
+
+
+def undo_all(page: Page, times: int) -> None:
+    for _ in range(times):
+        expect(page.locator("[data-act=undo]")).to_be_enabled()
+        page.keyboard.press("z")
 
 
 def test_checks_are_answered_and_undone_like_pairs_and_count_for_nothing(
-    page: Page, app: App, make_desk: Callable[..., Desk]
+    page: Page, app: App, make_desk: Callable[..., Desk], picture: Picture
 ) -> None:
     desk = make_desk(PAIRS, name="Checked", gold_share=0.5)
     know(desk.engine, desk.project_id, 40, 0)
     open_card(page, f"{desk.url}&annotator=ann")
     planned, said = checks_of(desk)
     assert planned > 1 and said == []
-    press(page, "1", PAIRS + planned)
+    answer_all(page, "1", PAIRS + planned)
     settle(page, PAIRS + planned)
     expect(page.locator(".counts")).to_have_text(f"Batch 1: {PAIRS} of {PAIRS} answered · {PAIRS} positive")
     assert len(desk.answers) == PAIRS
     assert checks_of(desk) == (planned, [AnswerKind.POSITIVE] * planned)
-    press(page, "z", PAIRS + planned)
+    undo_all(page, PAIRS + planned)
     settle(page, 2 * (PAIRS + planned))
     assert checks_of(desk) == (planned, [])
     assert desk.labels == [None] * PAIRS
-    press(page, "2", PAIRS + planned)
+    answer_all(page, "2", PAIRS + planned)
     settle(page, 3 * (PAIRS + planned))
     assert checks_of(desk)[1] == [AnswerKind.NEGATIVE] * planned
     page.reload()
     expect(page.locator("[data-act=undo]")).to_be_enabled(timeout=30_000)
-    press(page, "z", PAIRS + planned)
+    undo_all(page, PAIRS + planned)
     settle(page, PAIRS + planned)
     assert (checks_of(desk)[1], desk.labels) == ([], [None] * PAIRS)
-    press(page, "1", PAIRS + planned)
+    answer_all(page, "1", PAIRS + planned)
     settle(page, 2 * (PAIRS + planned))
-    see_figures(page, app)
+    see_figures(page, app, picture)
 
 
-def see_figures(page: Page, app: App) -> None:
-    """Wait for the figures on the page Review, and take a picture of them."""
+def see_figures(page: Page, app: App, picture: Picture) -> None:
+    """Wait for the figures on the page Review."""
     page.goto(f"{app.url}/review?project=Checked&annotator=ann")
     heading = page.get_by_role("heading", name="Hidden checks")
     heading.wait_for(timeout=30_000)
     expect(page.get_by_text("Suspiciously fast answers")).to_be_visible(timeout=15_000)  # so many keys in a row
-    for device, size in SIZES.items():
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            page.set_viewport_size(size)  # type: ignore[arg-type]
-            heading.scroll_into_view_if_needed()
-            page.wait_for_timeout(800)
-            main = page.locator("[data-testid=stMain]")
-            assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "wider than the screen"
-            page.screenshot(path=ROOT / "docs" / "screenshots" / f"hidden-checks-{device}-{scheme}.png")
+    for screen in SCREENS:
+        screen.apply(page, 1300)
+        drawn(page)
+        heading.scroll_into_view_if_needed()
+        picture(page, screen, "hidden-checks")

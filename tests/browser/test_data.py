@@ -1,5 +1,6 @@
-"""Export and import in a real browser, with the pictures that the documents show."""
+"""Export and import in a real browser."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote, quote_plus
@@ -11,12 +12,10 @@ from sqlalchemy import Engine
 
 from annotate.projects.projects import delete_project, list_projects
 from db.results.matches import Matches, write_about
-from tests.helpers.browser import App
-from tests.helpers.paths import ROOT
+from tests.helpers.browser import App, Picture, Screen, drawn
 from tests.helpers.projects.measured import make_measured_project, write_model_folder
 
 NAME = "Example (made-up figures)"
-SIZES = {"desktop": (1280, 2600), "phone": (390, 3500)}
 TABLE = """\
 id1,id2,label,annotator
 left-150,left-151,1,ann
@@ -43,16 +42,17 @@ def project(app: App, database: Engine) -> Iterator[int]:
 
 @pytest.fixture
 def data(page: Page, app: App, project: int) -> Page:
-    page.goto(app.url)
-    expect(page.locator("[data-testid=stMain] :is(h1, h2)").first).to_be_visible(timeout=30_000)
-    page.goto(f"{app.url}/data?project={quote(NAME)}")
-    expect(page.get_by_text("The whole project")).to_be_visible(timeout=30_000)
+    open_data(page, app)
     return page
 
 
+def open_data(page: Page, app: App) -> None:
+    page.goto(f"{app.url}/data?project={quote(NAME)}")
+    expect(page.get_by_text("The whole project")).to_be_visible(timeout=30_000)
+
+
 def upload(page: Page, number: int, path: Path) -> None:
-    page.wait_for_timeout(500)  # a change of colours or size draws the page anew, and a file chosen meanwhile is lost
-    page.locator("[data-test-script-state=notRunning]").wait_for()
+    drawn(page)  # a file that is chosen while the page is drawn is lost
     page.locator("input[type=file]").nth(number).set_input_files(path)
 
 
@@ -65,7 +65,7 @@ def downloaded(page: Page, link: str, to: Path) -> Path:
 
 def test_labels_go_away_as_parquet(data: Page, tmp_path: Path) -> None:
     data.get_by_role("radio", name="Parquet").first.click()
-    data.wait_for_timeout(1500)  # the link has the new address
+    expect(data.get_by_role("link", name="Download labels")).to_have_attribute("href", re.compile("parquet"))
     table = pq.read_table(downloaded(data, "Download labels", tmp_path / "labels.parquet"))
     assert table.num_rows == 325 and {"id1", "id2", "label", "annotator"} <= set(table.column_names)
 
@@ -84,18 +84,15 @@ def test_a_project_goes_out_and_comes_in_again(data: Page, database: Engine, tmp
     data.wait_for_url(f"**/?project={quote_plus(f'{NAME} (2)')}*", timeout=30_000)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
-def test_screenshots(data: Page, tmp_path: Path, device: str, scheme: str) -> None:
-    data.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    width, height = SIZES[device]
-    data.set_viewport_size({"width": width, "height": height})
+def test_a_file_is_checked_before_it_is_stored(
+    page: Page, app: App, project: int, tmp_path: Path, screen: Screen, picture: Picture
+) -> None:
+    screen.apply(page, 3500 if screen.is_phone else 2600)
+    open_data(page, app)
     (tmp_path / "labels.csv").write_text(TABLE)
-    upload(data, 0, tmp_path / "labels.csv")
-    data.get_by_role("button", name="Check file").click(timeout=30_000)
-    expect(data.get_by_role("button", name="Store 2 labels")).to_be_visible(timeout=30_000)
-    data.get_by_text("1 row: an id that").click()
-    data.wait_for_timeout(1000)
-    main = data.locator("[data-testid=stMain]")
-    assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "wider than the screen"
-    data.screenshot(path=ROOT / "docs" / "screenshots" / f"data-{device}-{scheme}.png")
+    upload(page, 0, tmp_path / "labels.csv")
+    page.get_by_role("button", name="Check file").click(timeout=30_000)
+    expect(page.get_by_role("button", name="Store 2 labels")).to_be_visible(timeout=30_000)
+    page.get_by_text("1 row: an id that").click()
+    expect(page.get_by_role("region", name="Rows of the file: an id that")).to_be_visible()
+    picture(page, screen, "data")

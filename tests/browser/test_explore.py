@@ -1,38 +1,37 @@
-"""The page Explore as a person uses it, on the demo with two trained rounds, with the pictures of the documents."""
+"""The main job as a new user does it (the demo labelled, trained, measured), and then the page Explore on it."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import Engine, func, select
 
 from annotate.labelling.queue import record
 from db.projects.jobs import OPEN
 from db.schema.engine import make_engine, reading
 from db.schema.tables import Answer, Gold, Job, Matcher, Project, Round, Task
-from tests.helpers.browser import App, open_card
-from tests.helpers.paths import ROOT
+from tests.helpers.browser import DESKTOP, PAUSE, App, Picture, Screen, drawn, open_card, press, settle
 from tests.helpers.services.ports import free_port
+from tests.helpers.services.workers import wait_for
 
 TRAINING = 300  # seconds: the worker loads torch, measures the encoder, trains, encodes
-WAIT = 60_000  # milliseconds for a job of the page
-WIDTHS = {"desktop": 1280, "phone": 390}
-# View: what must be on the page before it is a picture, and whether all four pictures of it are kept.
+WAIT = 120_000  # milliseconds for a job of the page
+# View: what is on the page once it shows it.
 VIEWS = {
-    "Search": ("Nearest to", False),
-    "Matches": ("Estimated precision", True),
-    "Groups": ("Largest first", False),
-    "Mistakes": ("surest are matches", False),
-    "Compare": ("largest change first", True),
+    "Search": "Nearest to",
+    "Matches": "Estimated precision",
+    "Groups": "Largest first",
+    "Mistakes": "surest are matches",
+    "Compare": "largest change first",
 }
+PICTURED = ("Matches", "Compare")  # in the documents
 
 
 @pytest.fixture(scope="module")
-def explored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, Engine]]:
-    """Yield the demo with its own worker, after two batches answered with the truth."""
+def explored(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[tuple[App, Engine]]:
+    """Yield the demo with its own worker, after two batches answered with the truth: the first one by keys."""
     app = App(tmp_path_factory.mktemp("explored"), free_port(), demo=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLPAIRS_HOME", str(app.home))
@@ -40,9 +39,10 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, En
         try:
             app.start()
             engine = make_engine()
-            for number in (1, 2):
-                _wait_for(engine, number - 1, number)
-                _answer(engine, number)
+            with chromium.new_context(viewport=DESKTOP) as context:  # type: ignore[arg-type]
+                label_and_train(context.new_page(), app, engine)
+            _wait_for(engine, 1, 2)
+            _answer(engine, 2)
             _wait_for(engine, 2, 3)
             yield app, engine
             engine.dispose()
@@ -50,30 +50,54 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[App, En
             app.stop()
 
 
+def label_and_train(page: Page, app: App, engine: Engine) -> None:
+    """Answer the first batch by keys; wait for the model, its figures and the next batch."""
+    page.clock.install()
+    open_card(page, app.url)
+    answers = gold_answers(engine, 1)
+    for _, positive in answers:
+        press(page, "1" if positive else "2")
+    settle(page, len(answers))
+    expect(page.locator(".pair")).to_be_visible()  # the reserve: nobody waits for the training
+    expect(page.locator(".counts")).to_contain_text("Batch 2: 0 of 60 answered", timeout=1_000 * TRAINING)
+    page.clock.fast_forward(PAUSE)
+    page.keyboard.press("1")
+    expect(page.locator(".last")).to_contain_text("uncertainty")
+    page.get_by_role("link", name="Monitor").click()
+    expect(page.get_by_text("after 40 labels")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Exact over all").first).to_be_visible()
+
+
+def gold_answers(engine: Engine, number: int) -> list[tuple[int, bool]]:
+    """Return the tasks of the batch in the order shown, and whether each is a gold positive."""
+    with reading(engine) as session:
+        gold = set(session.execute(select(Gold.left_id, Gold.right_id).where(Gold.positive)).tuples())
+        batch = session.scalars(select(Round).where(Round.number == number)).one()
+        mine = select(Task).where(Task.round_id == batch.id, Task.position < batch.size)
+        tasks = session.scalars(mine.order_by(Task.position)).all()
+    return [(task.id, (task.left_id, task.right_id) in gold) for task in tasks]
+
+
 def _wait_for(engine: Engine, matcher: int, batch: int) -> None:
     """Wait until this matcher is measured, this batch made, and no job running."""
-    for _ in range(TRAINING):
+
+    def reached() -> bool:
         with reading(engine) as session:
             made = session.scalar(select(func.max(Matcher.number))), session.scalar(select(func.max(Round.number)))
             at_work = session.scalar(select(func.count()).select_from(Job).where(Job.state.in_(OPEN)))
-        if made == (matcher, batch) and not at_work:
-            return
-        time.sleep(1)
-    raise RuntimeError(f"the matcher and the batch are {made}, not {(matcher, batch)}")
+        return made == (matcher, batch) and not at_work
+
+    wait_for(reached, TRAINING)
 
 
 def _answer(engine: Engine, number: int) -> None:
     with reading(engine) as session:
         project_id = session.scalars(select(Project.id)).one()
-        gold = set(session.execute(select(Gold.left_id, Gold.right_id).where(Gold.positive)).tuples())
-        batch = session.scalars(select(Round).where(Round.number == number)).one()
-        tasks = session.scalars(select(Task).where(Task.round_id == batch.id, Task.position < batch.size)).all()
     events = [
-        {"key": uuid4().hex, "task_id": task.id,
-         "answer": "positive" if (task.left_id, task.right_id) in gold else "negative"}
-        for task in tasks
-    ]  # fmt: skip
-    assert len(record(engine, project_id, "me", events).stored) == batch.size
+        {"key": uuid4().hex, "task_id": task_id, "answer": "positive" if positive else "negative"}
+        for task_id, positive in gold_answers(engine, number)
+    ]
+    assert len(record(engine, project_id, "me", events).stored) == len(events)
 
 
 def open_explore(page: Page, app: App) -> None:
@@ -88,18 +112,12 @@ def show(page: Page, view: str) -> None:
         page.get_by_label("Text", exact=True).fill("the printer jams")
         page.get_by_role("button", name="Search", exact=True).click()
         expect(page.get_by_text("Nearest to")).to_be_visible(timeout=WAIT)
-    ready, offer = page.get_by_text(VIEWS[view][0]).first, page.get_by_role("button", name="Prepare round")
+    ready, offer = page.get_by_text(VIEWS[view]).first, page.get_by_role("button", name="Prepare round")
     expect(ready.or_(offer).first).to_be_visible(timeout=WAIT)
     while offer.count():
         offer.click()
         expect(offer).to_have_count(0, timeout=WAIT)
         expect(ready.or_(offer).first).to_be_visible(timeout=WAIT)
-
-
-def settle(page: Page) -> None:
-    """Wait until typed input has reached the server, and the page is drawn."""
-    page.wait_for_timeout(2000)
-    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning", timeout=WAIT)
 
 
 def metric(page: Page, label: str) -> float:
@@ -108,20 +126,24 @@ def metric(page: Page, label: str) -> float:
     return float((found.text_content() or "").strip("%≤+ ").replace(",", ""))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
-def test_screenshots(page: Page, explored: tuple[App, Engine], device: str, scheme: str) -> None:
+def test_the_demo_is_labelled_by_keys_and_trained(explored: tuple[App, Engine]) -> None:
+    _, engine = explored
+    with reading(engine) as session:
+        said = {task: answer == "positive" for task, answer in session.execute(select(Answer.task_id, Answer.answer))}
+        labels = session.scalars(select(Matcher.labels).order_by(Matcher.number)).all()
+    first = gold_answers(engine, 1)
+    assert len(first) == 40 and all(said[task] == positive for task, positive in first)
+    assert labels == [0, 40, 100]
+
+
+def test_how_views_look(page: Page, explored: tuple[App, Engine], screen: Screen, picture: Picture) -> None:
     app, _ = explored
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.set_viewport_size({"width": WIDTHS[device], "height": 1400})
+    screen.apply(page, 1400)
     open_explore(page, app)
-    for view, (_, kept) in VIEWS.items():
+    for view in VIEWS:
         show(page, view)
-        page.wait_for_timeout(1500)  # texts and plots are drawn
-        main = page.locator("[data-testid=stMain]")
-        assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), f"{view} is wider than the screen"
-        if kept or (device, scheme) == ("desktop", "light"):
-            page.screenshot(path=ROOT / "docs" / "screenshots" / f"explore-{view.lower()}-{device}-{scheme}.png")
+        drawn(page)
+        picture(page, screen, f"explore-{view.lower()}" if view in PICTURED else "")
 
 
 def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tmp_path: Path) -> None:
@@ -138,7 +160,7 @@ def test_a_person_explores_the_demo(page: Page, explored: tuple[App, Engine], tm
     expect(page.get_by_test_id("stMetric").first).not_to_contain_text(f"{before['Matches']:,.0f}", timeout=WAIT)
     assert metric(page, "Matches") > before["Matches"]
     assert metric(page, "Estimated recall") > before["Estimated recall"]
-    settle(page)  # a file that was asked for before would be gone
+    drawn(page)  # a file that was asked for before would be gone
     with page.expect_download() as downloading:
         page.get_by_role("button", name="as CSV").click()
     downloading.value.save_as(tmp_path / "matches.csv")
@@ -173,7 +195,7 @@ def test_a_chosen_pair_is_the_next_to_label(page: Page, explored: tuple[App, Eng
     show(page, "Mistakes")
     page.get_by_role("radio", name="Missed positives").click()
     expect(page.get_by_text("the model finds least likely")).to_be_visible(timeout=WAIT)
-    settle(page)  # no row of the other list is left
+    drawn(page)  # no row of the other list is left
     rows = page.locator("[class*=st-key-pair_]").filter(has_not_text="evaluation pair").filter(has_not_text="label:")
     row = rows.filter(has_not_text="in the batch").first
     expect(row.get_by_test_id("stHtml")).to_have_count(2, timeout=WAIT)

@@ -4,11 +4,8 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from db.domain import AnswerKind
-from db.schema.engine import writing
-from db.schema.tables import Project
-from tests.helpers.browser import PHONE, App, MakeDesk, open_card, settle, shown
+from tests.helpers.browser import PAUSE, PHONE, App, MakeDesk, Picture, Screen, drawn, open_card, press, settle, shown
 from tests.helpers.factories import make_audit_batch, make_design, make_round
-from tests.helpers.paths import ROOT
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
 
@@ -17,15 +14,15 @@ def test_holding_a_key_over_sixty_pairs_gives_sixty_labels(page: Page, make_desk
     desk = make_desk(60)
     open_card(page, desk.url)
     page.evaluate("addEventListener('keydown', (event) => { window.repeats = (window.repeats ?? 0) + event.repeat })")
-    for _ in range(75):
+    complete, downs = page.locator(".empty", has_text="Batch 1 is complete"), 0
+    while not complete.is_visible() and downs < 5_000:
         page.keyboard.down("2")  # the second time without up: the browser sees a key that repeats
-        page.wait_for_timeout(30)
+        downs += 1
     page.keyboard.up("2")
     settle(page, 60)
-    assert page.evaluate("window.repeats") == 74
+    assert page.evaluate("window.repeats") == downs - 1 >= 59
     assert len(desk.answers) == 60
     assert desk.labels == [N] * 60
-    expect(page.locator(".empty")).to_contain_text("Batch 1 is complete")
 
 
 def test_sixty_presses_thirty_milliseconds_apart(page: Page, make_desk: MakeDesk) -> None:
@@ -33,8 +30,7 @@ def test_sixty_presses_thirty_milliseconds_apart(page: Page, make_desk: MakeDesk
     open_card(page, desk.url)
     keys, meaning = ["1", "n", "u"], [P, N, U]
     for i in range(60):
-        page.keyboard.press(keys[i % 3])
-        page.wait_for_timeout(30)
+        press(page, keys[i % 3])
     settle(page, 60)
     assert len(desk.answers) == 60
     assert desk.labels == [meaning[i % 3] for i in range(60)] + [None] * 10
@@ -156,10 +152,12 @@ def test_keys_rest_while_one_types_or_holds_a_modifier(page: Page, make_desk: Ma
     page.keyboard.type("12yns")
     page.keyboard.press("Escape")
     page.locator(".question").click()
+    drawn(page)  # with the new name
     for key in ("Control+1", "Alt+1", "Meta+1"):
         page.keyboard.press(key)
-    page.wait_for_timeout(500)
-    assert desk.answers == []
+    page.keyboard.press("3")
+    settle(page, 1)
+    assert [answer.answer for answer in desk.answers] == [U]
 
 
 def test_the_score_is_hidden_until_the_answer(page: Page, make_desk: MakeDesk) -> None:
@@ -212,13 +210,14 @@ def test_an_audit_batch_is_labelled_to_its_end_and_the_batch_goes_on(page: Page,
     desk = make_desk(2, reserve=4, evaluation=10)
     make_design(desk.engine, desk.project_id)
     make_audit_batch(desk.engine, desk.project_id, 3)
+    page.clock.install()
     open_card(page, desk.url)
     batch = shown(page)
     page.keyboard.press("s")
     page.get_by_role("radio", name="Audit batch (3 left)").click()
     expect(page.locator(".counts")).to_have_text("Audit batch: 0 of 3 answered · 0 positive")
     expect(page.locator("[data-act=undo]")).to_be_disabled()
-    page.wait_for_timeout(350)  # a pair that took another's place ignores keys for a moment
+    page.clock.fast_forward(PAUSE)
     assert shown(page) != batch
     for key in ("1", "z", "2", "2", "1"):
         page.keyboard.press(key)
@@ -227,10 +226,10 @@ def test_an_audit_batch_is_labelled_to_its_end_and_the_batch_goes_on(page: Page,
     expect(page.get_by_role("link", name="See the figures")).to_be_visible()
     expect(page.get_by_text("Updating the figures: waiting for a worker")).to_be_visible()
     assert [label for label in desk.labels if label] == [N, N, P]
-    page.get_by_role("radio", name="Batch").click()
+    page.get_by_role("radio", name="Batch", exact=True).click()
     expect(page.locator(".counts")).to_have_text("Batch 1: 0 of 2 answered · 0 positive (1 in total)")
     expect(page.get_by_role("radio")).to_have_count(0)
-    page.wait_for_timeout(350)
+    page.clock.fast_forward(PAUSE)
     page.keyboard.press("2")
     settle(page, 7)
     assert desk.labels[:2] == [None, N]
@@ -328,24 +327,13 @@ def test_pairs_of_others_are_not_shown_and_the_page_says_so(
     expect(other.locator(".empty")).to_contain_text("free in 10 minutes")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
-def test_screenshots(page: Page, make_desk: MakeDesk, device: str, scheme: str) -> None:
+def test_how_the_card_looks(page: Page, make_desk: MakeDesk, screen: Screen, picture: Picture) -> None:
     texts = ["I forgot my password. How can I change it?", "How do I reset my password?", "Where are my invoices?",
              "How do I download an invoice?", "Can I pay by bank transfer?"]  # fmt: skip
     desk = make_desk(8, texts=texts, name="Help desk", question="Do these questions ask the same?")
-    if device == "phone":
-        page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    screen.apply(page)
     open_card(page, desk.url)
-    page.keyboard.press("1")
-    page.keyboard.press("2")
-    page.keyboard.press("z")
+    for key in "12z":
+        page.keyboard.press(key)
     settle(page, 3)
-    background = page.locator("[data-testid=stApp]").evaluate("(app) => getComputedStyle(app).backgroundColor")
-    assert (sum(map(int, background[4:-1].split(","))) < 384) is (scheme == "dark")
-    folder = ROOT / "docs" / "screenshots"
-    folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=folder / f"label-{device}-{scheme}.png")
-    with writing(desk.engine) as session:  # the next picture wants the name
-        session.get_one(Project, desk.project_id).name = f"Seen: {device}, {scheme}"
+    picture(page, screen, "label")

@@ -6,9 +6,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from db.domain import AnswerKind
 from db.labels.tasks import mark_likely
 from db.schema.engine import writing
-from db.schema.tables import Project
-from tests.helpers.browser import PHONE, MakeDesk, open_card, settle, shown
-from tests.helpers.paths import ROOT
+from tests.helpers.browser import PHONE, MakeDesk, Picture, Screen, drawn, open_card, settle, shown
 
 P, N, U, S, R = AnswerKind
 RIGHT = [f"Passage {i} says something about the matter at hand." for i in range(6)]
@@ -18,24 +16,13 @@ def answers(page: Page) -> list[str]:
     return page.locator(".candidate-text").all_text_contents()
 
 
-def test_a_hundred_presses_ten_a_second_give_a_hundred_labels(page: Page, make_desk: MakeDesk) -> None:
-    desk = make_desk(100)
-    open_card(page, desk.url)
-    for i in range(100):
-        page.keyboard.press("12"[i % 2])
-        page.wait_for_timeout(100)
-    settle(page, 100)
-    assert len(desk.answers) == len({answer.task_id for answer in desk.answers}) == 100
-    assert desk.labels == [P, N] * 50
-
-
+@pytest.mark.slow
 def test_half_a_minute_offline_loses_nothing(page: Page, context: BrowserContext, make_desk: MakeDesk) -> None:
     desk = make_desk(40)
     open_card(page, desk.url)
     context.set_offline(True)
     for _ in range(30):
-        page.keyboard.press("2")
-        page.wait_for_timeout(1_000)
+        page.keyboard.press("2", delay=1_000)
     context.set_offline(False)
     settle(page, 30)
     assert desk.labels == [N] * 30 + [None] * 10
@@ -51,7 +38,7 @@ def test_answers_can_be_undone_after_a_reload(page: Page, make_desk: MakeDesk) -
     settle(page, 3)
     page.reload()
     expect(page.locator("[data-act=undo]")).to_be_enabled(timeout=15_000)
-    page.locator("[data-test-script-state=notRunning]").wait_for()  # while the page is drawn anew, a key may be lost
+    drawn(page)  # while the page is drawn anew, a key may be lost
     for _ in range(3):
         page.keyboard.press("z")
     assert shown(page) == first
@@ -210,10 +197,7 @@ def test_the_likely_sentence_of_a_passage_is_in_sight(page: Page, make_desk: Mak
     assert page.locator("[data-side=right]").text_content() == passage
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
-def test_screenshots(page: Page, make_desk: MakeDesk, device: str, scheme: str) -> None:
-    """Take pictures for the docs: several candidates at once, and the page of one's own answers."""
+def test_how_candidates_and_answers_look(page: Page, make_desk: MakeDesk, screen: Screen, picture: Picture) -> None:
     question = "How do I get a refund for a ticket that I bought twice?"
     right = [
         "Refunds are paid to the card that was used, within thirty days of the journey.",
@@ -222,20 +206,14 @@ def test_screenshots(page: Page, make_desk: MakeDesk, device: str, scheme: str) 
         "Our offices are closed on Sundays.",
     ]
     desk = make_desk(4, texts=[question], right=right, name="Help desk", question="Does the text answer the question?")
-    if device == "phone":
-        page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+    screen.apply(page)
     open_card(page, desk.url)
     page.get_by_text("Group by left text").click()
     page.locator(".candidate-text").nth(2).click()
-    folder = ROOT / "docs" / "screenshots"
-    page.screenshot(path=folder / f"candidates-{device}-{scheme}.png")
+    picture(page, screen, "candidates")
     page.locator("[data-act=submit]").click()
     settle(page, 4)
     page.goto(desk.url.replace("/?", "/answers?"))
     expect(page.get_by_text("4 answers")).to_be_visible(timeout=15_000)
-    page.locator("[data-test-script-state=notRunning]").wait_for()
-    page.screenshot(path=folder / f"answers-{device}-{scheme}.png")
-    assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]  # type: ignore[index]
-    with writing(desk.engine) as session:  # the next picture wants the name
-        session.get_one(Project, desk.project_id).name = f"Seen again: {device}, {scheme}"
+    drawn(page)
+    picture(page, screen, "answers")

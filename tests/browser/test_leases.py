@@ -9,7 +9,8 @@ from sqlalchemy import select, update
 
 from db.schema.engine import reading, writing
 from db.schema.tables import Lease, Task, now
-from tests.helpers.browser import Desk, open_card
+from tests.helpers.browser import Desk, drawn, open_card
+from tests.helpers.services.workers import wait_for
 
 
 @pytest.fixture
@@ -33,13 +34,9 @@ def almost_over(desk: Desk) -> datetime:
     return soon
 
 
-def wait_for_more(page: Page, desk: Desk, soon: datetime) -> None:
+def wait_for_more(desk: Desk, soon: datetime) -> None:
     """Wait until the leases are extended by minutes."""
-    for _ in range(100):
-        if min(ends(desk)) > soon + timedelta(minutes=9):
-            return
-        page.wait_for_timeout(100)
-    raise AssertionError("nobody said that somebody is there")
+    wait_for(lambda: min(ends(desk)) > soon + timedelta(minutes=9), 10)
 
 
 def test_whoever_reads_keeps_the_pairs_and_whoever_leaves_does_not(page: Page, desk: Desk) -> None:
@@ -48,12 +45,12 @@ def test_whoever_reads_keeps_the_pairs_and_whoever_leaves_does_not(page: Page, d
     soon = almost_over(desk)
     page.mouse.move(200, 200)
     page.clock.fast_forward("02:05")
-    wait_for_more(page, desk, soon)
+    wait_for_more(desk, soon)
     soon = almost_over(desk)
     for _ in range(4):  # nobody touches anything from now on
         page.clock.fast_forward("05:05")
-        page.wait_for_timeout(300)
+        drawn(page)  # a message would have been answered
     assert ends(desk) == [soon] * 3
     page.mouse.move(300, 300)
     page.clock.fast_forward("00:02")
-    wait_for_more(page, desk, soon)
+    wait_for_more(desk, soon)

@@ -12,13 +12,10 @@ from annotate.projects.projects import list_projects, update_settings
 from db.domain import Role, Settings
 from db.schema.engine import as_person, make_engine, migrate, reading, writing
 from db.schema.tables import Answer, Worker, now
-from tests.helpers.browser import DESKTOP, PHONE, App, settle
+from tests.helpers.browser import DESKTOP, App, Picture, Screen, drawn, settle
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD
 from tests.helpers.services.ports import free_port
-
-SHOTS = ROOT / "docs" / "screenshots"
 
 
 @pytest.fixture(scope="module")
@@ -71,12 +68,6 @@ def log_in(page: Page, app: App, name: str, to: str = "/") -> None:
     expect(page).not_to_have_url(re.compile("/login"))
 
 
-def shot(page: Page, name: str) -> None:
-    """Take a picture of the page for the documents."""
-    page.wait_for_timeout(1_000)  # nothing moves any more
-    page.screenshot(path=SHOTS / f"{name}.png")
-
-
 def links(page: Page) -> list[str]:
     """Return the listed pages."""
     found = page.get_by_test_id("stSidebarNavLink")
@@ -100,7 +91,6 @@ def test_one_labels_and_the_other_may_only_look(team: App, open_context: Callabl
     expect(vera.get_by_text("Your role does not include this page")).to_be_visible(timeout=30_000)
     assert links(vera) == ["Monitor", "Explore", "Jobs", "Projects", "Account"]
     expect(vera.locator(".pair")).to_have_count(0)
-    shot(vera, "refused")
 
 
 def test_logging_out_everywhere_reaches_the_page_that_is_open(
@@ -141,24 +131,25 @@ def test_a_link_lets_somebody_in_and_a_role_that_changes_reaches_the_open_page(
     assert "Label" not in links(nora)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", ["desktop", "phone"])
-def test_pictures(team: App, open_context: Callable[..., BrowserContext], scheme: str, size: str) -> None:
-    page = open_context(viewport=DESKTOP if size == "desktop" else PHONE, color_scheme=scheme).new_page()
+def test_how_the_pages_of_people_look(
+    team: App, open_context: Callable[..., BrowserContext], screen: Screen, picture: Picture
+) -> None:
+    page = open_context().new_page()
+    screen.apply(page, 1300)  # down to the tokens
     page.goto(team.url)
     page.get_by_label("Name").fill("Root")
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
-    shot(page, f"login-{size}-{scheme}")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     log_in(page, team, "Root", "/people")
     expect(page.get_by_role("heading", name="People")).to_be_visible(timeout=30_000)
-    shot(page, f"people-{size}-{scheme}")
-    page.set_viewport_size({**(page.viewport_size or DESKTOP), "height": 1_300})  # down to the tokens
+    drawn(page)
+    picture(page, screen, "people")
     page.goto(f"{team.url}/account")
     expect(page.get_by_role("button", name="Revoke")).to_be_visible(timeout=30_000)
     expect(page.get_by_label("Purpose of the new token")).to_be_visible(timeout=30_000)
-    shot(page, f"account-{size}-{scheme}")
+    picture(page, screen)
     page.goto(f"{team.url}/history")
     expect(page.get_by_text("Settings changed").first).to_be_visible(timeout=30_000)
     expect(page.get_by_text(re.compile("UTC · Root")).nth(2)).to_be_visible()  # the settings, and two roles
-    shot(page, f"history-{size}-{scheme}")
+    picture(page, screen, "history")

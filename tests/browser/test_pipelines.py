@@ -1,7 +1,4 @@
-"""The page Pipelines as a person uses it, with the pictures of the documents.
-
-The worker's results are written directly.
-"""
+"""The page Pipelines as a person uses it. The worker's part is written directly."""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -19,13 +16,11 @@ from db.domain import AnswerKind
 from db.projects.jobs import PIPELINE
 from db.schema.engine import reading
 from db.schema.tables import Item, Task
-from tests.helpers.browser import App, Desk, settle
-from tests.helpers.paths import ROOT
+from tests.helpers.browser import PAUSE, App, Desk, Picture, Screen, settle
 from tests.helpers.projects.measured import add_job
 from tests.helpers.projects.pipelines import finished_run, write_began
 
 NAME = "Example (made-up figures)"
-WIDTHS = {"desktop": 1280, "phone": 390}
 RUN = "run-done"
 
 
@@ -48,9 +43,7 @@ def address(app: App) -> str:
     return f"{app.url}/pipelines?project={quote(NAME)}"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
-def test_screenshots(page: Page, app: App, desk: Desk, device: str, scheme: str) -> None:
+def test_how_runs_look(page: Page, app: App, desk: Desk, screen: Screen, picture: Picture) -> None:
     add_job(desk.engine, desk.project_id, "run-at-work", kind=PIPELINE, state="running", stage="train: step 140 of 200",
             fraction=0.38, seconds_left=410.0)  # fmt: skip
     write_began("run-at-work", "24 positive labels are the seed. 20 and 20 texts.")
@@ -61,17 +54,11 @@ def test_screenshots(page: Page, app: App, desk: Desk, device: str, scheme: str)
         right = task.right_id - task.left_id == 20 or task.id % 3 == 0
         said = AnswerKind.POSITIVE if right else AnswerKind.NEGATIVE
         record(desk.engine, desk.project_id, "ann", [{"key": f"m{task.id}", "task_id": task.id, "answer": said}])
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.set_viewport_size({"width": WIDTHS[device], "height": 1900 if device == "desktop" else 2500})
+    screen.apply(page, 2500 if screen.is_phone else 1900)
     page.goto(address(app))
     expect(page.get_by_text("Of all 300 mined pairs")).to_be_visible(timeout=30_000)
     expect(page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg.marks)")).to_have_count(1, timeout=30_000)
-    page.wait_for_timeout(1000)  # the plot is drawn
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "the page is wider than the screen"
-    folder = ROOT / "docs" / "screenshots"
-    folder.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=folder / f"pipelines-{device}-{scheme}.png")
+    picture(page, screen, "pipelines")
 
 
 def test_a_sample_is_queued_and_labelled(page: Page, app: App, desk: Desk) -> None:
@@ -81,10 +68,11 @@ def test_a_sample_is_queued_and_labelled(page: Page, app: App, desk: Desk) -> No
     page.get_by_role("spinbutton", name="Pairs to draw").press("Enter")
     page.get_by_role("button", name="Draw sample").click()
     expect(page.get_by_text("0 of 6 sampled pairs are labelled.")).to_be_visible(timeout=15_000)
+    page.clock.install()
     page.goto(desk.url)
     page.get_by_role("radio", name="Mined sample (6 left)").click(timeout=30_000)
     expect(page.locator(".counts")).to_have_text("Mined sample: 0 of 6 answered · 0 positive")
-    page.wait_for_timeout(350)  # a pair that took another's place ignores keys for a moment
+    page.clock.fast_forward(PAUSE)
     for _ in range(6):
         page.keyboard.press("1")
     complete = "The mined sample is complete. The figures are on the page “Pipelines”."

@@ -1,4 +1,4 @@
-"""Whole projects in a real browser: duplicated, archived, deleted and restored; the tour; with pictures."""
+"""Whole projects in a real browser: duplicated, archived, deleted and restored; the tour."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -13,15 +13,13 @@ from annotate.projects.projects import delete_project, list_projects
 from db.domain import AnswerKind
 from db.schema.engine import make_engine, migrate, writing
 from db.schema.tables import Answer, Matcher, Project, Round, Task, Worker, now
-from tests.helpers.browser import DESKTOP, PHONE, App
+from tests.helpers.browser import SCREENS, App, Picture
 from tests.helpers.factories import make_project, make_round
-from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.services.ports import free_port
 
 EXACT, SAMPLED = "Example (made-up figures)", "Example without gold (made-up figures)"
 NEW, OLD, GONE = "Products, two lists", "Questions of 2024", "First attempt"
-SIZES = {"desktop": DESKTOP | {"height": 1250}, "phone": PHONE | {"height": 2300}}
 
 
 @pytest.fixture
@@ -166,20 +164,15 @@ def test_the_tour_leads_through_the_demo_and_ends(own: tuple[App, Engine], page:
     expect(tour).to_be_visible(timeout=15_000)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
-def test_screenshots(stocked: tuple[App, Engine], page: Page, device: str, scheme: str) -> None:
+def test_how_projects_look(stocked: tuple[App, Engine], page: Page, picture: Picture) -> None:
     app, engine = stocked
     demo = next(row for row in list_projects(engine) if row.name == "Help desk (demo)")
     delete_project(engine, demo.id)
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.set_viewport_size(SIZES[device])  # type: ignore[arg-type]
-    open_projects(page, app)
-    page.get_by_text("Show archived (1)").click()
-    expect(card(page, OLD)).to_be_visible(timeout=15_000)  # type: ignore[arg-type]
-    page.get_by_text("Bin (1)").click()
-    expect(page.get_by_role("button", name="Remove permanently")).to_be_visible()
-    page.wait_for_timeout(1000)  # the plots are drawn
-    main = page.locator("[data-testid=stMain]")
-    assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "wider than the screen"
-    page.screenshot(path=ROOT / "docs" / "screenshots" / f"projects-{device}-{scheme}.png")
+    for screen in SCREENS:
+        screen.apply(page, 2300 if screen.is_phone else 1250)
+        open_projects(page, app)
+        page.get_by_text("Show archived (1)").click()
+        expect(card(page, OLD)).to_be_visible(timeout=15_000)  # type: ignore[arg-type]
+        page.get_by_text("Bin (1)").click()
+        expect(page.get_by_role("button", name="Remove permanently")).to_be_visible()
+        picture(page, screen, "projects")

@@ -1,4 +1,4 @@
-"""People rate the questions of a run's models, with the pictures of the documents."""
+"""People rate questions that a run's models wrote."""
 
 from collections.abc import Callable, Iterator
 from urllib.parse import quote
@@ -12,12 +12,10 @@ from annotate.projects.projects import delete_project
 from db.projects.studies import CRITERIA, Unit, add_study, ratings_of, studies_of, units_of
 from db.schema.engine import reading, writing
 from db.schema.tables import Study
-from tests.helpers.browser import App, Desk
-from tests.helpers.paths import ROOT
+from tests.helpers.browser import App, Desk, Picture, Screen
 from tests.helpers.projects.studies import finished_questions
 
 NAME, RUN = "Machine learning (made-up figures)", "run-rated"
-WIDTHS = {"desktop": 1280, "phone": 390}
 PASSAGE = (
     "Gradient descent changes the weights of a model step by step, each time against the gradient of the loss. Where "
     "the step is too long the loss grows instead of falling; where it is too short the training takes long. Many "
@@ -101,24 +99,15 @@ def rated_study(desk: Desk) -> None:
             rate(desk.engine, desk.project_id, ids[at], rater, scores)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
-def test_screenshots(page: Page, app: App, desk: Desk, device: str, scheme: str) -> None:
+def test_how_a_study_looks(page: Page, app: App, desk: Desk, screen: Screen, picture: Picture) -> None:
     rated_study(desk)
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-    page.set_viewport_size({"width": WIDTHS[device], "height": 900})
+    screen.apply(page, 900)
     page.goto(f"{app.url}/rate?project={quote(NAME)}")
     expect(page.get_by_text("12 of 150", exact=True)).to_be_visible(timeout=30_000)
     expect(page.get_by_role("button", name="No Shortcut 8")).to_be_visible(timeout=15_000)
     page.keyboard.press("1")
     expect(chosen(page, "naturalness")).to_be_visible(timeout=15_000)
-    folder = ROOT / "docs" / "screenshots"
-    main = page.locator("[data-testid=stMain]")
-    for shown in ("rate", "ratings"):
-        if shown == "ratings":
-            page.get_by_text("Results", exact=True).click()
-            expect(page.get_by_role("link", name="Figures as CSV")).to_be_visible(timeout=30_000)
-            page.set_viewport_size({"width": WIDTHS[device], "height": 1150 if device == "desktop" else 1500})
-        page.wait_for_timeout(700)
-        assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "the page is wider than the screen"
-        page.screenshot(path=folder / f"{shown}-{device}-{scheme}.png")
+    picture(page, screen, "rate")
+    page.get_by_text("Results", exact=True).click()
+    expect(page.get_by_role("link", name="Figures as CSV")).to_be_visible(timeout=30_000)
+    picture(page, screen)

@@ -14,7 +14,7 @@ from db.projects.jobs import MATCHES, PIPELINE
 from db.results.pipelines import RERANKER_FILE, pipeline_folder, results_folder
 from db.schema.engine import reading
 from db.schema.tables import Job, Project
-from tests.helpers.browser import App
+from tests.helpers.browser import App, drawn
 from tests.helpers.projects.measured import add_job, make_measured_project
 
 NAME = "Example (re-ranked)"
@@ -40,8 +40,6 @@ def project(app: App, database: Engine, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 
 def opened(page: Page, app: App, name: str) -> None:
-    page.goto(app.url)
-    expect(page.locator("[data-testid=stMain] :is(h1, h2)").first).to_be_visible(timeout=30_000)
     page.goto(f"{app.url}/{name}?project={quote(NAME)}")
 
 
@@ -52,13 +50,13 @@ def test_matches_are_asked_for_in_a_rerankers_order(page: Page, app: App, databa
     opened(page, app, "data")
     order = page.get_by_role("combobox", name="Order by")
     expect(order).to_be_visible(timeout=30_000)
-    page.locator("[data-test-script-state=notRunning]").wait_for()
+    drawn(page)
     order.click()
     order.press_sequentially("Re-ranker")
     order.press("ArrowDown")
     order.press("Enter")
     expect(order).to_have_value(re.compile("^Re-ranker, "))
-    page.wait_for_timeout(1_000)  # the choice is drawn
+    drawn(page)
     page.get_by_role("button", name="Find matches").click()
     expect(page.get_by_text("Matches:").first).to_be_visible(timeout=30_000)
     with reading(database) as session:

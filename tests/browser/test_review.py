@@ -9,12 +9,9 @@ from annotate.projects.projects import delete_project
 from db.domain import AnswerKind
 from db.labels.answers import Label, current_labels
 from db.schema.engine import reading
-from tests.helpers.browser import App, Desk, open_card, settle
-from tests.helpers.paths import ROOT
+from tests.helpers.browser import PAUSE, SCREENS, App, Desk, Picture, drawn, open_card, settle
 from tests.helpers.projects.reviews import NO, YES, label_pairs
 from tests.helpers.projects.votes import want
-
-SIZES = {"desktop": {"width": 1280, "height": 1300}, "phone": {"width": 390, "height": 1500}}
 
 
 @pytest.fixture
@@ -31,14 +28,17 @@ def label(chromium: Browser, desk: Desk, who: str, keys: str) -> None:
     """Press these keys as this person, one per pair, in their own browser."""
     with chromium.new_context() as context:
         page = context.new_page()
+        page.clock.install()
         open_card(page, f"{desk.url}&annotator={who}")
         for key in keys:
             page.keyboard.press(key)
-            page.wait_for_timeout(400)  # longer than the pause after a pair came up by itself
+            page.clock.fast_forward(PAUSE)
         settle(page, len(keys))
 
 
-def test_a_third_person_settles_what_two_differ_on(page: Page, app: App, desk: Desk, chromium: Browser) -> None:
+def test_a_third_person_settles_what_two_differ_on(
+    page: Page, app: App, desk: Desk, chromium: Browser, picture: Picture
+) -> None:
     label(chromium, desk, "ann", "ynnnnn")
     label(chromium, desk, "ben", "nnnnnn")
     assert len(desk.answers) == 12
@@ -50,21 +50,19 @@ def test_a_third_person_settles_what_two_differ_on(page: Page, app: App, desk: D
     page.get_by_role("button", name="Settle: No").wait_for(timeout=15_000)
     page.get_by_text("Agreement of annotators").click()
     expect(page.get_by_text("Against the consensus")).to_be_visible(timeout=60_000)
-    for device, size in SIZES.items():
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            page.set_viewport_size(size)  # type: ignore[arg-type]
-            page.wait_for_timeout(1500)  # the plot is drawn
-            main = page.locator("[data-testid=stMain]")
-            assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "wider than the screen"
-            page.screenshot(path=ROOT / "docs" / "screenshots" / f"review-{device}-{scheme}.png")
+    for screen in SCREENS:
+        screen.apply(page, 1300)
+        drawn(page)
+        picture(page, screen, "review")
     page.get_by_role("button", name="Settle: No").click()
     expect(page.get_by_text("Nothing to review")).to_be_visible(timeout=15_000)
     settled = [answer for answer in desk.answers if answer.settles]
     assert [(answer.annotator, answer.answer) for answer in settled] == [("eve", AnswerKind.NEGATIVE)]
 
 
-def test_a_group_is_split_and_put_together_again(page: Page, app: App, make_desk: Callable[..., Desk]) -> None:
+def test_a_group_is_split_and_put_together_again(
+    page: Page, app: App, make_desk: Callable[..., Desk], picture: Picture
+) -> None:
     topics = ("renew a passport", "get a new passport", "extend my passport", "change my address", "move house")
     desk = make_desk(0, texts=[f"How do I {what}?" for what in topics], name="Grouped")
     label_pairs(desk.engine, desk.project_id, {(0, 1): YES, (1, 2): YES, (2, 3): YES, (3, 4): YES})
@@ -76,14 +74,10 @@ def test_a_group_is_split_and_put_together_again(page: Page, app: App, make_desk
         expect(group.get_by_text("against this split")).to_be_visible(timeout=15_000)
     split = page.get_by_role("button", name="Split: answer 1 pair with no")
     expect(split).to_be_visible(timeout=15_000)
-    for device, size in SIZES.items():
-        for scheme in ("light", "dark"):
-            page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-            page.set_viewport_size(size)  # type: ignore[arg-type]
-            page.wait_for_timeout(500)
-            main = page.locator("[data-testid=stMain]")
-            assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), "wider than the screen"
-            page.screenshot(path=ROOT / "docs" / "screenshots" / f"split-{device}-{scheme}.png")
+    for screen in SCREENS:
+        screen.apply(page, 1300)
+        drawn(page)
+        picture(page, screen, "split")
     split.click()
     expect(page.get_by_text("Your last split: 1 pair answered with no.")).to_be_visible(timeout=15_000)
     assert [label.answer for label in desk_labels(desk)] == [YES, YES, YES, NO]

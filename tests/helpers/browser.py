@@ -19,6 +19,40 @@ from db.schema.tables import Answer, Task
 from tests.helpers.paths import ROOT
 
 DESKTOP, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+WAIT = 30_000  # milliseconds for a page to appear
+PAUSE = 400  # milliseconds; longer than a pair that took another's place ignores keys
+
+
+@dataclass(frozen=True)
+class Screen:
+    """What a page is looked at on."""
+
+    device: str
+    scheme: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.device}-{self.scheme}"
+
+    @property
+    def is_phone(self) -> bool:
+        return self.device == "phone"
+
+    def apply(self, page: Page, height: int = 0) -> None:
+        """The page has this width and these colours."""
+        size = PHONE if self.is_phone else DESKTOP
+        page.emulate_media(color_scheme=self.scheme)  # type: ignore[arg-type]
+        page.set_viewport_size({"width": size["width"], "height": height or size["height"]})
+
+
+QUIET = """() => {
+  const ended = document.querySelector("[data-test-script-state=notRunning]")
+  const isBusy = !ended || document.querySelector("[data-stale=true]")
+  if (isBusy || !window.endedAt) window.endedAt = performance.now()
+  return performance.now() - window.endedAt > 300
+}"""
+SCREENS = (Screen("desktop", "light"), Screen("phone", "dark"))
+Picture = Callable[..., None]
 
 
 @dataclass(frozen=True)
@@ -102,10 +136,22 @@ def open_card(page: Page, url: str) -> None:
     expect(page.locator(".pair")).to_be_visible(timeout=30_000)
 
 
+def press(page: Page, key: str) -> None:
+    """The key is pressed as fast as a quick person can, on a pair that is on the screen."""
+    expect(page.locator(".pair")).to_be_visible()
+    page.keyboard.press(key, delay=30)
+
+
+def drawn(page: Page) -> None:
+    """The page is drawn: its script has ended, and has not begun again for longer than Streamlit holds input back."""
+    page.evaluate("window.endedAt = 0")
+    page.wait_for_function(QUIET, timeout=WAIT)
+
+
 def settle(page: Page, saved: int) -> None:
     """Wait until the server has acknowledged this many answers and owes none."""
     # While a restarted app draws the page anew, the old card is there for a moment beside the new one.
-    expect(page.locator(".saved").last).to_have_attribute("data-count", str(saved), timeout=15_000)
+    expect(page.locator(".saved").last).to_have_attribute("data-count", str(saved), timeout=WAIT)
     expect(page.locator(".saved").last).to_have_text("All saved")
 
 

@@ -24,6 +24,7 @@ from tests.helpers.factories import make_project
 from tests.helpers.paths import ROOT
 from tests.helpers.services.ports import free_port
 from tests.helpers.services.postgres import missing, running_postgres
+from tests.helpers.services.programs import Require
 from tests.helpers.tiny import tiny_encoder
 
 COMPOSE = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text())
@@ -58,10 +59,9 @@ def test_everything_has_an_image_and_all_of_ours_a_health_check() -> None:
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["Machine"]:
-    """Yield a machine that can run the services, with a database and an administrator."""
-    if missing():
-        pytest.skip("PostgreSQL is missing: install the package postgresql")
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require: Require) -> Iterator["Machine"]:
+    """A machine where the services can run, with a database and an administrator."""
+    require(not missing(), "PostgreSQL is missing: install the package postgresql")
     folder = tmp_path / "postgres"
     folder.mkdir()
     with running_postgres(folder) as url, TemporaryDirectory(prefix="ray") as short:

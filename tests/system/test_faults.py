@@ -38,6 +38,7 @@ from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.people import PASSWORD, START, make_person
 from tests.helpers.services.postgres import Server, missing
+from tests.helpers.services.programs import Require
 
 SIZE = 4 * 2**20
 
@@ -158,9 +159,8 @@ def test_what_says_nothing_of_disk_or_database_stays_as_it_is() -> None:
 
 
 @pytest.mark.postgres
-def test_a_database_that_is_restarted_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    if missing():
-        pytest.skip("PostgreSQL is missing: install the package postgresql")
+def test_a_database_that_is_restarted_loses_nothing(monkeypatch: pytest.MonkeyPatch, require: Require) -> None:
+    require(not missing(), "PostgreSQL is missing: install the package postgresql")
     with TemporaryDirectory() as folder:
         server = Server(Path(folder))
         server.start()

@@ -12,7 +12,8 @@ from db.schema.engine import writing
 from tests.helpers.factories import make_project
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(50, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kills", [4, 50])
 def test_nothing_is_lost_when_processes_are_killed(home: Path, tmp_path: Path, kills: int) -> None:
     found = faults(tmp_path, kills, seed=kills, texts=120)
     assert (found.lost, found.doubled, found.undone, found.wrong) == (0, 0, [], [])

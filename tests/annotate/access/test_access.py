@@ -24,6 +24,7 @@ from db.projects.jobs import EXPLORE
 from db.projects.projects import all_projects, live_project, project_named, project_of
 from db.schema.engine import as_person, as_system, reading, writing
 from db.schema.tables import Answer, Job, Task
+from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import PASSWORD, at, make_member, make_person
 
@@ -49,7 +50,7 @@ def test_every_role_is_described_and_only_administrators_change_anything() -> No
     assert not may(R.VIEWER, Right.LABEL) and not may(R.ANNOTATOR, Right.SEE)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.text(max_size=100))
 def test_a_name_that_is_accepted_is_shown_as_it_is_and_found_in_any_case(name: str) -> None:
     try:

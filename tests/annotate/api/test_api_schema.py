@@ -17,11 +17,12 @@ from annotate.web.api_paths import DESCRIPTION
 from db.domain import Role
 from db.schema.engine import make_engine
 from tests.helpers.api import site
+from tests.helpers.examples import examples
 from tests.helpers.factories import make_round
 from tests.helpers.people import START, make_person
 from tests.helpers.projects.measured import make_measured_project
 
-EXAMPLES = 25  # of each address, of what fits its description and of what does not
+EXAMPLES = examples(25)  # of each address, of what fits its description and of what does not
 PLAIN = settings(
     max_examples=EXAMPLES, derandomize=True, database=None, phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
@@ -47,6 +48,7 @@ def described(migrated: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
         engine.dispose()
 
 
+@pytest.mark.hypothesis  # its test is made when it runs, where Hypothesis does not see it
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=str)
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
 def test_every_answer_is_as_described(described: tuple[Any, str, int], operation: Any, mode: GenerationMode) -> None:

@@ -23,6 +23,7 @@ from db.projects.matchers import SCORES, matchers_of
 from db.projects.projects import MAX_NAME
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Base, Design, Evaluation, Gold, Item, Matcher, Project, Task
+from tests.helpers.examples import examples
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 from tests.helpers.projects.checks import make_check_and_fast_answers
 from tests.helpers.projects.labelled import N, P, R, S, U, answer
@@ -218,7 +219,7 @@ def test_answers_keep_their_order_and_what_they_undid(
     assert list_projects(other)[0].answers == list_projects(engine)[0].answers
 
 
-@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), min_size=1),
                       min_size=2, max_size=6, unique=True))  # fmt: skip
 def test_any_text_comes_back(engine: Engine, tmp_path: Path, texts: list[str]) -> None:

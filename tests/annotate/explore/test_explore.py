@@ -1,6 +1,7 @@
 """What the page Explore reads and does, without the page: matches, figures, groups, mistakes, manual selection."""
 
 import csv
+import shutil
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,8 +30,9 @@ from db.labels.answers import current_labels
 from db.labels.pairs import labels_of
 from db.projects.jobs import EXPLORE, SEARCH, open_job
 from db.results.explorations import Hit, Search, write_search
-from db.schema.engine import make_engine, migrate, reading, writing
+from db.schema.engine import make_engine, reading, writing
 from db.schema.tables import Answer, Evaluation, Gold, Job, Task
+from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.explored import CURVE, FIGURES, SCORED, explore, item_ids
 from tests.helpers.projects.measured import add_job, add_matcher
@@ -112,12 +114,11 @@ ACTS = st.lists(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ACTS)
-def test_the_labels_of_given_pairs_are_those_of_all(acts: list[tuple[int, str, AnswerKind]]) -> None:
+def test_the_labels_of_given_pairs_are_those_of_all(migrated: Path, acts: list[tuple[int, str, AnswerKind]]) -> None:
     with TemporaryDirectory() as folder:
-        engine = make_engine(f"sqlite:///{folder}/db")
-        migrate(f"sqlite:///{folder}/db")
+        engine = make_engine(f"sqlite:///{shutil.copy(migrated, folder)}")
         project_id = make_project(engine, ["a", "b", "c"])
         ids = item_ids(engine, project_id)
         pairs = [(ids[0], ids[1]), (ids[1], ids[2])]

@@ -31,6 +31,7 @@ from db.labels.tasks import add_tasks, batch_progress, lease_tasks, newest_audit
 from db.projects.rounds import last_answer_at, rounds_of
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Design, Job, Lease, PairLabel, Round, Task, now
+from tests.helpers.examples import examples
 from tests.helpers.factories import make_audit_batch, make_design, make_project, make_round
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
@@ -256,7 +257,7 @@ def test_a_pair_that_two_designs_drew_has_the_first_ones_values(engine: Engine, 
     assert labels(engine, project, DesignKind.CORRECTION) == {(*pair, check, 2, 0.01)}
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(acts=st.lists(st.tuples(st.integers(0, 4), st.sampled_from("ab"), st.sampled_from(AnswerKind)), max_size=12))
 def test_audit_labels_are_the_current_labels_of_audited_pairs(
     engine: Engine, project: int, acts: list[tuple[int, str, AnswerKind]]

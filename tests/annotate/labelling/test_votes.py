@@ -1,6 +1,8 @@
 """Several annotators per pair: who gets it, how often, when, and what becomes of it after a review."""
 
+import shutil
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,8 +15,9 @@ from annotate.ui.label.card import why_empty
 from db.domain import LABELS, AnswerKind
 from db.labels.answers import store_answers
 from db.labels.tasks import batch_progress, tasks_by_id
-from db.schema.engine import make_engine, migrate, reading, writing
+from db.schema.engine import make_engine, reading, writing
 from db.schema.tables import now
+from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.votes import want
 
@@ -160,7 +163,7 @@ def test_matches_and_unsure_pairs_get_their_second_vote_before_others(engine: En
     assert len(order) == 10 and set(order[:3]) == {tasks[2], tasks[5], tasks[8]}
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     wanted=st.integers(1, 3),
     looks=st.booleans(),
@@ -170,11 +173,13 @@ def test_matches_and_unsure_pairs_get_their_second_vote_before_others(engine: En
     ),
 )
 def test_who_is_offered_what_follows_from_the_answers(
-    tmp_path_factory: pytest.TempPathFactory, wanted: int, looks: bool, acts: list[tuple[str, int, AnswerKind]]
+    tmp_path_factory: pytest.TempPathFactory,
+    migrated: Path,
+    wanted: int,
+    looks: bool,
+    acts: list[tuple[str, int, AnswerKind]],
 ) -> None:
-    url = f"sqlite:///{tmp_path_factory.mktemp('votes') / 'a.db'}"
-    migrate(url)
-    engine = make_engine(url)
+    engine = make_engine(f"sqlite:///{shutil.copy(migrated, tmp_path_factory.mktemp('votes'))}")
     project = project_of(engine, n=3, votes=wanted, double_check=looks)
     tasks = sorted(offered(engine, project, "a"))
     standing: dict[int, dict[str, AnswerKind]] = {task: {} for task in tasks}

@@ -14,6 +14,7 @@ from annotate.labels.export import export_labels
 from annotate.labels.formats import Form
 from annotate.text.table_files import write_table
 from db.errors import InputError
+from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.labelled import TEXTS, N, P, R, S, U, answer
 
@@ -30,7 +31,7 @@ def write(path: Path, rows: list[tuple[object, ...]]) -> Path:
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 @given(rows=st.lists(cells, min_size=1, max_size=5))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_written_chain_is_unbroken_and_the_same_in_every_format(suffix: str, rows: list[tuple[object, ...]]) -> None:
     with TemporaryDirectory() as folder:
         found = verify(write(Path(folder) / f"rows.{suffix}", rows))
@@ -38,7 +39,7 @@ def test_a_written_chain_is_unbroken_and_the_same_in_every_format(suffix: str, r
 
 
 @given(data=st.data(), n=st.integers(2, 6))
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 def test_one_changed_character_breaks_the_chain_at_its_row(data: st.DataObject, n: int) -> None:
     rows = [(f"text {place}", 0.5, 1) for place in range(n)]
     with TemporaryDirectory() as folder:

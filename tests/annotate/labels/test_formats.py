@@ -28,6 +28,7 @@ from db.labels.audits import AuditLabel
 from db.labels.labels import LabelRow
 from db.schema.engine import writing
 from db.schema.tables import Design, Item, Matcher, Round
+from tests.helpers.examples import examples
 from tests.helpers.factories import make_design, make_project, make_round
 from tests.helpers.projects.labelled import STARTS, TEXTS, N, P, R, S, U, answer, place, read
 from tests.helpers.projects.measured import make_measured_project
@@ -81,7 +82,7 @@ def labels_of(words: list[str]) -> Labels:
 @pytest.mark.parametrize("form", list(Form))
 @given(words=st.lists(TEXTS, min_size=3, max_size=6))
 @example(words=list(STARTS))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_every_form_comes_back_from_every_format(form: Form, suffix: str, words: list[str]) -> None:
     rows = list(table(labels_of(words), form))
     with TemporaryDirectory() as folder:
@@ -92,7 +93,7 @@ def test_every_form_comes_back_from_every_format(form: Form, suffix: str, words:
 
 
 @given(words=st.lists(TEXTS, min_size=2, max_size=6))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_no_cell_of_a_csv_file_begins_like_a_formula(words: list[str]) -> None:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "labels.csv"
@@ -245,7 +246,6 @@ def test_a_dataset_is_not_written_over_anything(engine: Engine, labelled: int, t
 
 
 def test_what_the_learner_writes_is_harmless_too(tmp_path: Path) -> None:
-    pytest.importorskip("learner.files.match")
     from learner.files.match import _write
 
     _write(pd.DataFrame({"id1": ["=1+1"], "score": [-0.5]}), tmp_path / "matches.csv")

@@ -29,6 +29,7 @@ from annotate.text import palette as colours
 from db.domain import AnswerKind, Purpose, Split
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Matcher, Round, Task
+from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.projects.measured import (
@@ -256,7 +257,7 @@ def test_the_tail_stratum_has_a_colour_of_its_own(audited: Report) -> None:
     assert strata_chart.describe_strata(table).startswith("Estimated share of positives in each of 10 strata: 0.92 in")
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(shares=st.lists(st.floats(0, 1), min_size=1, max_size=5))
 def test_no_share_breaks_the_logarithm_of_the_strata(shares: list[float]) -> None:
     strata = [

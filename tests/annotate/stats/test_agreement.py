@@ -19,6 +19,7 @@ from annotate.stats.agreement import (
 )
 from annotate.stats.agreement_in_words import why_kappa_is_low
 from annotate.stats.agreement_intervals import cohen_estimate, estimate, value
+from tests.helpers.examples import examples
 
 CORRECTED: dict[str, Coefficient] = {"AC1": gwet_ac1, "kappa": fleiss_kappa, "alpha": krippendorff_alpha}
 ALL: dict[str, Coefficient] = {"observed": observed_agreement, "on 0": specific_agreement(0), **CORRECTED}
@@ -126,7 +127,7 @@ ratings = st.integers(2, 5).flatmap(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(ratings, st.randoms(use_true_random=False))
 def test_neither_the_order_of_raters_nor_of_units_nor_names_of_categories_matter(given: np.ndarray, chance) -> None:  # type: ignore[no-untyped-def]
     raters, units, names = ([*range(n)] for n in (*given.shape, 3))
@@ -139,7 +140,7 @@ def test_neither_the_order_of_raters_nor_of_units_nor_names_of_categories_matter
         assert before is None or -1 <= before <= 1
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(arrays(np.int64, st.integers(2, 12), elements=st.integers(0, 2)), st.integers(2, 5))
 def test_perfect_agreement_is_one(said: np.ndarray, raters: int) -> None:
     assume(len(set(said.tolist())) > 1)
@@ -152,7 +153,7 @@ def test_perfect_agreement_is_one(said: np.ndarray, raters: int) -> None:
     assert cohen_kappa(np.diag(counts.sum(axis=0))) == pytest.approx(1)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(arrays(np.int64, (2, 2), elements=st.integers(0, 30)))
 def test_two_raters_coefficients_lie_in_their_known_order(table: np.ndarray) -> None:
     assume(table.sum() > 1)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from annotate.stats.forecast import REACH, TAILS, Learning, Point, expit, learn, logit
 from annotate.stats.learning_curves import Decay, Power, Shape, shapes
+from tests.helpers.examples import examples
 
 Curve = Callable[[np.ndarray], np.ndarray]
 
@@ -57,7 +58,7 @@ def test_two_rounds_are_too_few(labels: list[int]) -> None:
     assert learn([Point(n, 0.5, 0.5, 0.5) for n in labels], np.random.default_rng(0)) is None
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(st.floats(0.0, 1.0), min_size=3, max_size=8), st.floats(0.0, 0.2))
 def test_whatever_was_measured_the_forecast_is_a_share(values: list[float], half: float) -> None:
     found = learned([(40 * 2**i, value) for i, value in enumerate(values)], half)

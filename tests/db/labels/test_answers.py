@@ -1,7 +1,9 @@
 """What counts as a label, who is served which task, and the progress of the batch."""
 
 import multiprocessing
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from multiprocessing.pool import Pool, ThreadPool
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -11,11 +13,14 @@ from sqlalchemy import Engine, delete, func, select
 from db.domain import LABELS, AnswerKind
 from db.labels.answers import current_labels, label_counts, store_answers
 from db.labels.tasks import LEASE, batch_progress, lease_tasks, next_lease_end
-from db.schema.engine import make_engine, reading, writing
+from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Lease, PairLabel, Task, now
+from tests.helpers.examples import examples
 from tests.helpers.factories import make_project, make_round
+from tests.helpers.leases import claim
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
+PROCESSES = multiprocessing.get_context("spawn").Pool
 
 
 @pytest.fixture
@@ -64,7 +69,7 @@ def expected_labels(acts: list[tuple[int, str, AnswerKind]]) -> dict[int, Answer
     return {pair: answer for pair, (_, answer) in kept.items()}
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(acts=st.lists(st.tuples(st.integers(0, 2), st.sampled_from("ab"), st.sampled_from(AnswerKind)), max_size=14))
 def test_the_last_act_of_the_last_annotator_counts(
     engine: Engine, project: int, acts: list[tuple[int, str, AnswerKind]]
@@ -182,23 +187,15 @@ def test_progress_before_the_first_batch(engine: Engine) -> None:
     assert lease(engine, project_id, "ann", 40, now()) == []
 
 
-def _claim(args: tuple[str, int, str]) -> list[int]:
-    url, project_id, annotator = args
-    engine = make_engine(url)
-    claimed: set[int] = set()
-    for n in range(1, 51):  # every claim renews what is held and takes one task more
-        with writing(engine) as session:
-            claimed |= {task.id for task in lease_tasks(session, project_id, annotator, n, now())}
-    engine.dispose()
-    return sorted(claimed)
-
-
-def test_four_processes_never_lease_a_task_twice(engine: Engine) -> None:
+@pytest.mark.parametrize(
+    "pool_of", [ThreadPool, pytest.param(PROCESSES, marks=pytest.mark.slow)], ids=["threads", "processes"]
+)
+def test_four_at_once_never_lease_a_task_twice(engine: Engine, pool_of: Callable[[int], Pool]) -> None:
     project_id = make_project(engine, [f"text {i}" for i in range(25)])
     make_round(engine, project_id, 200)
     url = engine.url.render_as_string(hide_password=False)
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        claims = pool.map(_claim, [(url, project_id, f"annotator {i}") for i in range(4)], chunksize=1)
+    with pool_of(4) as pool:
+        claims = pool.starmap(claim, [(url, project_id, f"annotator {i}") for i in range(4)], chunksize=1)
     claimed = [task_id for claim in claims for task_id in claim]
     assert [len(claim) for claim in claims] == [50] * 4
     assert len(set(claimed)) == 200

@@ -23,7 +23,6 @@ from learner.catalog import PIPELINES
 from learner.catalog.mining import MiningInputs
 from learner.catalog.section import Section
 from learner.pipelines.pipeline import Artifact, Pipeline, Run, Stage, write_artifacts
-from learner.pipelines.report import Report
 from tests.helpers.projects.measured import add_job
 
 NAME = "few-shot-mining"
@@ -86,6 +85,8 @@ def _results(run: Run, folder: Path, progress: Progress) -> None:
 
 def write_results(folder: Path, rows: list[Row]) -> None:
     """Write what a run's last stage leaves to the folder, with these mined pairs and both models."""
+    from learner.pipelines.report import Report  # takes seconds, which collecting tests need not wait for
+
     report = Report(folder, "Few-shot mining")
     counted: list[Row] = [{"stage": "proposed", "pairs": 2 * len(rows)}, {"stage": "kept", "pairs": len(rows)}]
     markdown = "| stage | pairs |\n| --- | ---: |\n" + "".join(

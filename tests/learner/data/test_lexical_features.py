@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learner.data.lexical_features import KINDS, Lexicon, lexicon_of, words_of
+from tests.helpers.examples import examples
 
 TEXTS = [
     "Acme laser printer XJ-900 black",
@@ -28,7 +29,7 @@ def all_pairs(n: int) -> tuple[np.ndarray, np.ndarray]:
     return left, right
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(ANY_TEXTS)
 def test_values_are_finite_symmetric_and_in_range(texts: list[str]) -> None:
     n = len(texts)
@@ -63,7 +64,7 @@ def test_a_model_code_and_a_decimal_number_are_one_word() -> None:
     assert words_of("Acme XJ-900, 3.5 GB, don't") == ["acme", "xj-900", "3.5", "gb", "don't"]
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(ANY_TEXTS, st.lists(st.floats(0, 3), min_size=4, max_size=4))
 def test_no_similarity_of_the_vectors_is_above_that_of_a_text_and_itself(
     texts: list[str], weights: list[float]

@@ -14,6 +14,7 @@ from learner.evaluation.exact import TIE, AllPairs, evaluate_exact
 from learner.metrics.average_precision import curve_from_scores, precision_at_recall
 from learner.models.output_layer import OutputLayer
 from learner.search import exact as search
+from tests.helpers.examples import examples
 
 BINS = ("edges", "positives", "negatives", "below")
 
@@ -25,7 +26,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "COLUMNS", 5)
 
 
-properties = settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+properties = settings(max_examples=examples(80), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def drawn_vectors(rng: np.random.Generator, n: int, d: int, repeated: bool) -> np.ndarray:

@@ -143,6 +143,7 @@ def test_a_worker_that_cannot_go_on_says_why_and_fails(engine: Engine) -> None:
     assert "worker desk" in said and "the clock stands still" in said
 
 
+@pytest.mark.slow
 def test_a_killed_worker_resumes_at_the_last_finished_step(engine: Engine, trainable: int) -> None:
     job_id = request_round(engine, trainable)
     weights = artifacts() / f"project-{trainable}" / job_id / "model" / "model.safetensors"
@@ -176,7 +177,8 @@ def taken_by(job_id: str) -> str | None:
     return job.executor_id
 
 
-@pytest.mark.parametrize("listed", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("listed", [False, True])
 def test_each_worker_takes_its_queues_jobs_and_those_of_a_dead_one(
     engine: Engine, tmp_path: Path, listed: bool
 ) -> None:

@@ -24,6 +24,7 @@ from learner.pipelines.backtraining.negatives import holds, near_by_words, wrong
 from learner.pipelines.backtraining.results import verdict
 from learner.pipelines.backtraining.types import by_patterns, confusion, learned_tagger
 from learner.search.gold_ranks import ranks_of_gold
+from tests.helpers.examples import examples
 from tests.helpers.tiny import tiny_encoder
 
 
@@ -92,7 +93,7 @@ def test_copies_of_a_passage_are_hits_by_text_and_not_by_position() -> None:
     assert other.tolist() == [5]  # one passage, and three copies of another, stand before it
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=8), st.data())
 def test_counts_rank_as_copies_do(values: list[int], draw: st.DataObject) -> None:
     counts = draw.draw(st.lists(st.integers(1, 3), min_size=len(values), max_size=len(values)))

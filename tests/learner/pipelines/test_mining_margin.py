@@ -11,6 +11,7 @@ from db.errors import InputError
 from learner.catalog.mining import Margin
 from learner.pipelines.mining.margin import Candidates, Kind, candidates, margins, mine, retrieve
 from learner.search.exact import Neighbours
+from tests.helpers.examples import examples
 
 # Worked by hand, apart from any code: cosines of three x (rows) and three y (columns), and margins for k = 1, 2, 3.
 COSINES = np.array([[0.9, 0.8, 0.1], [0.8, 0.6, 0.2], [0.3, 0.5, 0.4]])
@@ -196,7 +197,7 @@ def slowly(cosines: np.ndarray, k: int, mode: Margin, symmetric: bool) -> list[t
     return kept[: mode.top]
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(sizes, sizes, st.integers(1, 8), seeds, st.sampled_from(MODES), st.booleans(), st.integers(1, 9))
 def test_against_loops(n: int, m: int, k: int, seed: int, retrieval: str, once: bool, top: int) -> None:
     cosines, mode = cosines_of(n, m, seed), config(retrieval=retrieval, one_to_one=once, top=top)
@@ -204,7 +205,7 @@ def test_against_loops(n: int, m: int, k: int, seed: int, retrieval: str, once: 
     assert pairs(found) == slowly(cosines, k, mode, False)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(st.integers(2, 8), st.integers(1, 8), seeds, st.sampled_from(MODES), st.booleans(), st.integers(1, 9))
 def test_within_one_list_against_loops(n: int, k: int, seed: int, retrieval: str, once: bool, top: int) -> None:
     cosines, mode = one_list(n, seed), config(retrieval=retrieval, one_to_one=once, top=top)

@@ -162,7 +162,7 @@ STAGES: dict[str, Stage] = {
     "uncertain": uncertain, "tiles": tiles, "lists": lists, "evaluate": evaluate, "bm25": bm25, "rerank": rerank,
     "write": write("beam"), "sample": write("sample"), "shards": written,
 }  # fmt: skip
-SLOW = pytest.mark.slow
+SLOW = pytest.mark.slow  # a Ray cluster takes half a minute to start
 ROUNDED = {"encode": 1e-6, "rerank": 1e-5}  # other parts, so other blocks: the last bits of a product may differ
 
 
@@ -214,12 +214,14 @@ def assert_same(name: str, found: Any, wanted: Any) -> None:
         np.testing.assert_equal(found, wanted)
 
 
+@SLOW
 @pytest.mark.parametrize("name", STAGES)
 def test_every_stage_gives_the_same_on_a_cluster(name: str, small_parts: None, on_ray: Engine, tmp_path: Path) -> None:
     here, there = (STAGES[name](engine, tmp_path / str(at)) for at, engine in enumerate((LOCAL, on_ray)))
     assert_same(name, there, here)
 
 
+@SLOW
 def test_the_environment_chooses_the_engine(on_ray: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     assert type(on_ray).__name__ == "OnRay"
     monkeypatch.delenv(ENGINE)
@@ -240,13 +242,15 @@ def test_the_local_progress_goes_through_the_parts() -> None:
     assert (found, heard) == ([2, 4], [0.25, 0.75])
 
 
-@pytest.mark.parametrize("name", ["nearest", *(pytest.param(name, marks=SLOW) for name in STAGES if name != "nearest")])
+@SLOW
+@pytest.mark.parametrize("name", STAGES)
 def test_a_stage_outlives_a_process_of_it(name: str, small_parts: None, on_ray: Engine, tmp_path: Path) -> None:
     whole = STAGES[name](LOCAL, tmp_path / "whole")
     assert_same(name, STAGES[name](Mortal(on_ray, tmp_path / "killed"), tmp_path / "mortal"), whole)
     assert (tmp_path / "killed").exists()
 
 
+@SLOW
 def test_a_node_that_goes_away_takes_no_part_with_it(cluster: Any, on_ray: Engine) -> None:
     node = cluster.add_node(num_cpus=2, object_store_memory=100 * 2**20)
     found = on_ray.map(slow, [0.3], range(12), "sleep")
@@ -255,6 +259,7 @@ def test_a_node_that_goes_away_takes_no_part_with_it(cluster: Any, on_ray: Engin
     assert [first, *found] == list(range(12))
 
 
+@SLOW
 def test_what_does_not_fit_the_store_is_moved_to_disk(on_ray: Engine, spilled: Path) -> None:
     found = on_ray.map(large, [], range(6), "fill")  # 900 MiB where two nodes have 200 each
     first, end = next(found), time.monotonic() + 60
@@ -264,6 +269,7 @@ def test_what_does_not_fit_the_store_is_moved_to_disk(on_ray: Engine, spilled: P
     assert [int(array[0]) for array in (first, *found)] == list(range(6))
 
 
+@SLOW
 def test_mapped_vectors_lie_in_memory_once_for_all_parts(on_ray: Engine, tmp_path: Path) -> None:
     np.save(tmp_path / "vectors.npy", unit(3_000, 1))  # Ray copies what is small whatever it is
     mapped = np.load(tmp_path / "vectors.npy", mmap_mode="c")
@@ -286,6 +292,7 @@ def test_blended_vectors_travel_once_to_a_search_of_lists(tmp_path: Path) -> Non
     assert np.mean(np.sort(found.ids) == np.sort(whole.ids)) > 0.9
 
 
+@SLOW
 def test_a_gpu_without_a_core_beside_it_is_none(cluster: Any, on_ray: Engine) -> None:
     node = cluster.add_node(num_cpus=0, num_gpus=1)
     try:
@@ -295,6 +302,7 @@ def test_a_gpu_without_a_core_beside_it_is_none(cluster: Any, on_ray: Engine) ->
         cluster.remove_node(node)
 
 
+@SLOW
 def test_what_ray_logs_is_logged_as_everything_is(on_ray: Engine, caplog: pytest.LogCaptureFixture) -> None:
     assert list(on_ray.map(slow, [0.0], [1, 2], "sleep")) == [1, 2]
     logging.getLogger("ray").error("the raylet is gone")
@@ -302,11 +310,13 @@ def test_what_ray_logs_is_logged_as_everything_is(on_ray: Engine, caplog: pytest
     assert "the raylet is gone" in caplog.text
 
 
+@SLOW
 def test_no_room_for_a_result_is_said_with_advice(on_ray: Engine) -> None:
     with pytest.raises(InputError, match="no room to fill: give its nodes more memory or disk"):
         list(on_ray.map(without_room, [], [1, 2], "fill"))
 
 
+@SLOW
 def test_no_room_at_all_is_said_with_advice(on_ray: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     import ray
     from ray.exceptions import OutOfDiskError
@@ -319,11 +329,13 @@ def test_no_room_at_all_is_said_with_advice(on_ray: Engine, monkeypatch: pytest.
         list(on_ray.map(slow, [0.0], [1, 2], "double"))
 
 
+@SLOW
 def test_an_error_in_a_part_is_the_stage_s_own(on_ray: Engine) -> None:
     with pytest.raises(InputError, match=r"^part 0 has no texts: give it some$"):
         list(on_ray.map(failing, [], [0, 1, 2], "fail"))
 
 
+@SLOW
 def test_a_stage_can_be_stopped(on_ray: Engine) -> None:
     def stop(stage: str, done: float) -> None:
         if done > 0:

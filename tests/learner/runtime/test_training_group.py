@@ -92,9 +92,10 @@ TRAININGS = {
     "one tower": (2, partial(retriever, towers=1, negatives=1)),
     "two towers": (2, partial(retriever, towers=2)),
 }
+FIRST, *OTHERS = TRAININGS
 
 
-@pytest.mark.parametrize("name", TRAININGS)
+@pytest.mark.parametrize("name", [FIRST, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def test_processes_together_learn_what_one_learns(
     name: str, folder: Path, in_float32: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +121,7 @@ def alive(folder: Path) -> list[int]:
     return [pid for pid in (int(file.name) for file in folder.iterdir()) if is_alive(pid)]
 
 
+@pytest.mark.slow
 def test_a_killed_process_ends_the_training_with_advice(two: None, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"ended by SIGKILL.*{PROCESSES}"):
         train_together(dying, (nn.Linear(1, 1), tmp_path), [], no_progress)
@@ -134,6 +136,7 @@ def test_the_first_error_is_the_trainings_own(two: None, tmp_path: Path) -> None
     assert not alive(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_cancel_ends_the_processes(two: None, tmp_path: Path) -> None:
     def cancel(stage: str, done: float) -> None:
         if len(list(tmp_path.iterdir())) == 2 and done == 0.5:
@@ -144,6 +147,7 @@ def test_a_cancel_ends_the_processes(two: None, tmp_path: Path) -> None:
     assert not alive(tmp_path)
 
 
+@pytest.mark.slow
 def test_no_process_outlives_its_parent(tmp_path: Path) -> None:
     parent = multiprocessing.get_context("forkserver").Process(target=stay, args=(tmp_path,))
     parent.start()

@@ -11,6 +11,7 @@ from learner.data.dataset import Dataset, make_dataset
 from learner.scoring.nearest_texts import lists_of, nearest_rows, text_vector
 from learner.scoring.score import Blend, blended
 from learner.search.inner_product import BLENDED, scores
+from tests.helpers.examples import examples
 
 LEXICAL = {"ngrams": 0.4, "words": 0.3, "numbers": 0.2, "length": 0.1}
 WORDS = st.lists(st.sampled_from(["acme", "xj-900", "printer", "chair", "7", "green"]), min_size=1, max_size=5)
@@ -30,7 +31,7 @@ def make(texts: Sequence[str], symmetric: bool) -> Dataset:
     return make_dataset(texts, sides, splits, symmetric, np.empty((0, 2)))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(WORDS, min_size=6, max_size=14), st.booleans(), st.sampled_from([{}, LEXICAL]), st.data())
 def test_a_text_of_the_data_set_gets_its_own_vector(
     drawn: list[list[str]], symmetric: bool, lexical: dict[str, float], data: st.DataObject

@@ -11,6 +11,7 @@ from db.errors import InputError
 from learner.search import exact as search
 from learner.search.exact import Pairs, count_pairs, nearest, neighbours
 from learner.search.top_pairs import best_pairs, most_uncertain
+from tests.helpers.examples import examples
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +23,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # The patched block sizes are the same for every example.
-properties = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+properties = settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def unit(rng: np.random.Generator, n: int, d: int = 4) -> np.ndarray:

@@ -8,13 +8,14 @@ from hypothesis.extra.numpy import arrays
 
 from db.errors import Cancelled
 from learner.evaluation.audit.ranking import BINS, Ranking, rank_all
+from tests.helpers.examples import examples
 from tests.helpers.projects.audited import WIDTH, all_pairs, make_sides, ranking_of, unit_vectors
 
 bins_of_pairs = arrays(np.int64, st.integers(1, 80), elements=st.integers(0, 40) | st.integers(0, BINS - 1))
 
 
 @given(symmetric=st.booleans(), n=st.integers(2, 40), m=st.integers(1, 30), seed=st.integers(0, 99))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_rank_is_the_number_of_pairs_that_score_as_much(symmetric: bool, n: int, m: int, seed: int) -> None:
     sides = make_sides(symmetric, n, m, seed)
     scores = all_pairs(sides)[2]

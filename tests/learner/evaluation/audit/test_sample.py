@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learner.evaluation.audit.sample import Sample, draw_posterior
+from tests.helpers.examples import examples
 
 
 @st.composite
@@ -27,7 +28,7 @@ def make_sample(labels: list[int], positives: list[int], sizes: list[int]) -> Sa
 
 
 @given(samples(), st.integers(0, 99))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_the_pairs_of_a_stratum_share_its_positives(sample: Sample, seed: int) -> None:
     posterior = draw_posterior(sample, np.random.default_rng(seed), 20)
     held = np.array([posterior.mass[:, sample.stratum == h].sum(1) for h in range(len(sample.sizes))]).T
@@ -39,7 +40,7 @@ def test_the_pairs_of_a_stratum_share_its_positives(sample: Sample, seed: int) -
 
 
 @given(samples(), st.floats(0.01, 100))
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_only_the_proportion_of_weights_matters(sample: Sample, times: float) -> None:
     scaled = Sample(sample.stratum, sample.positive, sample.weight * times, sample.sizes)
     for one, other in zip(sample.effective(), scaled.effective(), strict=True):
@@ -47,7 +48,7 @@ def test_only_the_proportion_of_weights_matters(sample: Sample, times: float) ->
 
 
 @given(samples())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_with_equal_weights_labels_count_as_they_are(sample: Sample) -> None:
     equal = Sample(sample.stratum, sample.positive, (3.0 + sample.stratum).astype(np.float64), sample.sizes)
     positives, labels = equal.effective()

@@ -12,6 +12,7 @@ from learner.evaluation.audit import strata as bands
 from learner.evaluation.audit.ranking import rank_all
 from learner.evaluation.audit.sampling_order import SamplingOrder, Sides, make_sampling_order, pair_numbers
 from learner.evaluation.audit.strata import Bands, rank_bands
+from tests.helpers.examples import examples
 from tests.helpers.projects.audited import all_pairs, make_sides, unit_vectors
 
 DEEP, TAIL = 40, 30
@@ -142,7 +143,7 @@ ids = st.lists(st.integers(1, 2**40), min_size=1, max_size=20)
 
 
 @given(ids, st.integers(0, 10**6), st.data())
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 def test_a_number_belongs_to_the_pair_and_the_seed(left: list[int], seed: int, data: st.DataObject) -> None:
     right = data.draw(st.lists(st.integers(1, 2**40), min_size=len(left), max_size=len(left)))
     whole = pair_numbers(np.array(left), np.array(right), seed)

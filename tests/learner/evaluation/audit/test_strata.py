@@ -8,6 +8,7 @@ from hypothesis.extra.numpy import arrays
 
 from learner.evaluation.audit.ranking import BINS, rank_all
 from learner.evaluation.audit.strata import POOL_SHARE, SMALLEST_POOL, TOP, Bands, rank_bands
+from tests.helpers.examples import examples
 from tests.helpers.projects.audited import all_pairs, make_sides, ranking_of, unit_vectors
 
 
@@ -24,7 +25,7 @@ def test_sizes_are_those_of_counting(symmetric: bool, seed: int) -> None:
 
 
 @given(arrays(np.int64, st.integers(1, 3_000), elements=st.integers(0, 60) | st.integers(0, BINS - 1)))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_bands_hold_every_pair_of_small_corpora_and_none_is_empty(bins: np.ndarray) -> None:
     ranking, scores = ranking_of(bins)
     bands = rank_bands(ranking)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from learner.evaluation.audit.stratum_rates import FALLS, HIGHEST, LEAST, SMOOTH, START, STAY, STEPS, draw_rates
+from tests.helpers.examples import examples
 
 DOUBLING = np.array([128, 128, 256, 512, 1_024, 2_048])
 
@@ -108,7 +109,7 @@ def test_what_is_known_of_one_stratum_tells_of_its_neighbours() -> None:
     st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 10**6)), min_size=1, max_size=12),
     st.integers(0, 99),
 )
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_draws_are_shares_and_follow_the_seed(strata: list[tuple[int, int, int]], seed: int) -> None:
     positives, negatives, more = np.array(strata).T
     labels = positives + negatives

@@ -1,4 +1,4 @@
-"""Monitor, jobs, settings and experiments in a real browser, with the pictures that the documents show."""
+"""Monitor, jobs, settings and experiments in a real browser."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -14,54 +14,64 @@ from sqlalchemy import Engine
 
 from annotate.projects.projects import delete_project
 from db.schema.tables import now
-from tests.helpers.browser import App
-from tests.helpers.paths import ROOT
+from tests.helpers.browser import App, Picture, Screen, drawn
 from tests.helpers.projects.experiments import finished_experiment
 from tests.helpers.projects.measured import add_job, make_audited_project, make_measured_project, write_model_folder
 
 NAME = "Example (made-up figures)"  # the figures are drawn at random: the pictures must not pass for a result
 AUDITED = "Example without gold (made-up figures)"
-WIDTHS = {"desktop": 1280, "phone": 390}
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A picture: the page, what must be on it first (a text and a number of plots), and its height."""
+    """A page, what is on it once it shows the project (a text, and a number of plots), and how high it is.
+
+    picture: its name among the pictures of the documents, which show only some pages.
+    """
 
     page: str
     project: str
     text: str
     plots: int
     height: int
+    picture: str = ""
 
 
 SHOWN = {
-    "monitor": Shown("monitor", NAME, "Round 4, after 325 labels", 11, 1900),
-    "monitor-audit": Shown("monitor", AUDITED, "Strata of the audit", 12, 4700),
+    "monitor": Shown("monitor", NAME, "Round 4, after 325 labels", 11, 1900, "monitor"),
+    "monitor-audit": Shown("monitor", AUDITED, "Strata of the audit", 12, 4700, "monitor-audit"),
     "jobs": Shown("jobs", NAME, "training, 43%, about 2 min left", 0, 1000),
     "settings": Shown("settings", NAME, "All saved.", 0, 2600),
     "experiments": Shown("experiments", NAME, "Table 3: Strategies", 4, 2600),
 }
 OpenPage = Callable[[str], None]
+# Every plot is on the paper, of 680 pixels: plots are drawn anew a moment after the page has its width.
+FIT = """() => [...document.querySelectorAll("[data-testid=stVegaLiteChart] svg.marks")].every((plot) => {
+  const box = plot.getBoundingClientRect()
+  return box.width > 0 && box.left >= 0 && box.right <= 680
+})"""
 
 
-@pytest.fixture
-def project(database: Engine) -> int:
+@pytest.fixture(scope="module")
+def project(database: Engine) -> Iterator[int]:
     project_id = make_measured_project(database, NAME)
     for age, state in ((300, "done"), (190, "failed"), (3, "running")):
         add_job(database, project_id, f"next_round-{project_id}-{state}", state=state, stage="train", fraction=0.43,
                 seconds_left=95.0, created_at=now() - timedelta(minutes=age),
                 error="The disk is full: 120 MB are needed, 4 MB are free. Make room and try again.",
                 traceback="Traceback (most recent call last): …")  # fmt: skip
-    return project_id
+    yield project_id
+    delete_project(database, project_id)
 
 
-@pytest.fixture
-def audited(database: Engine) -> int:
-    return make_audited_project(database, AUDITED)
+@pytest.fixture(scope="module")
+def audited(database: Engine) -> Iterator[int]:
+    project_id = make_audited_project(database, AUDITED)
+    yield project_id
+    delete_project(database, project_id)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def experiment(app: App) -> Iterator[None]:
     folder = app.home / "artifacts" / "experiments" / "example"
     finished_experiment(folder, name=NAME)
@@ -70,10 +80,7 @@ def experiment(app: App) -> Iterator[None]:
 
 
 @pytest.fixture
-def open_page(page: Page, app: App, database: Engine, project: int, audited: int, experiment: None) -> OpenPage:
-    page.goto(app.url)
-    expect(page.locator("[data-testid=stMain] :is(h1, h2)").first).to_be_visible(timeout=30_000)
-
+def open_page(page: Page, app: App, project: int, audited: int, experiment: None) -> OpenPage:
     def open_page(name: str) -> None:
         shown = SHOWN[name]
         page.goto(f"{app.url}/{shown.page}?project={quote(shown.project)}")
@@ -85,28 +92,11 @@ def open_page(page: Page, app: App, database: Engine, project: int, audited: int
     return open_page
 
 
-@pytest.fixture(autouse=True)
-def remove(database: Engine, project: int, audited: int) -> object:
-    yield
-    for made in (project, audited):  # the next test wants the names
-        delete_project(database, made)
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("device", ["desktop", "phone"])
-def test_screenshots(page: Page, open_page: OpenPage, device: str, scheme: str) -> None:
-    folder = ROOT / "docs" / "screenshots"
-    folder.mkdir(parents=True, exist_ok=True)
-    page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+def test_how_pages_look(page: Page, open_page: OpenPage, screen: Screen, picture: Picture) -> None:
     for name, shown in SHOWN.items():
-        page.set_viewport_size({"width": WIDTHS[device], "height": shown.height})
+        screen.apply(page, shown.height)
         open_page(name)
-        page.wait_for_timeout(1000)  # the plots are drawn
-        main = page.locator("[data-testid=stMain]")
-        assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), f"{name} is wider than the screen"
-        background = page.locator("[data-testid=stApp]").evaluate("(app) => getComputedStyle(app).backgroundColor")
-        assert (sum(map(int, background[4:-1].split(","))) < 384) is (scheme == "dark")
-        page.screenshot(path=folder / f"{name}-{device}-{scheme}.png")
+        picture(page, screen, shown.picture)
 
 
 def test_every_plot_can_be_heard(page: Page, open_page: OpenPage) -> None:
@@ -123,7 +113,7 @@ def test_on_paper_there_are_plots_and_words_and_nothing_to_press(page: Page, ope
     open_page("monitor")
     page.emulate_media(media="print", color_scheme=scheme)  # type: ignore[arg-type]
     page.set_viewport_size({"width": 680, "height": 1000})  # A4 less its margins
-    page.wait_for_timeout(1000)
+    drawn(page)
     for gone in (
         "[data-testid=stSidebar]",
         "[data-testid^=stBaseButton]",
@@ -133,9 +123,8 @@ def test_on_paper_there_are_plots_and_words_and_nothing_to_press(page: Page, ope
     ):
         assert page.locator(gone).locator("visible=true").count() == 0, gone
     plots = page.locator("[data-testid=stVegaLiteChart] svg.marks")
-    assert plots.count() == SHOWN["monitor"].plots
-    for box in [plot.bounding_box() for plot in plots.all()]:
-        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 680
+    expect(plots).to_have_count(SHOWN["monitor"].plots)
+    page.wait_for_function(FIT)
     heading = page.get_by_role("heading", name="Forecast")
     assert heading.evaluate("(it) => getComputedStyle(it).color") == "rgb(0, 0, 0)"
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
@@ -143,8 +132,6 @@ def test_on_paper_there_are_plots_and_words_and_nothing_to_press(page: Page, ope
     assert (inverted != "none") is (scheme == "dark")
     pdf = page.pdf(format="A4")
     assert 5 <= pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") <= 12
-    folder = ROOT / "docs" / "screenshots"
-    page.screenshot(path=folder / f"monitor-paper-{scheme}.png", full_page=True)
 
 
 def test_what_is_below_the_audited_pool_is_one_click_away(page: Page, open_page: OpenPage) -> None:

@@ -1,0 +1,28 @@
+"""What `make test` and `.ci/run` ask for."""
+
+import subprocess
+
+import pytest
+
+from tests.helpers.paths import ROOT
+from tests.helpers.services.programs import need
+
+
+def test_a_missing_program_fails_a_test_that_needs_it_unless_skips_are_asked_for() -> None:
+    need(True, "never said", required=True)
+    with pytest.raises(pytest.fail.Exception, match="install chromium"):
+        need(False, "install chromium", required=True)
+    with pytest.raises(pytest.skip.Exception, match="install chromium"):
+        need(False, "install chromium", required=False)
+
+
+@pytest.mark.parametrize(("given", "required"), [([], True), (["SKIP_MISSING=1"], False), (["SKIP_MISSING="], True)])
+def test_make_requires_every_program_by_default(given: list[str], required: bool) -> None:
+    told = subprocess.run(["make", "-n", "test", *given], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    runs = [line for line in told.splitlines() if "-m pytest" in line]
+    assert len(runs) == 2
+    assert ["--require-programs" in line for line in runs] == [required] * 2
+
+
+def test_the_check_of_a_change_skips_nothing_that_is_missing() -> None:
+    assert "make test SKIP_MISSING=\n" in (ROOT / ".ci" / "run").read_text()
