@@ -124,7 +124,7 @@ def test_a_project_is_duplicated_archived_deleted_and_brought_back(stocked: tupl
 
     page.get_by_text("Bin (1)").click()
     page.get_by_role("button", name="Remove permanently").click()
-    dialog.get_by_text(f"Remove {GONE} for good").last.click()
+    dialog.get_by_text(f"Remove {GONE} permanently").last.click()
     dialog.get_by_role("button", name="Remove permanently").click()
     expect(page.get_by_text("Bin (1)")).to_have_count(0, timeout=15_000)
     assert GONE not in [row.name for row in list_projects(engine, everything=True)]
