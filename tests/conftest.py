@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect what does not store anything on PostgreSQL, and what takes no picture where pictures are wanted."""
+    """Keep only tests that store something where the database is chosen, and those that take pictures for pictures."""
     for option, fixture in (("--database", "home"), ("--screenshots", "picture")):
         if config.getoption(option):
             chosen = [item for item in items if fixture in getattr(item, "fixturenames", ())]
@@ -70,7 +70,7 @@ def _cheap_hashes() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _one_statement_cache() -> Iterator[None]:
-    """All engines of a kind share the statements that SQLAlchemy has compiled: a third of the time of a short test."""
+    """Let all engines of a kind share their compiled statements: a third of the time of a short test."""
     first: dict[type, Engine] = {}
     make = engines.create_engine
 
@@ -88,13 +88,13 @@ def _one_statement_cache() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def require(pytestconfig: pytest.Config) -> Require:
-    """A function that ends a test unless a program is found: skipped, or failed where the run requires programs."""
+    """Return a function that ends a test unless a program is found: skipped, or failed if the run requires programs."""
     return partial(need, required=bool(pytestconfig.getoption("--require-programs")))
 
 
 @pytest.fixture(scope="session")
 def server(require: Require) -> Iterator[str]:
-    """The address of a database of a PostgreSQL server that the run starts once; skips where none is installed."""
+    """Yield the address of a database of a PostgreSQL server, started once."""
     require(not missing(), "PostgreSQL is missing: install the package postgresql")
     # Not below pytest's own folder: each run of pytest that starts shuts that to other users, and the server is one.
     with (
@@ -114,7 +114,7 @@ def template(server: str) -> str:
 
 @pytest.fixture
 def database_kind(request: pytest.FixtureRequest) -> str:
-    """What the test runs on: sqlite or postgresql."""
+    """Return what the test runs on: sqlite or postgresql."""
     return getattr(request, "param", None) or request.config.getoption("--database") or "sqlite"
 
 
@@ -122,8 +122,9 @@ def database_kind(request: pytest.FixtureRequest) -> str:
 def home(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, database_kind: str
 ) -> Iterator[Path]:
-    """A temporary `ALLPAIRS_HOME`, so that no test touches a person's projects; what is stored there is in the database
-    that the run was told to use.
+    """Yield a temporary `ALLPAIRS_HOME`, so that no test touches a person's projects.
+
+    Its data are stored in the database of that kind.
     """
     monkeypatch.setenv("ALLPAIRS_HOME", str(tmp_path / "home"))
     for name in ("ALLPAIRS_DATABASE_URL", "ALLPAIRS_ARTIFACTS"):
@@ -179,7 +180,7 @@ def elsewhere(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> It
 
 @pytest.fixture(scope="session")
 def s3(tmp_path_factory: pytest.TempPathFactory, require: Require) -> Iterator[dict[str, str]]:
-    """The environment in which `s3://bucket` is a bucket of a server here; skips where there is none."""
+    """Yield the environment in which `s3://bucket` is a bucket of a local server."""
     require(program() is not None, "rclone is missing: install requirements-dev.txt")
     with running_s3(tmp_path_factory.mktemp("s3")) as environment:
         yield environment

@@ -90,15 +90,15 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture(params=SCREENS, ids=lambda screen: screen.name)
 def screen(request: pytest.FixtureRequest) -> Screen:
-    """A desktop by day, and a phone by night."""
+    """Return a light desktop screen, then a dark phone."""
     return request.param
 
 
 @pytest.fixture
 def picture(request: pytest.FixtureRequest) -> Picture:
-    """A function that sees that a page fits its screen, and takes its picture where the documents show one of it.
+    """Return a function that checks that a page fits its screen and has its colours.
 
-    It does so under `make screenshots` alone, of a desktop by day, once nothing on the page moves any more.
+    With a name and `--screenshots` it also takes the picture for the documents, of the light desktop.
     """
 
     def take(page: Page, screen: Screen, name: str = "") -> None:
@@ -113,7 +113,7 @@ def picture(request: pytest.FixtureRequest) -> Picture:
 
 
 def still(page: Page) -> bytes:
-    """The page as it looks twice in a row."""
+    """Return the page as it looks twice in a row."""
     for _ in range(50):
         one, other = page.screenshot(), page.screenshot()
         if one == other:

@@ -31,7 +31,7 @@ PICTURED = ("Matches", "Compare")  # in the documents
 
 @pytest.fixture(scope="module")
 def explored(tmp_path_factory: pytest.TempPathFactory, chromium: Browser) -> Iterator[tuple[App, Engine]]:
-    """Yield the demo with its own worker, after two batches answered with the truth: the first one by keys."""
+    """Yield the demo with its own worker, after two batches answered with the truth, the first of them by keys."""
     app = App(tmp_path_factory.mktemp("explored"), free_port(), demo=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLPAIRS_HOME", str(app.home))
@@ -69,7 +69,7 @@ def label_and_train(page: Page, app: App, engine: Engine) -> None:
 
 
 def gold_answers(engine: Engine, number: int) -> list[tuple[int, bool]]:
-    """Return the tasks of the batch in the order shown, and whether each is a gold positive."""
+    """Return the tasks of the batch in display order, and whether each is a gold positive."""
     with reading(engine) as session:
         gold = set(session.execute(select(Gold.left_id, Gold.right_id).where(Gold.positive)).tuples())
         batch = session.scalars(select(Round).where(Round.number == number)).one()

@@ -24,10 +24,7 @@ AUDITED = "Example without gold (made-up figures)"
 
 @dataclass(frozen=True)
 class Shown:
-    """A page, what is on it once it shows the project (a text, and a number of plots), and how high it is.
-
-    picture: its name among the pictures of the documents, which show only some pages.
-    """
+    """A page, what must be on it (a text and a number of plots), its height, and its picture in the documents."""
 
     page: str
     project: str

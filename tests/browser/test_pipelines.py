@@ -1,4 +1,4 @@
-"""The page Pipelines as a person uses it. The worker's part is written directly."""
+"""The page Pipelines as a person uses it. The worker's results are written directly."""
 
 from collections.abc import Callable, Iterator
 from itertools import product

@@ -1,4 +1,4 @@
-"""People rate questions that a run's models wrote."""
+"""People rate the questions of a run's models."""
 
 from collections.abc import Callable, Iterator
 from urllib.parse import quote

@@ -39,7 +39,7 @@ class Screen:
         return self.device == "phone"
 
     def apply(self, page: Page, height: int = 0) -> None:
-        """The page has this width and these colours."""
+        """Give the page this width and these colours."""
         size = PHONE if self.is_phone else DESKTOP
         page.emulate_media(color_scheme=self.scheme)  # type: ignore[arg-type]
         page.set_viewport_size({"width": size["width"], "height": height or size["height"]})
@@ -137,13 +137,13 @@ def open_card(page: Page, url: str) -> None:
 
 
 def press(page: Page, key: str) -> None:
-    """The key is pressed as fast as a quick person can, on a pair that is on the screen."""
+    """Press the key for the pair on the screen, as fast as a quick person can."""
     expect(page.locator(".pair")).to_be_visible()
     page.keyboard.press(key, delay=30)
 
 
 def drawn(page: Page) -> None:
-    """The page is drawn: its script has ended, and has not begun again for longer than Streamlit holds input back."""
+    """Wait until the script of the page has ended, and has not started again for longer than Streamlit delays input."""
     page.evaluate("window.endedAt = 0")
     page.wait_for_function(QUIET, timeout=WAIT)
 
@@ -152,7 +152,7 @@ def settle(page: Page, saved: int) -> None:
     """Wait until the server has acknowledged this many answers and owes none."""
     # While a restarted app draws the page anew, the old card is there for a moment beside the new one.
     expect(page.locator(".saved").last).to_have_attribute("data-count", str(saved), timeout=WAIT)
-    expect(page.locator(".saved").last).to_have_text("All saved")
+    expect(page.locator(".saved").last).to_have_text("All saved", timeout=WAIT)
 
 
 def shown(page: Page) -> tuple[str, str]:

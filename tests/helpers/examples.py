@@ -4,5 +4,5 @@ import hypothesis
 
 
 def examples(count: int) -> int:
-    """As many of this count as the profile has of a hundred, and never fewer than five."""
+    """Scale this count by the profile's number of examples out of a hundred; at least five."""
     return max(5, count * hypothesis.settings().max_examples // 100)

@@ -6,7 +6,7 @@ from db.schema.tables import now
 
 
 def claim(url: str, project_id: int, annotator: str) -> list[int]:
-    """The tasks that this annotator gets in fifty claims, of which each renews what is held and takes one more."""
+    """Return the tasks that this annotator gets in fifty claims, each of which renews all leases and takes one more."""
     engine = make_engine(url)
     claimed: set[int] = set()
     for n in range(1, 51):

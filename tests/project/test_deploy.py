@@ -60,7 +60,7 @@ def test_everything_has_an_image_and_all_of_ours_a_health_check() -> None:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require: Require) -> Iterator["Machine"]:
-    """A machine where the services can run, with a database and an administrator."""
+    """Yield a machine that can run the services, with a database and an administrator."""
     require(not missing(), "PostgreSQL is missing: install the package postgresql")
     folder = tmp_path / "postgres"
     folder.mkdir()
