@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 import annotate.cli.lifecycle  # noqa: F401  (adds its commands to `project`)
-from annotate.cli import archive as cli_archive
-from annotate.cli import history as cli_events
+from annotate.cli import archive, history
 from annotate.cli.db import db
 from annotate.cli.labels import labels
 from annotate.cli.output import group, run
@@ -16,9 +15,9 @@ from annotate.cli.projects import project
 from annotate.cli.worker import worker
 
 app = group("Projects, labels and people, and the app in the browser.")
-project.command("export")(cli_archive.export_to)
-project.command("import")(cli_archive.import_from)
-project.command("history")(cli_events.history)
+project.command("export")(archive.export_to)
+project.command("import")(archive.import_from)
+project.command("history")(history.history)
 app.add_typer(project, name="project")
 app.add_typer(labels, name="labels")
 app.add_typer(db, name="db")

@@ -33,7 +33,7 @@ from learner.jobs import (  # noqa: F401  (importing them registers their workfl
     search,
     suggest,
 )
-from learner.jobs.audit import job as audit  # noqa: F401
+from learner.jobs.audit import job  # noqa: F401
 from learner.jobs.queue.recovery import take_over
 from learner.jobs.queue.routing import queue_engine, route
 from learner.runtime.device import default_device

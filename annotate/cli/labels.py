@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from annotate.cli.output import Json, database, group, print_json
-from annotate.labels import checksum_chain as chain
+from annotate.labels import checksum_chain
 from annotate.labels.export import export_dataset, export_labels
 from annotate.labels.formats import Form
 from annotate.labels.import_labels import Choices, import_labels
@@ -87,7 +87,7 @@ def verify(
 
     Example: python -m annotate labels verify history.csv
     """
-    found = chain.verify(file)
+    found = checksum_chain.verify(file)
     if as_json:
         print_json({"rows": found.rows, "checksum": found.checksum})
     else:

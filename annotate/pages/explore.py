@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from annotate.explore import prepared as exploring
+from annotate.explore import prepared
 from annotate.explore.prepared import Round
 from annotate.text.formatting import literal
 from annotate.ui.explore.compare import compare_view
@@ -34,7 +34,7 @@ def main() -> None:
         st.info("There is no project yet. Create one on the page “New project”.", icon=":material/add:")
         return
     st.caption(literal(project.name))
-    rounds = exploring.rounds_of(engine(), project.id)
+    rounds = prepared.rounds_of(engine(), project.id)
     if not rounds:
         st.info(NONE_YET, icon=":material/hourglass:")
         return

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from annotate.access import cookies, invitations, logins
 from annotate.access.logins import Guest, TooMany
 from annotate.access.roles import ABOUT
-from annotate.web import login_forms as forms
+from annotate.web import login_forms
 from annotate.web.middleware import LOG_IN, LOGIN, address_of, is_secure
 from db.errors import InputError
 from db.schema.engine import make_engine
@@ -57,7 +57,7 @@ class Desk:
             form = FormData()
             if request.method == "POST":
                 if not _is_own(request) or int(request.headers.get("content-length") or LONGEST_FORM) >= LONGEST_FORM:
-                    return forms.notice("Refused", f"{FOREIGN[0].upper()}{FOREIGN[1:]}.", 403)
+                    return login_forms.notice("Refused", f"{FOREIGN[0].upper()}{FOREIGN[1:]}.", 403)
                 form = await request.form(max_files=0, max_fields=10)
             return await run_in_threadpool(answer, self, request, form)
 
@@ -68,7 +68,7 @@ class Desk:
         wanted = safe_next(request.query_params.get("next", ""))
         if _guest(request) is not None:
             return RedirectResponse(wanted, status_code=303)
-        return forms.login_page(wanted, self._ways())
+        return login_forms.login_page(wanted, self._ways())
 
     def log_in(self, request: Request, form: FormData) -> Response:
         """Redirect with a new token, or show the form again with the error."""
@@ -80,14 +80,16 @@ class Desk:
             )
         except InputError as error:
             status = 429 if isinstance(error, TooMany) else 401
-            return forms.login_page(wanted, self._ways(), name, str(error), status)
+            return login_forms.login_page(wanted, self._ways(), name, str(error), status)
         return _entering(request, token, wanted)
 
     def redeem(self, request: Request, form: FormData) -> Response:
         """Sign in a provider's user by the ticket that the page made."""
         ticket, browser = request.path_params["ticket"], cookies.browser_of(request.cookies)
         token = _with_engine(lambda engine: logins.redeem(engine, ticket, browser, self.clock())) if browser else None
-        return _entering(request, token, "/") if token else forms.notice("Sign in", NO_TICKET, 403, LOGIN, "Sign in")
+        return (
+            _entering(request, token, "/") if token else login_forms.notice("Sign in", NO_TICKET, 403, LOGIN, "Sign in")
+        )
 
     def offer(self, request: Request, form: FormData, name: str = "", wrong: str = "") -> Response:
         """Show what the invitation offers, and how to accept it."""
@@ -95,21 +97,21 @@ class Desk:
         try:
             found = _with_engine(lambda engine: invitations.offer_of(engine, token, self.clock()))
         except InputError as error:
-            return forms.notice("Invitation", f"{str(error)[0].upper()}{str(error)[1:]}.", 404)
+            return login_forms.notice("Invitation", f"{str(error)[0].upper()}{str(error)[1:]}.", 404)
         guest, ways = _guest(request), self._ways()
         what = f"Join the project <b>{escape(found.project)}</b> as {found.role}: {escape(ABOUT[found.role])}."
         head = f"<h1>You are invited</h1><p>{what}</p>"
         if guest is not None:
-            return forms.page("Invitation", head + forms.form("", f"Join as {guest.name}", "", wrong))
+            return login_forms.page("Invitation", head + login_forms.form("", f"Join as {guest.name}", "", wrong))
         fields = (
-            forms.text("name", "Your name (stored with your answers)", name, "username")
-            + forms.text("password", "A password, 10 characters or more", "", "new-password", "password")
-            + forms.text("again", "Repeat the password", "", "new-password", "password")
+            login_forms.text("name", "Your name (stored with your answers)", name, "username")
+            + login_forms.text("password", "A password, 10 characters or more", "", "new-password", "password")
+            + login_forms.text("again", "Repeat the password", "", "new-password", "password")
         )
         back = f"{LOGIN}?next={quote(f'/{invitations.PATH}/{token}', safe='')}"
         known = f'<p class="last">Already have an account? <a href="{escape(back)}">Sign in first</a>.</p>'
-        body = head + forms.form(fields, "Create account", "", wrong) + forms.buttons(ways) + known
-        response = forms.page("Invitation", body, 400 if wrong else 200)
+        body = head + login_forms.form(fields, "Create account", "", wrong) + login_forms.buttons(ways) + known
+        response = login_forms.page("Invitation", body, 400 if wrong else 200)
         if ways:  # the provider sends the user back without the link
             response.set_cookie(
                 cookies.INVITED, token, max_age=900, secure=is_secure(request), httponly=True, samesite="lax"

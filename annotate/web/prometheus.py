@@ -22,7 +22,7 @@ from annotate.access.roles import Right
 from annotate.access.transactions import Refused, require
 from annotate.web.problems import problem
 from db.domain import Queue
-from db.projects import metrics as telemetry
+from db.projects import metrics
 from db.projects.jobs import live_workers
 from db.schema.engine import person_of, reading
 from db.schema.tables import now
@@ -74,13 +74,13 @@ class _Rows(Collector):
 
 def families(session: Session) -> Iterator[Metric]:
     """Yield all metrics that come from the database."""
-    yield _gauge("allpairs_labels", "Pairs that have a label", ("project", "label"), telemetry.labels(session))
-    answered = [(name, at.timestamp()) for name, at in telemetry.last_answers(session)]
+    yield _gauge("allpairs_labels", "Pairs that have a label", ("project", "label"), metrics.labels(session))
+    answered = [(name, at.timestamp()) for name, at in metrics.last_answers(session)]
     yield _gauge("allpairs_last_answer_timestamp_seconds", "Time of the last answer", ("project",), answered)
-    leases = telemetry.leases(session, now())
+    leases = metrics.leases(session, now())
     yield _gauge("allpairs_leases", "Pairs leased to annotators", ("project",), leases)
-    yield _gauge("allpairs_jobs", "Jobs", ("kind", "state"), telemetry.jobs(session))
-    lengths = telemetry.waiting(session)
+    yield _gauge("allpairs_jobs", "Jobs", ("kind", "state"), metrics.jobs(session))
+    lengths = metrics.waiting(session)
     waiting = [(queue, lengths.get(queue, 0)) for queue in Queue]
     yield _gauge("allpairs_queue_jobs", "Jobs that wait for a worker", ("queue",), waiting)
     alive = Counter((worker.queue or "starting", worker.device) for worker in live_workers(session))
@@ -99,7 +99,7 @@ def _gauge(name: str, about: str, labels: Sequence[str], rows: Sequence[tuple[st
 
 def _job_seconds(session: Session) -> Metric:
     family = HistogramMetricFamily("allpairs_job_seconds", "Time from request to end of finished jobs", labels=["kind"])
-    rows = telemetry.durations(session, BOUNDS)
+    rows = metrics.durations(session, BOUNDS)
     bounds = [*map(str, BOUNDS), "+Inf"]
     for kind in sorted({row[0] for row in rows}):
         mine = {place: number for of, place, number, _ in rows if of == kind}

@@ -32,7 +32,7 @@ from benchmarks.common import ROOT, questions
 from db.domain import DEFAULT_ENCODER, Search, Settings
 from db.progress import no_progress
 from learner.data.dataset import make_dataset
-from learner.evaluation import sampling_designs as designs
+from learner.evaluation import sampling_designs
 from learner.evaluation.importance_sampling import estimate
 from learner.jobs.data.resumable_encoding import encoded
 from learner.loop.round import evaluate
@@ -118,9 +118,11 @@ def sampled(n: int) -> Found:
         searches.append({"recall": recall, "neighbours": near.neighbours, "search": taken["seconds"]})
         return near
 
-    with on_disk(n) as vectors, watched() as found, patch.object(designs, "near_pairs", search):
+    with on_disk(n) as vectors, watched() as found, patch.object(sampling_designs, "near_pairs", search):
         scorer = VectorScorer(vectors, None)
-        strata = designs.near_random(designs.Population(vectors, vectors, positives, True), scorer.score, DRAWN, rng)
+        strata = sampling_designs.near_random(
+            sampling_designs.Population(vectors, vectors, positives, True), scorer.score, DRAWN, rng
+        )
         measured = estimate(scorer.score(*positives.T), strata, "near-random", rng)
     return {**found, **searches[0], "ap": measured.estimates["average_precision"].as_dict()}
 

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from shutil import rmtree
 
-from db.files import local_copies as cached
+from db.files import local_copies
 from db.files.checksums import not_whole
 from db.files.home import artifacts, name_of, place_of, store_address
 from db.files.object_store import Entry, Store, is_within
@@ -34,10 +34,10 @@ def held(path: Path) -> Iterator[Path]:
             there, place = found
             brought = False
             for name in _names(there, place):
-                stack.enter_context(cached.held(name))
+                stack.enter_context(local_copies.held(name))
                 brought |= _bring(there, name, place)
             if brought:
-                cached.make_room()
+                local_copies.make_room()
         yield path
 
 
@@ -46,7 +46,7 @@ def publishing(path: Path) -> Iterator[Path]:
     """Yield the path and publish what the block writes at or below it; until then only this machine sees it."""
     found = _in_store(path)
     name = name_of(found[1]) if found else None
-    with cached.written(name) if name else nullcontext():
+    with local_copies.written(name) if name else nullcontext():
         yield path
         publish(path)
 
@@ -60,11 +60,11 @@ def publish(path: Path, again: bool = False) -> None:
         return
     there, place = found
     for name in sorted({name for file in _files(path) if (name := name_of(str(place_of(file))))}):
-        with cached.held(name):
+        with local_copies.held(name):
             root, within = artifacts() / name, _within(place, name)
             files = {_path_in(root, file): file for file in _files(root / within)}
-            cached.note(name, there.put(name, files, within, again))
-    cached.make_room()
+            local_copies.note(name, there.put(name, files, within, again))
+    local_copies.make_room()
 
 
 def is_there(path: Path) -> bool:
@@ -101,7 +101,7 @@ def discard(path: Path) -> None:
         there, place = found
         for name in there.names(place):
             there.delete(name)
-            cached.forget(name)
+            local_copies.forget(name)
     if path.is_dir():
         rmtree(path, ignore_errors=True)
     else:
@@ -124,7 +124,7 @@ def _names(there: Store, place: str) -> list[str]:
 def _bring(there: Store, name: str, place: str) -> bool:
     """Fetch the missing files of the artifact at or below the place; return whether there were any."""
     brought = False
-    with cached.at_rest(name) as at_rest:
+    with local_copies.at_rest(name) as at_rest:
         manifest = there.read(name) if at_rest else None
         for file, entry in (manifest or {}).items():
             target = artifacts() / name / file
@@ -132,15 +132,15 @@ def _bring(there: Store, name: str, place: str) -> bool:
                 _fetch(there, entry, target)
                 brought = True
         if manifest is not None:
-            cached.note(name, manifest)
+            local_copies.note(name, manifest)
         elif at_rest:  # another machine may have removed it: forget the copy
-            cached.forget(name)
+            local_copies.forget(name)
     return brought
 
 
 def _fetch(there: Store, entry: Entry, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    part = cached.new_part()  # elsewhere than the target: others may be reading its folder
+    part = local_copies.new_part()  # elsewhere than the target: others may be reading its folder
     try:
         if not there.fetch(entry, part):
             raise not_whole(target, target.parent)

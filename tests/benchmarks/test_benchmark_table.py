@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import __main__ as bench
+from benchmarks import __main__
 from benchmarks.table import BEGIN, END, PAGE, Row, rewrite, store, stored, table
 
 ABOUT = {"date": "2026-11-21", "machine": "2 cores", "load": "7.5", "command": "python -m benchmarks --only encode"}
 ROW = Row(what="encode", peer="peer: 100/s", ours="150/s", ratio=1.5, target="≥ 1.2", met=True)
 
 
-@pytest.mark.parametrize("name", bench.BENCHMARKS)
+@pytest.mark.parametrize("name", __main__.BENCHMARKS)
 def test_every_benchmark_measures(name: str) -> None:
-    assert list(inspect.signature(bench.measure_of(name)).parameters) == ["quick"]
+    assert list(inspect.signature(__main__.measure_of(name)).parameters) == ["quick"]
 
 
 def test_rows_are_kept_by_benchmark_and_replaced(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_the_page_is_rewritten_between_its_marks_alone() -> None:
 
 
 def test_the_page_shows_the_figures_that_are_kept() -> None:
-    assert rewrite(PAGE.read_text(), table(stored(), tuple(bench.BENCHMARKS))) == PAGE.read_text(), "run make bench"
+    assert rewrite(PAGE.read_text(), table(stored(), tuple(__main__.BENCHMARKS))) == PAGE.read_text(), "run make bench"
 
 
 def test_a_benchmark_that_fails_keeps_its_last_figures(
@@ -54,14 +54,14 @@ def test_a_benchmark_that_fails_keeps_its_last_figures(
         raise subprocess.CalledProcessError(3, name)
 
     kept: list[str] = []
-    monkeypatch.setattr(bench, "run", fail)
-    monkeypatch.setattr(bench, "store", lambda name, *_: kept.append(name))
-    assert not bench.attempt("encode", quick=False)
+    monkeypatch.setattr(__main__, "run", fail)
+    monkeypatch.setattr(__main__, "store", lambda name, *_: kept.append(name))
+    assert not __main__.attempt("encode", quick=False)
     assert "error: encode failed (exit code 3); its last figures stay" in capsys.readouterr().err
-    monkeypatch.setattr(bench, "run", lambda name, quick: [ROW])
-    assert bench.attempt("encode", quick=True)
+    monkeypatch.setattr(__main__, "run", lambda name, quick: [ROW])
+    assert __main__.attempt("encode", quick=True)
     assert kept == []
-    assert bench.attempt("encode", quick=False)
+    assert __main__.attempt("encode", quick=False)
     assert kept == ["encode"]
 
 
@@ -72,8 +72,8 @@ def test_rows_go_to_stdout_as_json_and_nothing_else(
         print("chatter")
         return [ROW]
 
-    monkeypatch.setattr(bench, "measure_of", lambda name: measure)
-    bench.print_rows("encode", quick=True)
+    monkeypatch.setattr(__main__, "measure_of", lambda name: measure)
+    __main__.print_rows("encode", quick=True)
     printed = capsys.readouterr()
     assert [Row(**row) for row in json.loads(printed.out)] == [ROW]
     assert printed.err == "chatter\n"

@@ -12,8 +12,7 @@ from starlette.middleware import Middleware
 from starlette.testclient import TestClient
 
 from annotate.access import invitations, logins
-from annotate.exchange import download_routes as downloads
-from annotate.exchange import model_export
+from annotate.exchange import download_routes, model_export
 from annotate.labelling.queue import record, serve
 from annotate.ui.label import card
 from annotate.web.login_routes import routes
@@ -130,7 +129,7 @@ def test_forged_events_store_nothing_and_touch_nobody_elses_lease(
 
 @pytest.fixture
 def site(engine: Engine) -> TestClient:
-    made = [*routes(lambda: {}, at), *downloads.routes(), model_export.route()]
+    made = [*routes(lambda: {}, at), *download_routes.routes(), model_export.route()]
     middleware = [Middleware(AuthMiddleware, is_forced=lambda: True, clock=at)]
     return TestClient(Starlette(routes=made, middleware=middleware), base_url=SITE, follow_redirects=False)
 

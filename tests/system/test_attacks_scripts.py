@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
 from annotate.access import logins, people
-from annotate.ui import state as app_state
+from annotate.ui import state
 from db.domain import Role
 from db.schema.tables import now
 from tests.helpers.files.hostile import ANNOTATORS, GUIDELINES, NAME, make_hostile_project
@@ -37,7 +37,7 @@ def page(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     people.add(engine, ANNOTATORS[1], PASSWORD, now())
     people.set_role(engine, people.id_of(engine, ANNOTATORS[1]), project_id, Role.ANNOTATOR, now())
     token = logins.log_in(engine, ANNOTATORS[0], PASSWORD, "1.1.1.1", now())
-    monkeypatch.setattr(app_state, "login_token", lambda: token)
+    monkeypatch.setattr(state, "login_token", lambda: token)
     page = AppTest.from_file(str(ROOT / "annotate" / "shell" / "app.py"), default_timeout=30)
     page.query_params["project"] = NAME
     return page.run()

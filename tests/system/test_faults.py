@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError
 from streamlit.testing.v1 import AppTest
 
 from annotate.access import logins
-from annotate.labelling import queue as labelling
+from annotate.labelling import queue
 from annotate.labelling.queue import record, serve
 from db.maintenance.backup import backup
 from db.maintenance.error_messages import in_words
@@ -30,7 +30,7 @@ from db.schema.engine import make_engine, migrate, reading, writing
 from db.schema.tables import Answer, Job, now
 from learner.jobs.data.stored_vectors import load_vectors, save_vectors
 from learner.jobs.queue import job_state as state
-from learner.jobs.queue import recovery as takeover
+from learner.jobs.queue import recovery
 from learner.jobs.queue.job_state import job_state
 from learner.jobs.queue.progress import Reporter
 from learner.runtime.array_file import new_array_file
@@ -145,7 +145,7 @@ def test_the_page_says_that_nothing_can_be_stored(engine: Engine, monkeypatch: p
 
     make_batch(engine)
     script = ROOT / "annotate" / "pages" / "label.py"
-    monkeypatch.setattr(labelling, "lease_tasks", refuse)
+    monkeypatch.setattr(queue, "lease_tasks", refuse)
     page = AppTest.from_file(str(script), default_timeout=30).run()
     assert not page.exception
     assert [error.value.startswith("Cannot write to") for error in page.error] == [True]
@@ -249,7 +249,7 @@ def test_vectors_that_do_not_fit_the_disk_are_an_error(disk: Path) -> None:
 def test_leases_and_logins_outlive_a_clock_that_jumps(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     project = make_batch(engine)
     clock = [now()]
-    monkeypatch.setattr(labelling, "now", lambda: clock[0])
+    monkeypatch.setattr(queue, "now", lambda: clock[0])
     mine = [pair.task_id for pair in serve(engine, project, "ann", 3)[0]]
     clock[0] -= timedelta(days=400)  # set back: what others hold stays theirs, and answers are stored
     assert not set(mine) & {pair.task_id for pair in serve(engine, project, "ben", 2)[0]}
@@ -268,14 +268,14 @@ def test_leases_and_logins_outlive_a_clock_that_jumps(engine: Engine, monkeypatc
 def test_a_job_that_never_came_into_the_queue_is_found(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     lost, other = make_job(engine), make_job(engine, "audit")
     asked: list[tuple[object, ...]] = []
-    monkeypatch.setattr(takeover.DBOS, "list_workflows", lambda **_: [])
-    monkeypatch.setattr(takeover.DBOS, "enqueue_workflow_with_options", lambda *options: asked.append(options))
-    takeover._find_lost(engine)
+    monkeypatch.setattr(recovery.DBOS, "list_workflows", lambda **_: [])
+    monkeypatch.setattr(recovery.DBOS, "enqueue_workflow_with_options", lambda *options: asked.append(options))
+    recovery._find_lost(engine)
     assert asked == []  # the app may be about to ask
     with writing(engine) as session:
         for job in session.scalars(select(Job)):
-            job.created_at -= takeover.LOST * 2
-    takeover._find_lost(engine)
+            job.created_at -= recovery.LOST * 2
+    recovery._find_lost(engine)
     assert [options[0]["workflow_id"] for options in asked] == [lost]  # type: ignore[index]
     with reading(engine) as session:
         assert session.get_one(Job, lost).state == "waiting"
@@ -299,8 +299,8 @@ def test_a_job_that_is_over_and_could_not_say_so_has_failed(engine: Engine, monk
         asked.append(set(workflow_ids))
         return found
 
-    monkeypatch.setattr(takeover.DBOS, "list_workflows", listed)
-    takeover._mark_ended(engine)
+    monkeypatch.setattr(recovery.DBOS, "list_workflows", listed)
+    recovery._mark_ended(engine)
     assert asked == [set(ids.values())]
     with reading(engine) as session:
         rows = {status: session.get_one(Job, job_id) for status, job_id in ids.items()}

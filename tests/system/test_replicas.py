@@ -16,7 +16,7 @@ from starlette.testclient import TestClient
 
 from annotate.access import tokens
 from annotate.api.routes import api
-from annotate.labelling import queue as labelling
+from annotate.labelling import queue
 from annotate.labelling.queue import record
 from annotate.labels.export import page_of_labels
 from annotate.web.middleware import AuthMiddleware
@@ -145,7 +145,7 @@ def test_whoever_read_up_to_an_answer_has_not_missed_an_earlier_one(
             written.set()
             go_on.wait(30)
 
-    monkeypatch.setattr(labelling, "note_rushes", slow)
+    monkeypatch.setattr(queue, "note_rushes", slow)
 
     def tell(who: str, task: int) -> None:
         record(shared, project, who, [answer(f"key-{who}", task) | {"seconds": 1.0}])

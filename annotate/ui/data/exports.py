@@ -3,14 +3,11 @@
 import streamlit as st
 
 from annotate.exchange.download_routes import DATASET, labels_address, project_address
-from annotate.exchange.model_export import address
 from annotate.labels.formats import ABOUT, Form
-from annotate.monitor.rounds import round_name
 from annotate.ui.data.match_search import match_search
 from annotate.ui.state import engine
 from db.domain import Kind
 from db.labels.labels import noted
-from db.projects.matchers import matchers_of
 from db.schema.engine import reading
 from db.schema.tables import Project
 
@@ -40,11 +37,9 @@ ARCHIVE = (
 
 
 def exports(project: Project) -> None:
-    """Draw everything that can be downloaded."""
+    """Draw everything that can be downloaded, but for models, which are on the page Monitor beside their figures."""
     with st.container(border=True):
         labels(project)
-    with st.container(border=True):
-        models(project)
     with st.container(border=True):
         st.subheader("Matches and groups", anchor=False)
         match_search(project.id)
@@ -81,23 +76,6 @@ def _only_noted(project_id: int) -> bool:
     with reading(engine()) as session:
         count = noted(session, project_id)
     return bool(count) and st.checkbox(f"Only the {count:,} with a note", key="take_noted")
-
-
-def models(project: Project) -> None:
-    """Draw the choice of a round and the download of its model."""
-    st.subheader("Model", anchor=False)
-    with reading(engine()) as session:
-        found = {matcher.number: matcher for matcher in matchers_of(session, project.id) if matcher.folder}
-    if not found:
-        st.caption("No model is trained yet.")
-        return
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        number = st.selectbox("Round", list(found), format_func=round_name, key=f"take_model_{max(found)}", width=200)
-        _download("Download model", address(found[number]))
-    st.caption(
-        "A zipped folder that sentence-transformers and `python -m learner match` can load. Its model card lists data, "
-        "question, labels, figures, evaluation method and licences."
-    )
 
 
 def whole(project_id: int) -> None:

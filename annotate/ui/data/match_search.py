@@ -3,7 +3,7 @@
 import streamlit as st
 
 from annotate.exchange.download_routes import matches_address
-from annotate.explore import match_export as matches
+from annotate.explore import match_export
 from annotate.explore.match_export import MatchWork
 from annotate.jobs import requests as jobs
 from annotate.monitor.rounds import round_name
@@ -22,13 +22,13 @@ SUFFIXES = {"csv": "CSV", "parquet": "Parquet"}
 
 def match_search(project_id: int) -> None:
     """Draw the search for matches, its progress, and the files that the last one made."""
-    job = matches.work(engine(), project_id).job
+    job = match_export.work(engine(), project_id).job
     under_way = job is not None and job.state in OPEN
     st.fragment(_search, run_every=EVERY if under_way else None)(project_id, under_way)
 
 
 def _search(project_id: int, was_under_way: bool) -> None:
-    work = matches.work(engine(), project_id)
+    work = match_export.work(engine(), project_id)
     st.caption(ABOUT)
     if work.job is not None and work.job.state in OPEN:
         progress(work.job, "Matches: ")
@@ -77,7 +77,7 @@ def _ask(project_id: int, work: MatchWork) -> None:
 
 def _order(project_id: int) -> str | None:
     """Draw the choice of a re-ranker, where a pipeline made one; return its folder, or None for the order by score."""
-    found = matches.rerankers(engine(), project_id)
+    found = match_export.rerankers(engine(), project_id)
     if not found:
         return None
     chosen: str | None = st.selectbox(
@@ -97,7 +97,7 @@ def _files(project_id: int, found: Matches) -> None:
         f"({literal(model)}, threshold {found.threshold:.4f}{order})"
     )
     with st.container(horizontal=True):
-        for what in matches.COLUMNS:
+        for what in match_export.COLUMNS:
             for suffix, title in SUFFIXES.items():
                 where = matches_address(project_id, what, suffix)
                 st.link_button(f"{what.capitalize()} as {title}", where, icon=":material/download:")

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from annotate.explore import compare as exploring_compare
-from annotate.explore import prepared as exploring
+from annotate.explore import prepared
 from annotate.explore.charts import KINDS, change_chart, describe_changes
 from annotate.explore.compare import Compared
 from annotate.explore.prepared import Round, shown_pairs
@@ -28,7 +28,7 @@ def compare_view(project_id: int, found: Round) -> None:
     if found.matcher.w is None:
         st.info(UNTRAINED, icon=":material/info:")
         return
-    trained = [one for one in exploring.rounds_of(engine(), project_id) if one.matcher.w is not None]
+    trained = [one for one in prepared.rounds_of(engine(), project_id) if one.matcher.w is not None]
     others = [one for one in trained if one.matcher.number != found.matcher.number]
     if not others:
         st.info("There is no other trained round to compare with yet.", icon=":material/hourglass:")

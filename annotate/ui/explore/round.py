@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from annotate.explore import prepared as exploring
+from annotate.explore import prepared
 from annotate.explore.prepared import Round
 from annotate.monitor.rounds import round_name
 from annotate.text.formatting import duration, literal
@@ -25,7 +25,7 @@ def choose_round(project_id: int, rounds: list[Round], label: str = "Round", key
 
 def preparation(project_id: int, chosen: Round) -> None:
     """Draw what is prepared of the round, the button that prepares it, and the progress."""
-    watch(partial(exploring.work, engine(), project_id), "Preparing: ", partial(offer, project_id, chosen))
+    watch(partial(prepared.work, engine(), project_id), "Preparing: ", partial(offer, project_id, chosen))
 
 
 def offer(project_id: int, chosen: Round) -> None:
@@ -40,7 +40,7 @@ def offer(project_id: int, chosen: Round) -> None:
     if not asked:
         return
     try:
-        exploring.ask(engine(), project_id, chosen.matcher.number)
+        prepared.ask(engine(), project_id, chosen.matcher.number)
     except InputError as problem:
         st.warning(literal(str(problem)))
     else:
@@ -53,7 +53,7 @@ def _prepared(project_id: int, chosen: Round) -> str:
     assert found is not None
     whole = found.kept == found.pairs
     what = f"All {found.pairs:,} pairs" if whole else f"The best {found.kept:,} of {found.pairs:,} pairs"
-    since = exploring.answers_since(engine(), project_id, found)
+    since = prepared.answers_since(engine(), project_id, found)
     news = f" {counted(since, 'answer')} came later. Prepare again to include them in the mistakes." if since else ""
     return f"{what} and {counted(found.known, 'known pair')} are prepared (it took {_time(found.seconds)}).{news}"
 
@@ -65,7 +65,7 @@ def _time(seconds: float) -> str:
 def cost(chosen: Round) -> str:
     """Return what preparing or searching the round takes, in words."""
     seconds = chosen.matcher.details.get("seconds", {}).get("encode")
-    if exploring.vectors_are_kept(chosen.matcher):
+    if prepared.vectors_are_kept(chosen.matcher):
         return "The vectors of this round are stored, so only the pairs are searched."
     took = f" The first time took {_time(seconds)}." if seconds else ""
     which = "its model" if chosen.matcher.folder else "the pre-trained encoder, unless its vectors are stored"

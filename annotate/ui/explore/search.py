@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from annotate.explore import prepared as exploring
+from annotate.explore import prepared
 from annotate.explore import search as searching
 from annotate.explore.prepared import Round
 from annotate.monitor.rounds import round_name
@@ -23,7 +23,7 @@ TYPED, ITEM = "New text", "Text of the project"
 
 def search_view(project_id: int, found: Round) -> None:
     """Draw the search, which needs no preparation."""
-    kind = exploring.kind_of(engine(), project_id)
+    kind = prepared.kind_of(engine(), project_id)
     how = st.segmented_control(
         "Search for", [TYPED, ITEM], default=TYPED, required=True, key="search_how", persist_state="session"
     )

@@ -5,7 +5,7 @@ from itertools import count
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.pipelines import rating_studies as studies
+from annotate.pipelines import rating_studies
 from annotate.pipelines.rating_studies import RATED_BY, Desk
 from annotate.text.formatting import literal
 from db.errors import InputError
@@ -22,7 +22,7 @@ def rating_desk(database: Engine, project_id: int, study_id: int, who: str) -> N
     """Draw the next question to rate, or the one the rater went back to."""
     place = f"rating_at_{study_id}_{who}"
     try:
-        found = studies.desk(database, project_id, study_id, who, st.session_state.get(place))
+        found = rating_studies.desk(database, project_id, study_id, who, st.session_state.get(place))
     except InputError as problem:
         st.warning(literal(str(problem)))
         return
@@ -60,7 +60,7 @@ def _draft(unit: StudyUnit, who: str) -> str:
 
 def _say(database: Engine, project_id: int, unit: StudyUnit, who: str, name: str, said: bool, place: str) -> None:
     """Keep the answer. With all four, store the rating and, the first time, go on to the next question."""
-    before = studies.own_scores(database, unit, who)
+    before = rating_studies.own_scores(database, unit, who)
     if before and st.session_state.get(place) != unit.position:
         return  # a late key press: the question has been left
     scores = {**before, **st.session_state.get(_draft(unit, who), {}), name: said}
@@ -68,7 +68,7 @@ def _say(database: Engine, project_id: int, unit: StudyUnit, who: str, name: str
         st.session_state[_draft(unit, who)] = scores
         return
     try:
-        studies.rate(database, project_id, unit.id, who, scores)
+        rating_studies.rate(database, project_id, unit.id, who, scores)
     except InputError as problem:
         st.toast(literal(str(problem)))
         return

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from annotate.pipelines import rating_studies as studies
+from annotate.pipelines import rating_studies
 from annotate.pipelines.rating_studies import BEGUN, DRAWN, MOST, SEED, Standing
 from annotate.pipelines.runs import Made
 from annotate.text.formatting import ago, literal
@@ -27,7 +27,7 @@ def study_start(project_id: int, run_id: str, one: Made) -> None:
 
 
 def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
-    known = studies.asked_by(one.path)
+    known = rating_studies.asked_by(one.path)
     st.write(ABOUT)
     chosen = st.multiselect(
         "Models", known, default=[model for model in known if model in BEGUN], key=f"{key}_models",
@@ -39,7 +39,7 @@ def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
     if not st.button("Start", key=f"{key}_start", type="primary"):
         return
     try:
-        study = studies.start(engine(), project_id, run_id, one.number, chosen, passages, seed)
+        study = rating_studies.start(engine(), project_id, run_id, one.number, chosen, passages, seed)
     except InputError as problem:
         st.warning(literal(str(problem)))
     else:
@@ -53,7 +53,7 @@ def _to(study_id: int) -> dict[str, str]:
 
 def study_list(project_id: int) -> None:
     """Draw the project's studies, each with links to rate and to read the results."""
-    found = studies.list_studies(engine(), project_id)
+    found = rating_studies.list_studies(engine(), project_id)
     if found:
         st.subheader("Ratings by people", anchor=False)
     for standing in found:
@@ -71,5 +71,5 @@ def _study(project_id: int, standing: Standing) -> None:
         with st.popover("Delete", icon=":material/delete:", type="tertiary", key=f"study_delete_{study.id}"):
             st.write(DELETE)
             if st.button("Delete study", key=f"study_delete_{study.id}_yes", icon=":material/delete:"):
-                studies.remove(engine(), project_id, study.id)
+                rating_studies.remove(engine(), project_id, study.id)
                 st.rerun()

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from annotate.projects import batch_preview as previews
+from annotate.projects import batch_preview
 from annotate.projects.batch_preview import ShownPair
 from annotate.text.formatting import beginning, literal
 from annotate.ui.common.job_watch import watch
@@ -30,9 +30,9 @@ EMPTY = "Every pair that the search finds has been answered. Raise the number of
 def strategy_preview(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
     """Draw the preview of the entered strategy. possible: whether all entered settings are valid."""
     with st.container(border=True):
-        look = partial(previews.work, engine(), project_id)
+        look = partial(batch_preview.work, engine(), project_id)
         watch(look, "Preview: ", partial(_offer, project_id, entered, possible))
-        preview = previews.found(project_id, entered["strategy"])
+        preview = batch_preview.found(project_id, entered["strategy"])
         if preview is not None:
             _show(preview, entered)
 
@@ -45,7 +45,7 @@ def _offer(project_id: int, entered: Mapping[str, Any], possible: bool) -> None:
     if not asked:
         return
     try:
-        previews.ask(engine(), project_id, entered)
+        batch_preview.ask(engine(), project_id, entered)
     except InputError as problem:
         st.warning(literal(str(problem)))
     else:
@@ -58,12 +58,12 @@ def _show(preview: Preview, entered: Mapping[str, Any]) -> None:
     st.markdown(f"**{STRATEGIES[preview.strategy].title}**, with {model}")
     if preview.chosen_by != preview.strategy:
         st.info(UNTRAINED, icon=":material/info:")
-    other = [LABELS[name] for name in previews.changed_since(preview, entered)]
+    other = [LABELS[name] for name in batch_preview.changed_since(preview, entered)]
     if other:
         st.warning(f"These values have changed since: {', '.join(other)}. Preview again.", icon=":material/history:")
     if not preview.pairs:
         st.info(EMPTY, icon=":material/inbox:")
-    for place, pair in enumerate(previews.shown_pairs(engine(), preview), start=1):
+    for place, pair in enumerate(batch_preview.shown_pairs(engine(), preview), start=1):
         _pair(place, pair)
 
 

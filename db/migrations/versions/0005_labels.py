@@ -47,7 +47,7 @@ def upgrade() -> None:
 
 
 def keep_labels() -> None:
-    """Nothing; from now on every answer that is stored brings the label of its pair up to date."""
+    """Keep the label of a pair up to date with every stored answer, from now on."""
     if op.get_bind().dialect.name == "postgresql":
         op.execute(
             f"CREATE FUNCTION keep_label() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {_REPLACE} RETURN NEW; END $$"

@@ -11,9 +11,7 @@ from annotate.access import invitations, mode, people
 from annotate.access.roles import ABOUT, MAY, Right, may
 from annotate.access.transactions import Refused, acting, allowed
 from annotate.jobs import requests as jobs
-from annotate.labelling import own_answers as history
-from annotate.labelling import pick_pair as picking
-from annotate.labelling import queue as labelling
+from annotate.labelling import own_answers, pick_pair, queue
 from annotate.pipelines import experiments
 from annotate.projects import lifecycle, projects
 from annotate.projects.list_view import read_overviews
@@ -149,11 +147,11 @@ def test_nobody_changes_their_own_role(engine: Engine, project: int) -> None:
 def _record(engine: Engine, project_id: int, who: str) -> None:
     with reading(as_system(engine)) as session:
         task = session.scalars(select(Task.id).where(Task.project_id == project_id)).first()
-    labelling.record(engine, project_id, who, [{"key": f"k-{who}", "task_id": task, "answer": "positive"}])
+    queue.record(engine, project_id, who, [{"key": f"k-{who}", "task_id": task, "answer": "positive"}])
 
 
 ACTS: dict[str, tuple[Right, Callable[[Engine, int, str], object]]] = {
-    "serve": (Right.LABEL, lambda e, p, who: labelling.serve(e, p, who)),
+    "serve": (Right.LABEL, lambda e, p, who: queue.serve(e, p, who)),
     "answer": (Right.LABEL, _record),
     "search": (Right.SEE, lambda e, p, who: jobs.request_search(e, p, 0, "x", None, True)),
     "round": (Right.CHANGE, lambda e, p, who: jobs.request_round(e, p)),
@@ -203,9 +201,9 @@ def test_an_answer_is_stored_under_ones_own_name_alone(engine: Engine, project: 
     with reading(engine) as session:
         answer = session.scalars(select(Answer)).one()
     with pytest.raises(Refused, match="your own name"):
-        history.correct(mine, project, "anna", answer.id, AnswerKind.NEGATIVE)
+        own_answers.correct(mine, project, "anna", answer.id, AnswerKind.NEGATIVE)
     with pytest.raises(Refused, match="your own name"):
-        picking.pick(mine, project, "anna", (1, 2), 0.5, None)
+        pick_pair.pick(mine, project, "anna", (1, 2), 0.5, None)
 
 
 def test_a_role_that_was_taken_away_is_gone_at_the_next_act(engine: Engine, project: int) -> None:

@@ -12,11 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select
 
-from annotate.explore import compare as exploring_compare
+from annotate.explore import compare, mistakes, prepared
 from annotate.explore import groups as exploring_groups
 from annotate.explore import matches as exploring_matches
-from annotate.explore import mistakes as exploring_mistakes
-from annotate.explore import prepared as exploring
 from annotate.explore import search as searching
 from annotate.explore.prepared import Known, Round, Scored, best_pairs, known_pairs, shown_pairs
 from annotate.jobs import requests as jobs
@@ -65,30 +63,30 @@ def answer(engine: Engine, project_id: int, pair: tuple[int, int], kind: AnswerK
 
 
 def test_rounds_come_with_what_is_prepared(engine: Engine, project: int, found: Round) -> None:
-    rounds = exploring.rounds_of(engine, project)
+    rounds = prepared.rounds_of(engine, project)
     assert [one.matcher.number for one in rounds] == [2, 1, 0]
     assert [one.exploration is not None for one in rounds] == [False, True, False]
     assert len(best_pairs(found)) == 7 and len(known_pairs(found).scored) == 4
 
 
 def test_preparing_waits_beside_the_job_at_work(engine: Engine, project: int) -> None:
-    first = exploring.ask(engine, project, 1)
-    work = exploring.work(engine, project)
+    first = prepared.ask(engine, project, 1)
+    work = prepared.work(engine, project)
     assert work.job is not None and (work.job.id, work.job.kind, work.job.state) == (first, EXPLORE, "waiting")
     with reading(engine) as session:
         assert open_job(session, project) is None
     with pytest.raises(InputError, match="a round is being prepared: wait"):
-        exploring.ask(engine, project, 2)
+        prepared.ask(engine, project, 2)
     jobs.cancel(engine, first)
-    assert exploring.ask(engine, project, 2) != first
+    assert prepared.ask(engine, project, 2) != first
 
 
 def test_answers_after_the_preparation_are_counted(engine: Engine, project: int, found: Round) -> None:
     ids = item_ids(engine, project)
     assert found.exploration is not None
-    assert exploring.answers_since(engine, project, found.exploration) == 0
+    assert prepared.answers_since(engine, project, found.exploration) == 0
     answer(engine, project, (ids[0], ids[1]), POSITIVE)
-    assert exploring.answers_since(engine, project, found.exploration) == 1
+    assert prepared.answers_since(engine, project, found.exploration) == 1
 
 
 def test_a_pair_is_shown_with_what_is_known_of_it_now(engine: Engine, project: int, found: Round) -> None:
@@ -105,7 +103,7 @@ def test_a_pair_is_shown_with_what_is_known_of_it_now(engine: Engine, project: i
     assert first.score == pytest.approx(0.9)
     assert first.p == pytest.approx(1 / (1 + np.exp(-(15 * 0.9 - 9.5))), abs=1e-6)
     assert [why_not(*pair.splits) != "" for pair in (first, third, mixed, kept)] == [False, False, True, True]
-    untrained = next(one for one in exploring.rounds_of(engine, project) if one.matcher.number == 0)
+    untrained = next(one for one in prepared.rounds_of(engine, project) if one.matcher.number == 0)
     assert shown_pairs(engine, untrained.matcher, best_pairs(found))[0].p is None
 
 
@@ -196,10 +194,10 @@ def test_matches_as_csv(engine: Engine, project: int, found: Round, tmp_path: Pa
 
 def test_mistakes_are_the_worst_first(found: Round, engine: Engine, project: int) -> None:
     ids, known = item_ids(engine, project), known_pairs(found)
-    wrong = exploring_mistakes.confident_mistakes(known)
+    wrong = mistakes.confident_mistakes(known)
     assert wrong.pairs == [(ids[0], ids[2]), (ids[3], ids[4])]  # a label goes before gold
-    assert exploring_mistakes.missed_positives(known).pairs == [(ids[1], ids[2]), (ids[0], ids[1])]
-    assert exploring_mistakes.wrong_above(wrong, 0.75) == 1
+    assert mistakes.missed_positives(known).pairs == [(ids[1], ids[2]), (ids[0], ids[1])]
+    assert mistakes.wrong_above(wrong, 0.75) == 1
 
 
 def grouped(found: Round, at: float, kind: Kind = Kind.SYMMETRIC) -> exploring_groups.Groups:
@@ -284,9 +282,9 @@ def test_groups_of_two_lists_are_answered_left_with_right(engine: Engine, home: 
 def test_the_pairs_that_changed_most(engine: Engine, project: int, found: Round) -> None:
     ids = item_ids(engine, project)
     later = explore(engine, project, 2, [(3, 4, 0.9), (0, 1, 0.9), (0, 2, 0.62)], [(1, 2, 0.7, 1, -1)], all_pairs=28)
-    compared = exploring_compare.compare(found, later)
+    compared = compare.compare(found, later)
     rows = {pair: at for at, pair in enumerate(compared.scored.pairs)}
-    p = [exploring.probability(one.matcher, np.array([0.1, 0.9, 0.7])) for one in (found, later)]
+    p = [prepared.probability(one.matcher, np.array([0.1, 0.9, 0.7])) for one in (found, later)]
     assert p[0] is not None and p[1] is not None
     assert compared.scored.pairs[0] == (ids[1], ids[2])  # from 0.1 to 0.7
     assert (compared.before[0], compared.after[0]) == pytest.approx((p[0][0], p[1][2]), abs=1e-6)
@@ -300,13 +298,13 @@ def test_the_pairs_that_changed_most(engine: Engine, project: int, found: Round)
 
 
 def test_a_plot_shows_the_most_changed_and_some_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exploring_compare, "DRAWN", 6)
+    monkeypatch.setattr(compare, "DRAWN", 6)
     n, flat = np.arange(20), np.zeros(20)
     scored = Scored(n, n, flat)
-    compared = exploring_compare.Compared(scored, flat, flat, flat.astype(bool), flat)
-    positions = exploring_compare.drawn(compared, np.random.default_rng(0))
+    compared = compare.Compared(scored, flat, flat, flat.astype(bool), flat)
+    positions = compare.drawn(compared, np.random.default_rng(0))
     assert positions[:3].tolist() == [0, 1, 2] and len(set(positions.tolist())) == 6
-    few = exploring_compare.drawn(compared.take(slice(2)), np.random.default_rng(0))
+    few = compare.drawn(compared.take(slice(2)), np.random.default_rng(0))
     assert few.tolist() == [0, 1]
 
 

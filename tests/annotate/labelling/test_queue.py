@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.labelling import queue as labelling
+from annotate.labelling import queue
 from annotate.labelling.queue import AuditBatch, Reason, Why, ask_if_due, audit_batch_of, leave, look, record, serve
 from db.domain import AnswerKind, DesignKind
 from db.labels.answers import answered_since, current_labels
@@ -32,7 +32,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         projects.append(project_id)
         set_job(engine, project_id, "waiting")
 
-    monkeypatch.setattr(labelling, "request_round", ask)
+    monkeypatch.setattr(queue, "request_round", ask)
     return projects
 
 
@@ -49,8 +49,8 @@ def measured(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any,
         asked.append((project_id, number, recall, draw))
         set_job(engine, project_id, "done", kind="correction")
 
-    monkeypatch.setattr(labelling, "request_audit", audit)
-    monkeypatch.setattr(labelling, "request_correction", correction)
+    monkeypatch.setattr(queue, "request_audit", audit)
+    monkeypatch.setattr(queue, "request_correction", correction)
     return asked
 
 
@@ -215,7 +215,7 @@ def test_answers_are_stored_even_if_the_next_batch_cannot_be_asked_for(
     def fail(engine: Engine, project_id: int) -> str:
         raise OSError("the queue is away")
 
-    monkeypatch.setattr(labelling, "request_round", fail)
+    monkeypatch.setattr(queue, "request_round", fail)
     log = [event(id_) for id_ in task_ids(engine, project)[:3]]
     assert len(record(engine, project, "ann", log).stored) == 3
     assert "the queue is away" in caplog.text

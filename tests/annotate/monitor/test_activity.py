@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.monitor import activity_charts as work_charts
+from annotate.monitor import activity_charts
 from annotate.monitor.activity import (
     EVERYBODY,
     annotators_table,
@@ -129,26 +129,31 @@ def test_the_plots_say_what_they_show(engine: Engine) -> None:
     project_id = make_measured_project(engine)
     tally, times = read_tally(engine, project_id), read_times(engine, project_id)
     days, people, paces = days_table(tally), annotators_table(tally), pace_table(times)
-    said = work_charts.describe_days(days, EVERYBODY)
+    said = activity_charts.describe_days(days, EVERYBODY)
     assert said == (
         "Labels by day, Everybody: 325 labels on 4 days, most on 2026-03-05 (135), last on 2026-03-05 (135). "
         "132 positives, 185 negatives, 8 unsure."
     )
     assert (
-        work_charts.describe_annotators(people) == "Labels by annotator: ada 217 (89 positive), ben 108 (43 positive)."
+        activity_charts.describe_annotators(people)
+        == "Labels by annotator: ada 217 (89 positive), ben 108 (43 positive)."
     )
-    assert "times above 60 counted as 60: Everybody 5.3 (" in work_charts.describe_pace(paces)
-    for chart in (work_charts.days_chart(days), work_charts.annotators_chart(people), work_charts.pace_chart(paces)):
+    assert "times above 60 counted as 60: Everybody 5.3 (" in activity_charts.describe_pace(paces)
+    for chart in (
+        activity_charts.days_chart(days),
+        activity_charts.annotators_chart(people),
+        activity_charts.pace_chart(paces),
+    ):
         assert chart.to_dict()["layer"]
 
 
 def test_every_day_has_a_place_and_ninety_are_drawn() -> None:
     tally = [Tally(1, Purpose.TRAIN, day, "ada", P, 1) for day in (0, 20_000, 20_089, 20_090)]
-    drawn = work_charts.newest_days(days_table(tally))
+    drawn = activity_charts.newest_days(days_table(tally))
     assert [(one - date(1970, 1, 1)).days for one in drawn["day"]] == [20_089, 20_090]
-    wide = work_charts.newest_days(days_table(tally[1:3]))
-    domain = work_charts.days_chart(wide).to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"]
-    assert len(domain) == work_charts.DAYS == 90
+    wide = activity_charts.newest_days(days_table(tally[1:3]))
+    domain = activity_charts.days_chart(wide).to_dict()["layer"][0]["encoding"]["x"]["scale"]["domain"]
+    assert len(domain) == activity_charts.DAYS == 90
 
 
 def test_few_answers_are_counted_at_each_and_many_once_in_a_thousandth() -> None:

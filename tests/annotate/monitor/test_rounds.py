@@ -25,7 +25,7 @@ from annotate.monitor.rounds import (
     threshold,
     why_unmeasured,
 )
-from annotate.text import palette as colours
+from annotate.text import palette
 from db.domain import AnswerKind, Purpose, Split
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Matcher, Round, Task
@@ -299,7 +299,7 @@ def test_each_plot_is_described(report: Report) -> None:
     assert described.startswith("Score histogram: 600 positives and") and described.endswith("one half at 0.500.")
 
 
-SINGLE = (colours.POSITIVE, colours.NEGATIVE, colours.NEUTRAL, colours.MATCHER, colours.EARLIER)
+SINGLE = (palette.POSITIVE, palette.NEGATIVE, palette.NEUTRAL, palette.MATCHER, palette.EARLIER)
 
 
 def luminance(colour: str) -> float:
@@ -339,8 +339,8 @@ def seen(colour: str, vision: str) -> np.ndarray:
 
 @pytest.mark.parametrize("vision", VISIONS)
 @pytest.mark.parametrize(
-    ("one", "other"), [(colours.POSITIVE, colours.NEGATIVE), (colours.EARLIER, colours.MATCHER),
-                       (colours.POSITIVE, colours.NEUTRAL), (colours.NEGATIVE, colours.NEUTRAL)]
+    ("one", "other"), [(palette.POSITIVE, palette.NEGATIVE), (palette.EARLIER, palette.MATCHER),
+                       (palette.POSITIVE, palette.NEUTRAL), (palette.NEGATIVE, palette.NEUTRAL)]
 )  # fmt: skip
 def test_colours_that_are_told_apart_by_colour_alone_differ_for_every_vision(one: str, other: str, vision: str) -> None:
     assert np.linalg.norm(seen(one, vision) - seen(other, vision)) > 25
@@ -348,8 +348,8 @@ def test_colours_that_are_told_apart_by_colour_alone_differ_for_every_vision(one
 
 def test_one_colour_has_one_meaning() -> None:
     assert len(set(SINGLE)) == len(SINGLE)
-    assert set(colours.KINDS.values()) | set(colours.ANSWERS.values()) <= set(SINGLE)
-    assert (colours.between(0), colours.between(1)) == (colours.EARLIER, colours.MATCHER)
+    assert set(palette.KINDS.values()) | set(palette.ANSWERS.values()) <= set(SINGLE)
+    assert (palette.between(0), palette.between(1)) == (palette.EARLIER, palette.MATCHER)
 
 
 def test_a_batch_without_answers_is_in_the_table(engine: Engine) -> None:

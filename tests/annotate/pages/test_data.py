@@ -224,13 +224,6 @@ def test_a_search_under_way_shows_how_far_it_is(engine: Engine, home: Path) -> N
     assert "find_matches" not in [button.key for button in page.button]
 
 
-def test_the_newest_model_is_offered(engine: Engine, home: Path) -> None:
-    make_measured_project(engine, rounds=3)
-    page = open_page()
-    assert page.selectbox(key="take_model_2").options == ["Round 2", "Round 1"]
-    assert links(page)["Download model"].startswith("download/matchers/")
-
-
 def test_without_a_project_one_can_be_imported(engine: Engine) -> None:
     page = open_page()
     assert [header.value for header in page.header] == ["Import"]

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from annotate.explore import prepared as exploring
+from annotate.explore import prepared
 from db.domain import AnswerKind
 from db.labels.answers import current_labels
 from db.projects.jobs import EXPLORE, SEARCH
@@ -72,7 +72,7 @@ def test_a_round_is_prepared_when_asked(engine: Engine, project: int) -> None:
     )
     assert not page.metric
     page.button(key="prepare_1").click().run()
-    job = exploring.work(engine, project).job
+    job = prepared.work(engine, project).job
     assert job is not None and (job.kind, job.state) == (EXPLORE, "waiting")
     assert "prepare_1" not in keys(page) and f"cancel_{job.id}" in keys(page)
     assert "No worker is running" in captions(page)

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 from streamlit.testing.v1 import AppTest
 
-from annotate.projects import batch_preview as previews
+from annotate.projects import batch_preview
 from db.domain import SEED_STRATEGY, Settings
 from db.errors import InputError
 from db.projects.jobs import PREVIEW
@@ -52,7 +52,7 @@ def test_what_is_entered_is_asked_for(engine: Engine, project: int) -> None:
     page = choose(open_page(), project, "random")
     page.get_by_key(f"settings_{project}_per_text").set_value(3).run()
     page.button(key="preview").click().run()
-    job = previews.work(engine, project).job
+    job = batch_preview.work(engine, project).job
     assert job is not None and (job.kind, job.state) == (PREVIEW, "waiting")
     assert "preview" not in keys(page) and f"cancel_{job.id}" in keys(page)
     assert captions(page).count("Not saved yet.") == 1
@@ -60,7 +60,7 @@ def test_what_is_entered_is_asked_for(engine: Engine, project: int) -> None:
 
 def test_what_is_entered_reaches_the_job(project: int, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Settings] = []
-    monkeypatch.setattr(previews, "request_preview", lambda engine, project_id, settings: asked.append(settings))
+    monkeypatch.setattr(batch_preview, "request_preview", lambda engine, project_id, settings: asked.append(settings))
     page = choose(open_page(), project, "committee")
     page.get_by_key(f"settings_{project}_per_text").set_value(3).run()
     page.button(key="preview").click().run()
@@ -100,7 +100,7 @@ def test_a_second_preview_is_refused_in_words(project: int, monkeypatch: pytest.
     def refuse(*_: Any) -> None:
         raise InputError("a preview is being made")
 
-    monkeypatch.setattr(previews, "request_preview", refuse)
+    monkeypatch.setattr(batch_preview, "request_preview", refuse)
     page = open_page()
     page.button(key="preview").click().run()
     assert page.warning[0].value == "a preview is being made"

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, select
 from streamlit.testing.v1 import AppTest
 
-from annotate.projects import import_files as importing
+from annotate.projects import import_files
 from annotate.projects.import_files import Findings, Source, check, guess_columns, guess_gold_columns, load
 from annotate.projects.projects import project_by_name, project_summary
 from db.corpus.corpus import Columns
@@ -203,6 +203,6 @@ def test_columns_are_guessed(names: list[str], columns: Columns, gold: tuple[str
 
 def test_an_upload_cannot_leave_its_folder(tmp_path: Path, folder: Path) -> None:
     with (folder / "q.csv").open("rb") as stream:
-        kept = importing.keep_upload(stream, "../../q.csv", tmp_path / "uploads" / "left")
+        kept = import_files.keep_upload(stream, "../../q.csv", tmp_path / "uploads" / "left")
     assert kept == tmp_path / "uploads" / "left" / "q.csv"
     assert kept.read_text() == QUESTIONS

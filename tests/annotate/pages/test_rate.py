@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 
-from annotate.pipelines import rating_studies as studies
+from annotate.pipelines import rating_studies
 from annotate.pipelines.rating_studies import BEGUN
 from db.projects.studies import CRITERIA, ratings_of, units_of
 from db.schema.engine import reading
@@ -59,7 +59,7 @@ def test_a_study_is_started_on_the_page_pipelines(engine: Engine, project: int) 
     page.number_input(key="study_r_0_seed").set_value(3)
     page.button(key="study_r_0_start").click().run()
     assert not page.exception
-    [standing] = studies.list_studies(engine, project)
+    [standing] = rating_studies.list_studies(engine, project)
     assert (standing.units, standing.study.seed, standing.study.per_model) == (16, 3, 6)
     assert progress(page) == "1 of 16" and page.query_params["study"] == str(standing.study.id)
     page.switch_page("../pages/pipelines.py").run()
@@ -67,7 +67,7 @@ def test_a_study_is_started_on_the_page_pipelines(engine: Engine, project: int) 
     link = page.get("page_link")[0].proto
     assert f"study={standing.study.id}" in link.query_string and "annotator=me" in link.query_string
     page.button(key=f"study_delete_{standing.study.id}_yes").click().run()
-    assert studies.list_studies(engine, project) == [] and "Ratings by people" not in shown(page)
+    assert rating_studies.list_studies(engine, project) == [] and "Ratings by people" not in shown(page)
 
 
 def test_a_rater_answers_by_turns_and_finds_everything_after_a_reload(engine: Engine, project: int) -> None:

@@ -10,7 +10,7 @@ from annotate.access import invitations, logins, people, tokens
 from annotate.access.roles import Right
 from annotate.access.transactions import allowed
 from annotate.shell import sign_in
-from annotate.ui import state as app_state
+from annotate.ui import state
 from annotate.web.security_headers import LEAVE_SCRIPT
 from db.domain import Role
 from db.schema.engine import as_person, reading
@@ -34,7 +34,7 @@ REFUSED = "Your role does not include this page"
 
 @pytest.fixture
 def project(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(app_state, "KEPT", 0.0)
+    monkeypatch.setattr(state, "KEPT", 0.0)
     project_id = make_project(engine, [f"text {i}" for i in range(8)], name="Mine", auto_train=False)
     make_round(engine, project_id, 4)
     people.add(engine, "Root", PASSWORD, now(), administrator=True)
@@ -51,7 +51,7 @@ def enter(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Call
             people.add(engine, name, PASSWORD, now())
             people.set_role_by_name(engine, name, "Mine", role, now())
         token = logins.log_in(engine, name, PASSWORD, "1.1.1.1", now())
-        monkeypatch.setattr(app_state, "login_token", lambda: token)
+        monkeypatch.setattr(state, "login_token", lambda: token)
         return opened(**parameters)
 
     return open_
@@ -83,7 +83,7 @@ def test_nobody_sees_anything_but_the_way_to_the_login(
     engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for token in (None, "wrong"):
-        monkeypatch.setattr(app_state, "login_token", lambda token=token: token)
+        monkeypatch.setattr(state, "login_token", lambda token=token: token)
         page = opened(project="Mine")
         assert "You are not signed in." in read(page) and "Mine" not in read(page)
         assert not page.sidebar.selectbox and not page.button
@@ -214,7 +214,7 @@ def vouched(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Ca
     """Return a function that opens the app after sign-in by a provider; invited: by the link with this token."""
 
     def open_(invited: str = "", **said: str) -> AppTest:
-        monkeypatch.setattr(app_state, "login_token", lambda: None)
+        monkeypatch.setattr(state, "login_token", lambda: None)
         monkeypatch.setattr(sign_in, "providers", lambda: {"google": "Google"})
         monkeypatch.setattr(sign_in, "browser", lambda: "browser")
         monkeypatch.setattr(sign_in, "invitation", lambda: invited)

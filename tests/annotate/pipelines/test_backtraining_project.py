@@ -9,7 +9,7 @@ import pyarrow.parquet
 import pytest
 from sqlalchemy import Engine, select
 
-from annotate.pipelines import rating_studies as studies
+from annotate.pipelines import rating_studies
 from annotate.pipelines import runs as pipelines
 from annotate.pipelines.mined_pairs import plan_use
 from db.domain import AnswerKind, Side
@@ -123,7 +123,7 @@ def test_the_job_makes_what_the_project_can_use(
     left, right = items(engine, project, Side.LEFT)[:16], items(engine, project, Side.RIGHT)
     assert use.new and all(x in left and y in right for x, y in use.new)
     asked = pipelines.made(engine, project, job_id, 4)
-    assert studies.asked_by(asked.path) == [*studies.BEGUN[::2], studies.REFERENCE]
-    study = studies.start(engine, project, job_id, 4, studies.BEGUN[::2], 3, 0)
-    first = studies.desk(engine, project, study, "ann").unit
+    assert rating_studies.asked_by(asked.path) == [*rating_studies.BEGUN[::2], rating_studies.REFERENCE]
+    study = rating_studies.start(engine, project, job_id, 4, rating_studies.BEGUN[::2], 3, 0)
+    first = rating_studies.desk(engine, project, study, "ann").unit
     assert first is not None and first.passage in PASSAGES

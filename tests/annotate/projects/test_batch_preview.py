@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from annotate.jobs.requests import cancel, newest_job, request_round
-from annotate.projects import batch_preview as previews
+from annotate.projects import batch_preview
 from annotate.projects.projects import delete_project
 from db.errors import InputError
 from db.projects.jobs import PREVIEW
@@ -26,16 +26,16 @@ def project(engine: Engine, home: Path) -> int:
 
 def test_a_preview_waits_beside_the_job_at_work(engine: Engine, project: int) -> None:
     training = request_round(engine, project)
-    asked = previews.ask(engine, project, ENTERED)
+    asked = batch_preview.ask(engine, project, ENTERED)
     add_worker(engine)
-    work = previews.work(engine, project)
+    work = batch_preview.work(engine, project)
     assert work.job is not None and work.ahead is not None
     assert (work.job.id, work.job.state, work.ahead.id, work.has_worker) == (asked, "waiting", training, True)
     assert request_round(engine, project) == training
 
 
 def test_a_preview_keeps_no_other_job_waiting(engine: Engine, project: int) -> None:
-    asked = previews.ask(engine, project, ENTERED)
+    asked = batch_preview.ask(engine, project, ENTERED)
     assert newest_job(engine, project) is None
     training = request_round(engine, project)
     newest = newest_job(engine, project)
@@ -43,43 +43,43 @@ def test_a_preview_keeps_no_other_job_waiting(engine: Engine, project: int) -> N
 
 
 def test_one_preview_at_a_time(engine: Engine, project: int) -> None:
-    first = previews.ask(engine, project, ENTERED)
+    first = batch_preview.ask(engine, project, ENTERED)
     with pytest.raises(InputError, match="a preview is being made: wait until it is done"):
-        previews.ask(engine, project, ENTERED)
+        batch_preview.ask(engine, project, ENTERED)
     cancel(engine, first)
-    assert previews.ask(engine, project, ENTERED) != first
+    assert batch_preview.ask(engine, project, ENTERED) != first
 
 
 @pytest.mark.parametrize("wrong", [{"neighbours": 0}, {"strategy": "stratified-match"}, {"strategy": "none"}])
 def test_settings_that_are_not_possible_ask_for_nothing(engine: Engine, project: int, wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="settings: "):
-        previews.ask(engine, project, ENTERED | wrong)
+        batch_preview.ask(engine, project, ENTERED | wrong)
     with reading(engine) as session:
         assert session.scalars(select(Job)).all() == []
 
 
 def test_without_a_job_or_a_worker(engine: Engine, project: int) -> None:
     add_job(engine, project, state="done")
-    assert previews.work(engine, project) == previews.PreviewWork(None, None, False)
-    assert previews.found(project, "uncertainty") is None
+    assert batch_preview.work(engine, project) == batch_preview.PreviewWork(None, None, False)
+    assert batch_preview.found(project, "uncertainty") is None
 
 
 def test_a_stored_preview_is_read_back_with_its_texts(engine: Engine, project: int) -> None:
     made = make_preview(engine, project, p=None)
     assert read_preview(project, "uncertainty") == made
     assert read_preview(project, "random") is None
-    assert previews.shown_pairs(engine, made) == [previews.ShownPair("one", "two", 0.75, None)]
+    assert batch_preview.shown_pairs(engine, made) == [batch_preview.ShownPair("one", "two", 0.75, None)]
     newer = make_preview(engine, project, neighbours=7)
-    assert previews.found(project, "uncertainty") == newer
+    assert batch_preview.found(project, "uncertainty") == newer
     assert [path.name for path in (artifacts() / f"project-{project}" / "previews").iterdir()] == ["uncertainty.json"]
 
 
 def test_values_that_decide_about_the_pairs_are_compared(engine: Engine, project: int) -> None:
     made = make_preview(engine, project, per_text=2)
-    assert previews.changed_since(made, ENTERED | {"per_text": 2, "epochs": 9, "encoder": "other"}) == []
-    assert previews.changed_since(made, ENTERED | {"neighbours": 7}) == ["neighbours", "per_text"]
+    assert batch_preview.changed_since(made, ENTERED | {"per_text": 2, "epochs": 9, "encoder": "other"}) == []
+    assert batch_preview.changed_since(made, ENTERED | {"neighbours": 7}) == ["neighbours", "per_text"]
     untrained = make_preview(engine, project, matcher=None)
-    assert previews.changed_since(untrained, ENTERED | {"encoder": "other"}) == ["encoder"]
+    assert batch_preview.changed_since(untrained, ENTERED | {"encoder": "other"}) == ["encoder"]
 
 
 def test_previews_go_with_their_project(engine: Engine, project: int) -> None:
@@ -88,4 +88,4 @@ def test_previews_go_with_their_project(engine: Engine, project: int) -> None:
         session.add(Job(id="p", project_id=project, kind=PREVIEW, state="done"))
     delete_project(engine, project)
     again = make_project(engine, ["four", "five"])
-    assert previews.found(again, "uncertainty") is None
+    assert batch_preview.found(again, "uncertainty") is None

@@ -19,10 +19,8 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from annotate.access import invitations, logins, people
-from annotate.exchange import download_routes as downloads
-from annotate.exchange import model_export
-from annotate.web import login_forms as forms
-from annotate.web import middleware
+from annotate.exchange import download_routes, model_export
+from annotate.web import login_forms, middleware
 from annotate.web import security_headers as headers
 from annotate.web.login_routes import routes, safe_next
 from annotate.web.middleware import AuthMiddleware
@@ -69,7 +67,7 @@ def open_site(engine: Engine, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
     def open_(base: str = SITE, forced: bool = True, address: str = "127.0.0.1", ways: Any = None) -> TestClient:
         site = Starlette(
             routes=[
-                *routes(lambda: ways or {}, clock), *downloads.routes(), model_export.route(),
+                *routes(lambda: ways or {}, clock), *download_routes.routes(), model_export.route(),
                 WebSocketRoute("/_stcore/stream", _echo), Route("/healthz", page), Route("/static/js/x.js", page),
                 Route("/_stcore/upload_file/1/2", page, methods=["PUT"]), Route("/{rest:path}", page),
             ],
@@ -235,7 +233,7 @@ def test_every_answer_says_what_the_browser_may_do(open_site: Open, engine: Engi
 
 
 def test_an_answer_keeps_its_own_headers(site: TestClient) -> None:
-    assert site.get("/login").headers["content-security-policy"] == forms.POLICY
+    assert site.get("/login").headers["content-security-policy"] == login_forms.POLICY
     assert len(site.get("/login").headers.get_list("content-security-policy")) == 1
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import Engine, func, select, update
 from annotate.labelling.queue import BUFFER, recent, record, serve
 from annotate.review.disagreements import queue, settle
 from db.domain import AnswerKind, CheckKind
-from db.labels import hidden_check_plan as check_plan
+from db.labels import hidden_check_plan
 from db.labels.answers import current_labels, store_answers
 from db.labels.hidden_checks import check_results
 from db.labels.stable_random import chance
@@ -221,7 +221,7 @@ def test_own_answers_of_a_good_while_ago_are_repeated(engine: Engine) -> None:
     rows = stored(engine, project)
     assert len(hidden) == len(rows) > 5
     assert all(row.kind == REPEAT and row.expected == said[row.left_id, row.right_id] for row in rows)
-    early = set(list(said)[: 120 - check_plan.BETWEEN])
+    early = set(list(said)[: 120 - hidden_check_plan.BETWEEN])
     assert {(row.left_id, row.right_id) for row in rows} <= early
     receipt = record(engine, project, "ann", [event(hidden[0], YES)])
     assert receipt.why[hidden[0].task_id].strategy == "uncertainty"  # told as after any other answer
@@ -231,7 +231,7 @@ def test_own_answers_of_a_good_while_ago_are_repeated(engine: Engine) -> None:
 
 def test_what_was_just_answered_is_not_repeated(engine: Engine) -> None:
     project = project_of(engine, n=170, texts=30, repeat_share=0.3)
-    answered(engine, project, "ann", check_plan.BETWEEN)
+    answered(engine, project, "ann", hidden_check_plan.BETWEEN)
     assert checks_among(serve(engine, project, "ann", 50)[0]) == []  # too few lie between
     answered(engine, project, "ann", 120)
     with writing(engine) as session:

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, select
 
 from annotate.jobs import requests as jobs
-from annotate.pipelines import suggested_questions as suggesting
+from annotate.pipelines import suggested_questions
 from db.errors import InputError
 from db.projects.jobs import SUGGEST, add_job
 from db.results.pipelines import ARTIFACTS, pipeline_folder, read_artifacts, results_folder
@@ -108,16 +108,16 @@ def test_what_is_not_there_is_refused(engine: Engine, project: int) -> None:
     with pytest.raises(InputError, match="not in the project"):
         run(engine, other, Asked("r", NUMBER, item))
     with pytest.raises(InputError, match="this is not a generator"):
-        suggesting.ask(engine, project, Asked("r", 1, item))
+        suggested_questions.ask(engine, project, Asked("r", 1, item))
     with pytest.raises(InputError, match="this project has no run r"):
-        suggesting.ask(engine, other, Asked("r", NUMBER, item))
+        suggested_questions.ask(engine, other, Asked("r", NUMBER, item))
 
 
 def test_passages_are_found_by_their_words(engine: Engine, project: int) -> None:
-    assert [item.text for item in suggesting.passages_with(engine, project, "")] == PASSAGES
-    assert [item.text for item in suggesting.passages_with(engine, project, "HOUSE red")] == [PASSAGES[1]]
+    assert [item.text for item in suggested_questions.passages_with(engine, project, "")] == PASSAGES
+    assert [item.text for item in suggested_questions.passages_with(engine, project, "HOUSE red")] == [PASSAGES[1]]
     one_list = make_project(engine, ["a house", "b"], name="One")
-    assert [item.text for item in suggesting.passages_with(engine, one_list, "house")] == ["a house"]
+    assert [item.text for item in suggested_questions.passages_with(engine, one_list, "house")] == ["a house"]
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def page(engine: Engine, project: int, monkeypatch: pytest.MonkeyPatch) -> Any:
     def request(engine: Engine, project_id: int, run_id: str, number: int, item_id: int, n: int) -> str:
         return add_row(engine, project_id, f"ask-{item_id}-{n}", kind=SUGGEST)
 
-    monkeypatch.setattr(suggesting, "request_suggestions", request)
+    monkeypatch.setattr(suggested_questions, "request_suggestions", request)
     page = open_page()
     page.session_state[f"suggest_r_{NUMBER}"] = True
     return page.run()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.errors import InputError
-from learner.evaluation import false_negatives as correction
+from learner.evaluation import false_negatives
 from learner.evaluation.exact import evaluate_exact
 from learner.evaluation.false_negatives import Checked, compare, correct, find_putative, lowest, near
 
@@ -122,14 +122,14 @@ def test_pairs_that_tie_with_the_last_positive_count() -> None:
 
 
 def test_too_many_ask_for_a_lower_recall(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(correction, "MOST", 50)
+    monkeypatch.setattr(false_negatives, "MOST", 50)
     positives = np.array([[0, 1], [2, 3], [4, 5]])
     with pytest.raises(InputError, match=r"at recall 0\.95 more than 50 pairs .* choose a lower recall"):
         find_putative(LEFT, LEFT, positives, 0.95, symmetric=True)
 
 
 def test_near_pairs_are_neighbours_of_either_item(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(correction, "NEAR", 3)
+    monkeypatch.setattr(false_negatives, "NEAR", 3)
     pairs = find_putative(LEFT, LEFT, np.array([[0, 1]]), 1.0, symmetric=True).false
     scores = LEFT @ LEFT.T - 3 * np.eye(40)
     best = np.argsort(-scores, axis=1)[:, :3]

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from learner.evaluation import importance_sampling as estimation
+from learner.evaluation import importance_sampling
 from learner.evaluation.calibration import reliability
 from learner.evaluation.importance_sampling import Stratum, estimate, false_positives
 from learner.metrics.average_precision import average_precision, curve_from_counts, curve_from_scores
@@ -26,7 +26,7 @@ WIDE = OutputLayer(20.0, -10.0)
 
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(estimation, "DRAWS", 2)
+    monkeypatch.setattr(importance_sampling, "DRAWS", 2)
 
 
 def strata(drawn: tuple[int, ...]) -> list[Stratum]:
@@ -146,7 +146,7 @@ def test_intervals_cover_the_truth(
     population: Callable[[np.random.Generator], Sampled], seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 200 samples the 95 % intervals of every figure cover the truth in at least 93 %."""
-    monkeypatch.setattr(estimation, "DRAWS", 100)
+    monkeypatch.setattr(importance_sampling, "DRAWS", 100)
     rng = np.random.default_rng(seed)
     positives = rng.normal(0.7, 0.15, 60)
     parts, sizes = population(rng)

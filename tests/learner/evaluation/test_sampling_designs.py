@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from learner.evaluation import sampling_designs as designs
+from learner.evaluation import sampling_designs
 from learner.evaluation.exact import evaluate_exact
 from learner.evaluation.importance_sampling import Stratum, estimate
 from learner.evaluation.sampling_designs import Population, cosines, near_random, stratified
@@ -75,7 +75,7 @@ def test_few_pairs_are_one_stratum() -> None:
 
 
 def test_every_pair_of_a_stratum_is_as_likely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(designs, "TOP", 64)
+    monkeypatch.setattr(sampling_designs, "TOP", 64)
     people, _ = population(True, 60, 15)
     counts: dict[tuple[str, int], np.ndarray] = {}
 

@@ -13,7 +13,7 @@ from db.labels.audits import audit_labels
 from db.projects.jobs import add_job
 from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Design, Evaluation, Gold, Item, Job, Matcher, Round, Task
-from learner.evaluation.audit import sampling_order as orders
+from learner.evaluation.audit import sampling_order
 from learner.evaluation.audit import strata as bands
 from learner.jobs import next_round
 from learner.jobs.audit import job as steps
@@ -564,7 +564,7 @@ def test_a_permanent_number_makes_successive_designs_draw_the_same_pairs(
     engine: Engine, project: int, encoders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A second design under an equal model has the same sampling orders: its labels count there too."""
-    monkeypatch.setattr(orders, "TAIL", 40)
+    monkeypatch.setattr(sampling_order, "TAIL", 40)
     draw_and_label(engine, project, 60)
     add_model(engine, project, 1, encoders[0])  # the same encoder
     run_audit(engine, project)

@@ -18,7 +18,7 @@ from annotate.jobs.requests import cancel, request_pipeline
 from db.domain import AnswerKind
 from db.errors import Cancelled, InputError
 from db.projects.jobs import PIPELINE, add_job
-from db.results import pipelines as files
+from db.results import pipelines
 from db.results.pipelines import pipeline_folder, read_artifacts, read_began
 from db.schema.engine import reading, writing
 from db.schema.tables import Answer, Gold, Item, Job
@@ -227,8 +227,12 @@ def test_inputs_that_the_pipeline_cannot_use_stop_it_before_any_stage(engine: En
 
 
 def test_app_and_worker_call_the_files_by_the_same_names() -> None:
-    assert (files.RUN, files.RESULTS, files.ARTIFACTS) == (of_learner.RUN, of_learner.RESULTS, of_learner.ARTIFACTS)
-    assert (files.REPORT, files.TABLES, files.FIGURES) == (report.REPORT, report.TABLES, report.FIGURES)
+    assert (pipelines.RUN, pipelines.RESULTS, pipelines.ARTIFACTS) == (
+        of_learner.RUN,
+        of_learner.RESULTS,
+        of_learner.ARTIFACTS,
+    )
+    assert (pipelines.REPORT, pipelines.TABLES, pipelines.FIGURES) == (report.REPORT, report.TABLES, report.FIGURES)
 
 
 @contextmanager

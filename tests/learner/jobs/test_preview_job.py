@@ -17,7 +17,7 @@ from db.schema.engine import artifacts, reading, writing
 from db.schema.tables import Answer, Matcher, Project
 from learner.catalog import STRATEGIES
 from learner.jobs import preview as steps
-from learner.jobs.data import stored_vectors as vectors
+from learner.jobs.data import stored_vectors
 from learner.jobs.queue import progress
 from tests.helpers.factories import make_project
 from tests.helpers.projects.rounds import answer_batch, half, newest, pairs, rows, run, texts
@@ -109,7 +109,7 @@ def test_the_vectors_of_the_last_round_are_used_again(
         raise AssertionError(name)
 
     expected = as_pairs(preview(engine, trained))
-    monkeypatch.setattr(vectors, "load_encoder", fail)
+    monkeypatch.setattr(stored_vectors, "load_encoder", fail)
     assert as_pairs(preview(engine, trained)) == expected
 
 
@@ -120,13 +120,13 @@ def test_vectors_that_are_gone_are_made_again_and_kept(
     for file in artifacts().rglob("vectors.npy"):
         file.unlink()
     loaded: list[str] = []
-    load = vectors.load_encoder
+    load = stored_vectors.load_encoder
 
     def watched(name: str) -> Any:
         loaded.append(name)
         return load(name)
 
-    monkeypatch.setattr(vectors, "load_encoder", watched)
+    monkeypatch.setattr(stored_vectors, "load_encoder", watched)
     assert [as_pairs(preview(engine, trained)) for _ in range(2)] == [expected] * 2
     assert len(loaded) == 1 and loaded[0].endswith("/model")
     assert not list(artifacts().rglob("*.tmp"))

@@ -10,8 +10,8 @@ from scipy.stats import chisquare  # type: ignore[import-untyped]
 
 from db.domain import SEED_STRATEGY, GrowthKind, Settings, batch_size_of
 from learner.data.dataset import Dataset, make_dataset
-from learner.evaluation import sampling_designs as designs
-from learner.loop import round as rounds
+from learner.evaluation import sampling_designs
+from learner.loop import round
 from learner.loop.round import choose, evaluate
 from learner.models.output_layer import OutputLayer
 from learner.search.exact import Pairs, count_pairs, pairs_numbered
@@ -145,9 +145,9 @@ def test_where_the_pairs_are_too_many_a_sample_measures(symmetric: bool, monkeyp
     dataset = dataset_of(symmetric, 200, 400 if symmetric else 200, right=0 if symmetric else 400, positives=positives)
     vectors, layer = vectors_of(dataset), OutputLayer(4.0, -1.0)
     whole = evaluate(dataset, vectors, layer=layer)
-    monkeypatch.setattr(rounds, "EXACT_PAIRS", {"cpu": 10_000, "cuda": 10_000})
-    monkeypatch.setattr(designs, "NEAR", 20)
-    monkeypatch.setattr(rounds, "SAMPLED", 20_000)
+    monkeypatch.setattr(round, "EXACT_PAIRS", {"cpu": 10_000, "cuda": 10_000})
+    monkeypatch.setattr(sampling_designs, "NEAR", 20)
+    monkeypatch.setattr(round, "SAMPLED", 20_000)
     sampled, insisted = (evaluate(dataset, vectors, layer=layer, seed=1, exact=exact) for exact in (False, True))
     assert whole is not None and sampled is not None and insisted is not None
     assert insisted.estimates == whole.estimates

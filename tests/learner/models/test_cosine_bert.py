@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from db.domain import Distance, Settings
-from learner.models import cosine_bert as training
+from learner.models import cosine_bert
 from learner.models.cosine_bert import Head, Labelled, cosines, train
 from learner.models.encoder import Encoder, Tokens, load_encoder
 from learner.models.output_layer import OutputLayer, fit_output_layer
@@ -96,7 +96,7 @@ def test_each_distinct_text_is_embedded_once(encoder: Encoder, toy: Toy, monkeyp
     left, right = pairs.left[:40], pairs.right[:40]
     rows, inverse = np.unique(np.r_[left, right], return_inverse=True)
     tokens = encoder.tokenize([texts[row] for row in rows])
-    together = training._batch_scores(encoder, tokens, inverse[:40], inverse[40:])
+    together = cosine_bert._batch_scores(encoder, tokens, inverse[:40], inverse[40:])
     assert embedded == [len(rows)]
     assert len(rows) < 80
     each = [embed(encoder, encoder.tokenize([texts[i], texts[j]])) for i, j in zip(left, right, strict=True)]
@@ -132,7 +132,7 @@ def test_two_pairs_are_enough(encoder: Encoder, toy: Toy) -> None:
 def test_an_incomplete_batch_is_dropped(pairs: int, steps: int, grouped: bool) -> None:
     settings = Settings(epochs=2, batch_size=16, group_pairs=grouped)
     left, right = np.random.default_rng(1).integers(0, 9, (2, pairs))
-    batches = list(training._batches(left, right, settings, np.random.default_rng(0)))
+    batches = list(cosine_bert._batches(left, right, settings, np.random.default_rng(0)))
     assert [len(batch) for batch in batches] == [min(16, pairs)] * 2 * steps
     for epoch in (batches[:steps], batches[steps:]):
         assert len(np.unique(np.concatenate(epoch))) == min(16, pairs) * steps
@@ -141,10 +141,10 @@ def test_an_incomplete_batch_is_dropped(pairs: int, steps: int, grouped: bool) -
 def test_grouped_pairs_share_their_texts_within_a_step() -> None:
     left, right = np.repeat(np.arange(20), 8), 20 + np.arange(160)  # each left text in eight pairs
     settings = Settings(epochs=1, batch_size=16, group_pairs=True)
-    batches = list(training._batches(left, right, settings, np.random.default_rng(0)))
+    batches = list(cosine_bert._batches(left, right, settings, np.random.default_rng(0)))
     assert [len(np.unique(left[batch])) for batch in batches] == [2] * 10
     assert sorted(np.concatenate(batches)) == list(range(160))
-    other = list(training._batches(right, left, settings, np.random.default_rng(0)))  # whichever side repeats
+    other = list(cosine_bert._batches(right, left, settings, np.random.default_rng(0)))  # whichever side repeats
     assert [len(np.unique(left[batch])) for batch in other] == [2] * 10
     assert np.concatenate(other).tolist() != list(range(160))
 
@@ -209,15 +209,15 @@ def test_training_that_fails_is_repeated_from_the_start(
 ) -> None:
     base = {name: value.clone() for name, value in encoder.model.state_dict().items()}
     starts: list[bool] = []
-    descend = training._descend
+    descend = cosine_bert._descend
 
     def watched(encoder: Encoder, *rest: object) -> None:
         state = encoder.model.state_dict()
         starts.append(all(torch.equal(state[name], value) for name, value in base.items()))
         descend(encoder, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(training, "_descend", watched)
-    monkeypatch.setattr(training, "WORST_LOSS", 0.0)
+    monkeypatch.setattr(cosine_bert, "_descend", watched)
+    monkeypatch.setattr(cosine_bert, "WORST_LOSS", 0.0)
     train(encoder, toy[0], toy[1], Settings.model_validate(FAST | {"epochs": 1}))
     assert starts == [True] * 3
 
@@ -230,7 +230,7 @@ def test_a_cancel_is_looked_for_to_the_end(encoder: Encoder, toy: Toy) -> None:
 
 
 def test_the_head_learns_faster_and_nothing_decays(encoder: Encoder) -> None:
-    optimizer, schedule = training._optimizer(encoder, Head("balanced"), 2e-5, 100)
+    optimizer, schedule = cosine_bert._optimizer(encoder, Head("balanced"), 2e-5, 100)
     rates = []
     for _ in range(100):
         rates.append([group["lr"] for group in optimizer.param_groups])

@@ -22,7 +22,7 @@ from learner.pipelines.quip.questions import question_of
 from learner.pipelines.quip.student import Model
 from learner.pipelines.quip.tagging import Sentences, few_shot_f1, question_rows
 from learner.pipelines.quip.teacher import Places, labels_of, relabelled
-from learner.pipelines.quip.uses import entities as use_entities
+from learner.pipelines.quip.uses import entities
 from tests.helpers.files.quip_files import PASSAGES, STUDENT, write_files
 
 SETTINGS = Student(**STUDENT | {"batch_size": 1, "steps": 3})  # type: ignore[arg-type]
@@ -160,14 +160,14 @@ def test_entities_are_tried_with_a_drawn_layer_and_with_questions(data: Path, mo
         given.append(rows)
         return 0.5
 
-    monkeypatch.setattr(use_entities, "few_shot_f1", f1)
+    monkeypatch.setattr(entities, "few_shot_f1", f1)
     config = QuipConfig.model_validate({"entities": {"seeds": [0], "shots": 1, "prompts": {"x": "Why ?"}}})
     rows = [
         {"dataset": "D", "split": part, "tokens": "The fair of Rome", "tags": "O O O B-LOC"}
         for part in ("train", "test")
     ]
     run: Any = SimpleNamespace(config=config)
-    list(use_entities.measure_entities(run, Model("QuIP", "bi-encoder", source), rows, lambda *_: None))
+    list(entities.measure_entities(run, Model("QuIP", "bi-encoder", source), rows, lambda *_: None))
     drawn, asked = given
     wanted = question_rows(load_biencoder(source), ["O", "B-LOC", "I-LOC"], config.entities.prompts)
     assert drawn is None and asked is not None

@@ -23,7 +23,7 @@ from learner.pipelines.quip.results_tables import report_sentiment
 from learner.pipelines.quip.sentiment import read_scores
 from learner.pipelines.quip.student import Model
 from learner.pipelines.quip.uses import paraphrases as use_paraphrases
-from learner.pipelines.quip.uses import reading as use_reading
+from learner.pipelines.quip.uses import reading
 from learner.pipelines.quip.uses import sentiment as use_sentiment
 from learner.pipelines.report import Report
 from tests.helpers.files.quip_files import OPINIONS, PASSAGES, PROMPTS, STUDENT, write_files
@@ -58,9 +58,9 @@ def test_reading_counts_right_answers_and_leaves_out_questions_without_one(
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "tested.json").write_text(json.dumps(asked))
     found = [Answer(text, 0, 0.0) for text in ("The cat!", "cat", "Rome", "Bern")]
-    monkeypatch.setattr(use_reading, "load_reader", lambda source: None)
-    monkeypatch.setattr(use_reading, "answer", lambda *_: found)
-    (row,) = use_reading.measure_reading(Run(tmp_path, None, QuipConfig()), CROSS, [], silent)
+    monkeypatch.setattr(reading, "load_reader", lambda source: None)
+    monkeypatch.setattr(reading, "answer", lambda *_: found)
+    (row,) = reading.measure_reading(Run(tmp_path, None, QuipConfig()), CROSS, [], silent)
     assert (row["questions"], row["left_out"], row["exact_match"]) == (4, 1, 0.5)
     assert row["token_f1"] == pytest.approx((1 + 2 / 3 + 1 + 0) / 4)
 

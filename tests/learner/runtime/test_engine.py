@@ -13,8 +13,7 @@ import torch
 
 from db.errors import Cancelled, InputError
 from db.progress import Progress, no_progress
-from learner.backbones import generator as generator_module
-from learner.backbones import reranker as reranker_module
+from learner.backbones import generator, reranker
 from learner.backbones.generator import generate, load_generator
 from learner.backbones.reranker import Reading, Reranker, truth_logits
 from learner.catalog.backbones import GeneratorSettings
@@ -27,7 +26,7 @@ from learner.pipelines.quip.shards import each_shard, read_shards
 from learner.runtime.engine import default_engine
 from learner.runtime.protocol import ADDRESS, ENGINE, LOCAL, Engine, Local, slices
 from learner.search import exact as search
-from learner.search import inverted_file as ivf_search
+from learner.search import inverted_file
 from learner.search.bm25 import QUERIES, Bm25
 from learner.search.inner_product import BLENDED, factors
 from learner.search.inverted_file import neighbours_by_lists
@@ -171,9 +170,9 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "PARTS", 1)
     monkeypatch.setattr(shards, "QUERIES", 100)
     monkeypatch.setattr(shards, "SHARD", 500)
-    monkeypatch.setattr(ivf_search, "QUERIES", 400)
-    monkeypatch.setattr(generator_module, "WRITTEN", 10)
-    for module in (encoder_module, reranker_module):
+    monkeypatch.setattr(inverted_file, "QUERIES", 400)
+    monkeypatch.setattr(generator, "WRITTEN", 10)
+    for module in (encoder_module, reranker):
         monkeypatch.setattr(module, "LEAST", 10)
 
 

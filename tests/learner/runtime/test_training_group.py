@@ -17,14 +17,12 @@ from db.errors import Cancelled, InputError
 from db.progress import no_progress
 from learner.catalog.mining import Classifier
 from learner.catalog.retrieval import RetrieverSettings
-from learner.models import bi_encoder_training as retriever_module
-from learner.models import cosine_bert as training
+from learner.models import bi_encoder_training, cosine_bert
 from learner.models.bi_encoder_training import lesson_of, new_retriever, train_retriever
 from learner.models.cosine_bert import Labelled, train
 from learner.models.encoder import load_encoder
 from learner.pipelines.mining.classifier import TextClassifier
-from learner.runtime import training_group as group
-from learner.runtime import training_launcher as launcher
+from learner.runtime import training_group, training_launcher
 from learner.runtime.training_group import PROCESSES, process_count
 from learner.runtime.training_launcher import train_together
 from tests.helpers.group_work import dying, exact, failing, stay, staying
@@ -41,7 +39,7 @@ TOLERANCE = 1e-5  # of a weight, where some steps change it by 10⁻³
 @pytest.fixture(autouse=True)
 def forked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fork processes from one that has loaded the libraries, which takes most of a start."""
-    monkeypatch.setattr(launcher, "METHOD", "forkserver")
+    monkeypatch.setattr(training_launcher, "METHOD", "forkserver")
     multiprocessing.set_forkserver_preload(PRELOAD)
 
 
@@ -62,7 +60,7 @@ def in_float32(monkeypatch: pytest.MonkeyPatch) -> None:
     def together(work: Callable[..., list[nn.Module]], given: tuple[object, ...], *rest: object) -> None:
         train_together(exact, (work, *given), *rest)  # type: ignore[arg-type]
 
-    for module in (training, retriever_module):
+    for module in (cosine_bert, bi_encoder_training):
         monkeypatch.setattr(module, "train_together", together)
 
 
@@ -110,7 +108,7 @@ def test_processes_together_learn_what_one_learns(
 
 @pytest.mark.slow
 def test_processes_that_load_the_libraries_themselves(folder: Path, monkeypatch: pytest.MonkeyPatch, two: None) -> None:
-    monkeypatch.setattr(launcher, "METHOD", "spawn")
+    monkeypatch.setattr(training_launcher, "METHOD", "spawn")
     before = load_encoder(str(folder), device="cpu").model.state_dict()
     trained = matcher(folder)[0].state_dict()
     assert any(not torch.equal(before[name], value) for name, value in trained.items())
@@ -172,7 +170,7 @@ def test_a_number_of_processes_is_a_number(written: str, monkeypatch: pytest.Mon
 
 def test_one_process_is_the_default_and_needs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(PROCESSES, raising=False)
-    monkeypatch.setattr(group, "find_spec", lambda name: None)
+    monkeypatch.setattr(training_group, "find_spec", lambda name: None)
     assert process_count() == 1
     monkeypatch.setenv(PROCESSES, "2")
     with pytest.raises(InputError, match=r"needs accelerate: pip install -r requirements-cluster.txt"):

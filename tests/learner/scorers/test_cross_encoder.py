@@ -16,7 +16,7 @@ from db.errors import InputError
 from learner.backbones.length_batches import batches_by_length
 from learner.models.cosine_bert import Labelled
 from learner.models.cross_encoder_input import PairTokens, read_pairs
-from learner.scorers import cross_encoder as concat
+from learner.scorers import cross_encoder
 from learner.scorers.cross_encoder import ConcatSettings, load_backbone, save_concat, train_concat
 from learner.scorers.scorer import is_cross_encoder, load_cross_encoder
 from tests.helpers.tiny_backbones import BACKBONES, tiny_backbone
@@ -154,7 +154,7 @@ def test_without_a_hub_a_name_is_refused_with_the_way_out(monkeypatch: pytest.Mo
     def offline(*_: object, **__: object) -> None:
         raise OSError("We couldn't connect to 'https://huggingface.co' to load the files.\nCheck your connection.")
 
-    monkeypatch.setattr(concat, "CrossEncoder", offline)
+    monkeypatch.setattr(cross_encoder, "CrossEncoder", offline)
     message = (
         "backbone 'xlnet-base-cased' cannot be loaded: no model hub can be reached, .* name a folder, or all-MiniLM"
     )

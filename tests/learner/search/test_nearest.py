@@ -8,7 +8,7 @@ import pytest
 
 from db.domain import Search
 from learner.runtime.protocol import LOCAL
-from learner.search import inverted_file as ivf_search
+from learner.search import inverted_file
 from learner.search import nearest as candidates
 from learner.search.exact import Pairs, nearest, neighbours, no_pairs
 from learner.search.inner_product import BLENDED, COSINE, as_left, as_right, factors
@@ -33,7 +33,7 @@ def keys(pairs, rows: int) -> set[int]:  # type: ignore[no-untyped-def]
 @pytest.fixture
 def few_probes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Probe so few lists that neighbours are missed."""
-    monkeypatch.setattr(ivf_search, "PROBES", 2)
+    monkeypatch.setattr(inverted_file, "PROBES", 2)
 
 
 @pytest.mark.usefixtures("few_probes")
@@ -56,7 +56,7 @@ def test_the_recall_is_that_of_all_texts(symmetric: bool) -> None:
 def test_the_more_lists_are_looked_into_the_more_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     vectors, found = groups(2_000, 2), []
     for probes in (1, 4, 10_000):
-        monkeypatch.setattr(ivf_search, "PROBES", probes)
+        monkeypatch.setattr(inverted_file, "PROBES", probes)
         near = near_pairs(vectors, vectors, 5, True, np.random.default_rng(0), "faiss-ivf")
         assert near.recall is not None
         found.append(near.recall.value)

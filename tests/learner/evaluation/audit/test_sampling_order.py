@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest
 
 from db.errors import Cancelled
-from learner.evaluation.audit import sampling_order as orders
+from learner.evaluation.audit import sampling_order
 from learner.evaluation.audit import strata as bands
 from learner.evaluation.audit.ranking import rank_all
 from learner.evaluation.audit.sampling_order import SamplingOrder, Sides, make_sampling_order, pair_numbers
@@ -23,8 +23,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Set bands of 16, 16, 32 … pairs down to 256, and sampling orders with a part of the deeper ones."""
     monkeypatch.setattr(bands, "TOP", 16)
     monkeypatch.setattr(bands, "SMALLEST_POOL", 256)
-    monkeypatch.setattr(orders, "DEEP", DEEP)
-    monkeypatch.setattr(orders, "TAIL", TAIL)
+    monkeypatch.setattr(sampling_order, "DEEP", DEEP)
+    monkeypatch.setattr(sampling_order, "TAIL", TAIL)
 
 
 def drawn(sides: Sides, seed: int) -> tuple[Bands, SamplingOrder]:
@@ -98,8 +98,8 @@ def test_blocks_of_rows_do_not_matter() -> None:
 
 
 def test_every_pair_of_a_stratum_is_as_likely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(orders, "DEEP", 12)
-    monkeypatch.setattr(orders, "TAIL", 10)
+    monkeypatch.setattr(sampling_order, "DEEP", 12)
+    monkeypatch.setattr(sampling_order, "TAIL", 10)
     sides = make_sides(True, 32)
     strata = rank_bands(rank_all(sides.left, sides.right, True))
     sizes = [*strata.sizes, strata.tail]
