@@ -44,7 +44,7 @@ def ask_item(engine: Engine, project_id: int, number: int, item_id: int) -> str:
     with reading(engine) as session:
         item = session.get(Item, item_id)
     if item is None or item.project_id != project_id:
-        raise InputError("this text does not belong to the project: search for another one")
+        raise InputError("this text is not in the project: search for another one")
     return request_search(engine, project_id, number, item.text, item_id, item.side == Side.LEFT)
 
 

@@ -34,7 +34,7 @@ def ask(engine: Engine, project_id: int, asked: Asked) -> str:
     with reading(engine) as session:
         item = session.get(Item, asked.item_id)
     if item is None or item.project_id != project_id:
-        raise InputError("this text does not belong to the project: choose another one")
+        raise InputError("this text is not in the project: choose another one")
     return request_suggestions(engine, project_id, asked.run_id, asked.number, asked.item_id, WANTED)
 
 

@@ -373,7 +373,7 @@ def test_searches_are_asked_for(engine: Engine, project: int) -> None:
     for text, why in (("  ", "text is empty"), ("x" * 10_001, "10,001 characters, but the limit is 10,000")):
         with pytest.raises(InputError, match=why):
             searching.ask_text(engine, project, 1, text, True)
-    with pytest.raises(InputError, match="does not belong to the project"):
+    with pytest.raises(InputError, match="not in the project"):
         searching.ask_item(engine, project, 1, ids[-1] + 1)
 
 
