@@ -110,7 +110,7 @@ def draw(rows: Sequence[dict[str, Any]], models: Sequence[str], passages: int, r
     """
     distinct = list({row["passage"]: row for row in reversed(rows)}.values())[::-1]
     if passages > len(distinct):
-        raise InputError(f"the run has only {len(distinct):,} test passages, so {passages:,} cannot be sampled")
+        raise InputError(f"the run has {len(distinct):,} test passages, so {passages:,} cannot be sampled")
     units = []
     for at in rng.choice(len(distinct), passages, replace=False).tolist():
         by_question: dict[str, list[str]] = {}

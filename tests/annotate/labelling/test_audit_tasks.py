@@ -359,9 +359,9 @@ def test_nothing_is_drawn_while_an_audit_batch_is_open(
 ) -> None:
     audit_batch = make_audit_batch(engine, project, 2)
     act(engine, tasks_of(engine, audit_batch)[0], N)
-    with pytest.raises(InputError, match="the last audit batch has 1 pair left: label or drop"):
+    with pytest.raises(InputError, match="the last audit batch has 1 unlabelled pair: label or drop"):
         request_audit(engine, project, 60)
-    with pytest.raises(InputError, match="the last audit batch has 1 pair left"):
+    with pytest.raises(InputError, match="the last audit batch has 1 unlabelled pair"):
         request_correction(engine, project, 1, 0.5, 50)
     assert queue == []
     request_audit(engine, project, 0)

@@ -81,7 +81,7 @@ def test_downloads_say_what_they_are(project: int, get: TestClient) -> None:
         ("labels/1?form=nonsense", "no label format 'nonsense'"),
         ("labels/1?form=labels&suffix=../x", "cannot write files that end in"),
         ("matches/1?what=pairs", "there are no matches yet"),
-        ("matches/1?what=people", "no 'people' of matches"),
+        ("matches/1?what=people", "no table 'people' of matches"),
         ("projects/99", "no project number 99"),
     ],
 )

@@ -75,7 +75,7 @@ def test_a_projects_own_pairs_are_the_source(engine: Engine, project: int, tmp_p
     assert [text for _, text in questions] == QUESTIONS[:16] and [text for _, text in passages] == PASSAGES
     assert [int(id_) for id_, _ in passages] == items(engine, project, Side.RIGHT)
     assert begun.words.endswith(
-        "16 questions, 20 passages. A fifth of them set thresholds and choose models; 4 measure."
+        "16 questions, 20 passages. A fifth of them set thresholds and choose models; 4 measure the result."
     )
 
 

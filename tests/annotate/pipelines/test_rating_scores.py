@@ -156,7 +156,7 @@ def test_files_have_every_rating_and_every_figure(engine: Engine, project: int) 
 
 @pytest.mark.parametrize(("query", "said"), [("study=x&what=ratings", "no study number 'x'"),
                                              ("study=99&what=ratings", "no study number 99"),
-                                             ("study=1&what=all", "a study has no 'all'")])  # fmt: skip
+                                             ("study=1&what=all", "a study has no file 'all'")])  # fmt: skip
 def test_what_there_is_not_cannot_be_downloaded(engine: Engine, project: int, query: str, said: str) -> None:
     make_study(engine, project)
     got = TestClient(Starlette(routes=routes())).get(f"/download/studies/{project}?{query}")
