@@ -93,6 +93,6 @@ def test_a_file_is_checked_before_it_is_stored(
     upload(page, 0, tmp_path / "labels.csv")
     page.get_by_role("button", name="Check file").click(timeout=30_000)
     expect(page.get_by_role("button", name="Store 2 labels")).to_be_visible(timeout=30_000)
-    page.get_by_text("1 row: an id that").click()
-    expect(page.get_by_role("region", name="Rows of the file: an id that")).to_be_visible()
+    page.get_by_text("1 row: the project has no text").click()
+    expect(page.get_by_role("region", name="Rows of the file: the project has no text")).to_be_visible()
     picture(page, screen, "data")
