@@ -221,7 +221,7 @@ def test_an_audit_batch_is_labelled_to_its_end_and_the_batch_goes_on(page: Page,
     assert shown(page) != batch
     for key in ("1", "z", "2", "2", "1"):
         page.keyboard.press(key)
-    expect(page.locator(".empty")).to_contain_text("The audit audit batch is complete")
+    expect(page.locator(".empty")).to_contain_text("The audit batch is complete")
     settle(page, 6)
     expect(page.get_by_role("link", name="See the figures")).to_be_visible()
     expect(page.get_by_text("Updating the figures: waiting for a worker")).to_be_visible()
@@ -323,7 +323,7 @@ def test_pairs_of_others_are_not_shown_and_the_page_says_so(
     open_card(page, f"{desk.url}&annotator=ann")
     other = context.new_page()
     other.goto(f"{desk.url}&annotator=bob")
-    expect(other.locator(".empty")).to_contain_text("with other annotators", timeout=15_000)
+    expect(other.locator(".empty")).to_contain_text("Other annotators have all remaining pairs", timeout=15_000)
     expect(other.locator(".empty")).to_contain_text("free in 10 minutes")
 
 

@@ -79,7 +79,7 @@ def test_a_sample_is_queued_and_labelled(page: Page, app: App, desk: Desk) -> No
     expect(page.locator(".empty")).to_contain_text(complete)
     settle(page, 6)
     assert desk.labels.count(AnswerKind.POSITIVE) == 6
-    page.get_by_role("link", name="See the figures on the Pipelines page").click()
+    page.get_by_role("link", name="See the figures on the page “Pipelines”").click()
     expect(page.get_by_text("Of all 300 mined pairs 100% are right")).to_be_visible(timeout=15_000)
 
 

@@ -71,7 +71,7 @@ def test_a_group_is_split_and_put_together_again(
     group = page.locator("[class*=st-key-label_group]").first
     for text in topics[3:]:
         group.get_by_text(text).first.click(timeout=30_000)
-        expect(group.get_by_text("against this split")).to_be_visible(timeout=15_000)
+        expect(group.get_by_text("across this split")).to_be_visible(timeout=15_000)
     split = page.get_by_role("button", name="Split: answer 1 pair with no")
     expect(split).to_be_visible(timeout=15_000)
     for screen in SCREENS:
