@@ -43,7 +43,7 @@ def _read(design: Design) -> Drawn:
     pool = [stratum for stratum in design.strata if stratum["name"] != FAR]
     edges = np.array([stratum["low"] for stratum in pool])
     sizes = np.array([stratum["size"] for stratum in pool], dtype=np.int64)
-    stored = load_arrays(artifacts() / design.folder / "decks.npz", "bring it back from a back-up")
+    stored = load_arrays(artifacts() / design.folder / "decks.npz", "restore it from a back-up")
     order = SamplingOrder(stored["left"], stored["right"], stored["stratum"], stored["score"])
     vectors = stored["vectors"].astype(np.float32)
     names = [stratum["name"] for stratum in design.strata]
