@@ -145,7 +145,7 @@ def test_whoever_read_up_to_an_answer_has_not_missed_an_earlier_one(
             written.set()
             go_on.wait(30)
 
-    monkeypatch.setattr(queue, "note_rushes", slow)
+    monkeypatch.setattr(queue, "note_fast_answers", slow)
 
     def tell(who: str, task: int) -> None:
         record(shared, project, who, [answer(f"key-{who}", task) | {"seconds": 1.0}])

@@ -76,7 +76,7 @@ def test_a_download_of_what_is_not_there_says_so(
     with reading(engine) as session:
         encoder = session.scalars(select(Matcher).where(Matcher.number == 0)).one()
     status, content = download(address(encoder))
-    assert status == 404 and b"nothing to take away" in content
+    assert status == 404 and b"nothing to export" in content
 
 
 def test_the_lines_of_python_are_python_and_name_the_folder(trained: Matcher) -> None:

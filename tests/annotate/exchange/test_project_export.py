@@ -392,7 +392,7 @@ def test_columns_of_a_later_version_are_left_out_and_named(engine: Engine, proje
 
 
 def test_an_archive_that_cannot_be_written_leaves_nothing(engine: Engine, project: int, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no folder"):
+    with pytest.raises(InputError, match="does not exist"):
         export_project(engine, NAME, tmp_path / "no" / "one.zip")
     with pytest.raises(InputError, match="no project named 'Nope'"):
         export_project(engine, "Nope", tmp_path / "one.zip")

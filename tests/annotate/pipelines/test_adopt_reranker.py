@@ -128,7 +128,7 @@ def test_a_pair_says_who_put_it_in_its_place(engine: Engine, home: Path, built: 
     said = {task.id: _sentence(reasons(engine, project_id, task.id)) for task in tasks}
     for task in tasks:
         ordered = task.purpose == Purpose.TRAIN and task.position < batch.size
-        assert (f"score **{task.rerank or 0:.2f}**" in said[task.id]) == ordered
+        assert (f"scored this pair **{task.rerank or 0:.2f}**" in said[task.id]) == ordered
         assert ("A re-ranker ordered the batch: " in said[task.id]) == ordered
 
 

@@ -149,4 +149,4 @@ def test_a_passage_is_chosen_and_its_questions_read(engine: Engine, project: int
     shown = "\n".join(element.value for element in page.markdown)
     assert "1. what do hens lay\n1. who lays \\*eggs\\*" in shown and not page.get("progress")
     page.text_input(key=f"suggest_r_{NUMBER}_words").set_value("nothing of the kind").run()
-    assert "No passage holds all these words." in [caption.value for caption in page.caption]
+    assert any("No passage" in caption.value for caption in page.caption)

@@ -33,7 +33,7 @@ def test_no_pair_with_a_text_kept_for_measuring_trains(tmp_path: Path, corpus: C
     assert (found.left.tolist(), found.right.tolist(), found.label.tolist()) == ([1], [2], [1])
     for row in ("q0,q1,1", "q2,q3,1", "q0,q3,1"):
         labelled = read_labels(file_of(tmp_path, "id1,id2,label", row), corpus)
-        with pytest.raises(InputError, match="is of two train items"):
+        with pytest.raises(InputError, match="two train items"):
             training_pairs(labelled, corpus, corpus)
 
 

@@ -297,7 +297,7 @@ def test_when_every_pair_is_labelled_the_batch_is_empty_and_says_so(engine: Engi
     run(engine, project_id)
     batch, tasks = newest(engine, project_id)
     assert (batch.number, batch.size, tasks) == (2, 0, [])
-    assert "has been labelled" in batch.note
+    assert "is labelled" in batch.note
     assert count(engine, Evaluation) == 0  # nothing is kept for measuring
 
 
