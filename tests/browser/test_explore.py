@@ -62,7 +62,7 @@ def label_and_train(page: Page, app: App, engine: Engine) -> None:
     expect(page.locator(".counts")).to_contain_text("Batch 2: 0 of 60 answered", timeout=1_000 * TRAINING)
     page.clock.fast_forward(PAUSE)
     page.keyboard.press("1")
-    expect(page.locator(".last")).to_contain_text("uncertainty")
+    expect(page.locator(".last")).to_contain_text("Last answer")
     page.get_by_role("link", name="Monitor").click()
     expect(page.get_by_text("after 40 labels")).to_be_visible(timeout=30_000)
     expect(page.get_by_text("Exact over all").first).to_be_visible()

@@ -64,7 +64,7 @@ def test_a_skipped_pair_comes_back_at_the_end(page: Page, make_desk: MakeDesk) -
         page.keyboard.press(key)
     settle(page, 3)
     assert shown(page) == first
-    expect(page.locator(".last")).to_contain_text("negative")
+    expect(page.locator(".last")).to_contain_text("Last answer: No")
 
 
 def test_a_reload_in_the_middle_loses_nothing(page: Page, make_desk: MakeDesk) -> None:
