@@ -141,7 +141,7 @@ def test_all_that_answer_are_marked_at_once(page: Page, make_desk: MakeDesk) -> 
     for key in ("2", "5", "3", "3"):
         page.keyboard.press(key)
     page.locator(".candidate-unsure").first.click()
-    expect(page.locator("[data-act=submit]")).to_contain_text("2 of 6 answer")
+    expect(page.locator("[data-act=submit]")).to_contain_text("2 of 6 match")
     page.keyboard.press("y")  # one key for all of them would be pressed by mistake
     page.locator("[data-side=asked]").click()
     page.keyboard.press("Enter")

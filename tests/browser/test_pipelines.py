@@ -80,13 +80,13 @@ def test_a_sample_is_queued_and_labelled(page: Page, app: App, desk: Desk) -> No
     settle(page, 6)
     assert desk.labels.count(AnswerKind.POSITIVE) == 6
     page.get_by_role("link", name="See the figures on the page “Pipelines”").click()
-    expect(page.get_by_text("Of all 300 mined pairs 100% are right")).to_be_visible(timeout=15_000)
+    expect(page.get_by_text("Of all 300 mined pairs, 100% are right")).to_be_visible(timeout=15_000)
 
 
 def test_the_best_pairs_become_labels_that_answers_lists(page: Page, app: App, desk: Desk) -> None:
     page.goto(address(app))
     page.get_by_role("button", name="Use as training pairs").click(timeout=30_000)
-    page.get_by_role("button", name="Make 100 labels").click(timeout=15_000)
+    page.get_by_role("button", name="Create 100 labels").click(timeout=15_000)
     expect(page.get_by_role("button", name="Undo all 100")).to_be_visible(timeout=15_000)
     assert [answer.annotator for answer in desk.answers] == ["few-shot-mining"] * 100
     page.goto(f"{app.url}/answers?project={quote(NAME)}&annotator=few-shot-mining")
@@ -98,7 +98,7 @@ def test_a_run_is_asked_for(page: Page, app: App, desk: Desk) -> None:
     card = page.locator(".st-key-pipeline_few-shot-mining")
     expect(card.get_by_text("It needs at least 2 positive pairs")).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Use as training pairs").click()
-    page.get_by_role("button", name="Make 100 labels").click(timeout=15_000)
+    page.get_by_role("button", name="Create 100 labels").click(timeout=15_000)
     expect(page.get_by_role("button", name="Undo all 100")).to_be_visible(timeout=15_000)
     page.keyboard.press("Escape")
     card.get_by_text("New run").click(timeout=15_000)
