@@ -22,7 +22,7 @@ TITLES = (
     MEASURES
     | {name: f"{title} at the threshold" for name, title in AT_THRESHOLD.items()}
     | OVER_ALL
-    | {name: f"{title}, provided pairs" for name, title in STATED.items()}
+    | {name: f"{title}, known pairs" for name, title in STATED.items()}
 )
 METHODS = {
     "exact": "exact",

@@ -24,7 +24,7 @@ STRATEGIES: dict[str, StrategyEntry] = {
         function="learner.strategies.basic:uncertainty",
     ),
     "uncertainty-stated": StrategyEntry(
-        title="Uncertainty, seeded with given pairs",
+        title="Uncertainty, seeded with known pairs",
         description="Uncertainty sampling whose first batch is drawn from the pairs that came with the data.",
         function="learner.strategies.basic:uncertainty",
         seed="stated",

@@ -41,7 +41,7 @@ class Dataset:
 
     @property
     def evaluation_given(self) -> np.ndarray:
-        """The given pairs of evaluation items: (k, 3) rows of the dataset and label."""
+        """The known pairs of evaluation items: (k, 3) rows of the dataset and label."""
         left, right, _ = self.given.T
         return self.given[np.isin(left, self.evaluation_left) & np.isin(right, self.evaluation_right)]
 

@@ -123,7 +123,7 @@ def _strategies(results: Results, table: str, strategies: Sequence[str], measure
 
 
 def _backbones(results: Results) -> Iterator[Line]:
-    """Yield Table 2: every concat row that is trained on given pairs."""
+    """Yield Table 2: every concat row that is trained on known pairs."""
     for dataset in results.datasets:
         for row in results.rows(dataset):
             if row.kind == "concat" and _source(results, row).strategy == "stated":

@@ -115,7 +115,7 @@ def evaluate_audit(
 ) -> dict[str, Any]:
     """Return the same from the audit labels of a file (see `read_audit`), for a matcher or an encoder.
 
-    With gold, the figures on given pairs are added. Raises InputError for a bad file, too few labels, a matcher that
+    With gold, the figures on known pairs are added. Raises InputError for a bad file, too few labels, a matcher that
     does not score by cosine, and a cross-encoder, which cannot rank all pairs.
     """
     if reads_pairs(model) or is_token_scorer(model) or is_feature_scorer(model):

@@ -142,7 +142,7 @@ def evaluate(
 
     They are exact, unless there are so many pairs that this takes hours and `exact` does not insist: then the near
     pairs are counted, and the others sampled. An output layer adds the figures at its threshold, given negatives those
-    on the given pairs.
+    on the known pairs.
     """
     if not len(dataset.evaluation_positives):
         return None

@@ -62,9 +62,9 @@ class Options:
 
 @dataclass(frozen=True)
 class Released:
-    """Texts (right: None for one list), the given pairs, and the part of each left id.
+    """Texts (right: None for one list), the known pairs, and the part of each left id.
 
-    conflicts: given negatives that other given pairs imply to be positive, left out of `gold`.
+    conflicts: given negatives that other known pairs imply to be positive, left out of `gold`.
     """
 
     name: str

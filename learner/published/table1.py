@@ -24,7 +24,7 @@ PAPER_NEAR: dict[str, dict[str, float]] = {
 
 @dataclass(frozen=True)
 class Part:
-    """The rows of a part's left and right texts (ascending int64; one list: the same), and its given pairs."""
+    """The rows of a part's left and right texts (ascending int64; one list: the same), and its known pairs."""
 
     left: np.ndarray
     right: np.ndarray

@@ -1,4 +1,4 @@
-"""Baselines that know answers: given pairs, and pairs drawn by class.
+"""Baselines that know answers: known pairs, and pairs drawn by class.
 
 Source: Mussmann, Jia and Liang (2020), sections 4.3 and 5.
 """

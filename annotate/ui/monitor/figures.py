@@ -49,7 +49,7 @@ def headline(report: Report) -> None:
     with st.container(horizontal=True, gap="large"):
         _row("At the 50% threshold", AT_THRESHOLD, evaluation)
         _row("Within the sampled ranks" if evaluation.audit else "Over all pairs", OVER_ALL, evaluation)
-    _row("On the provided pairs", STATED, evaluation, HEURISTIC)
+    _row("On the known pairs", STATED, evaluation, HEURISTIC)
 
 
 def _with_change(title: str, found: Estimate, changed: Change | None) -> None:

@@ -22,7 +22,7 @@ WORDS = (
 
 
 def report_copying(report: Report, run: Run, texts: Texts, kept: Candidates, orders: dict[str, np.ndarray]) -> None:
-    """Report a row for the best pairs of each model, and for the given pairs."""
+    """Report a row for the best pairs of each model, and for the known pairs."""
     lists: dict[str, Sequence[tuple[str, str]]] = {"known": [*texts.seeds.pairs, *texts.test]}
     for method, order in zip((BIENCODER, FULL), orders.values(), strict=False):
         best = kept.take(order[: run.config.wanted])

@@ -103,8 +103,8 @@ def test_figures_at_the_threshold_and_on_given_pairs_are_in_rows_of_their_own(en
     make_measured_project(engine, stated=True)
     text = [element.value for element in open_page().markdown]
     assert text.index("**At the 50% threshold**") < text.index("**Over all pairs**")
-    assert text.index("**Over all pairs**") < text.index("**On the provided pairs**")
-    assert text[text.index("**On the provided pairs**") + 1 :][:2] == ["##### 0.912", "##### 0.884"]
+    assert text.index("**Over all pairs**") < text.index("**On the known pairs**")
+    assert text[text.index("**On the known pairs**") + 1 :][:2] == ["##### 0.912", "##### 0.884"]
     assert any("say little about all pairs" in caption.value for caption in open_page().caption)
 
 

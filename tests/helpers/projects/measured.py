@@ -24,7 +24,7 @@ def make_measured_project(
 ) -> int:
     """Make a project with the pre-trained encoder and `rounds - 1` trained rounds, measured by gold; return its id.
 
-    `half_width` gives the estimates an interval, as a sampled evaluation would; `stated` adds figures on given pairs.
+    `half_width` gives the estimates an interval, as a sampled evaluation would; `stated` adds figures on known pairs.
     """
     project_id = _make_help_desk(engine, name)
     add_gold(engine, project_id, 30)

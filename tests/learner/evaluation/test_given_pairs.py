@@ -1,4 +1,4 @@
-"""Figures on given pairs: the paper's on a worked example, and which of them a dataset has."""
+"""Figures on known pairs: the paper's on a worked example, and which of them a dataset has."""
 
 import numpy as np
 import pytest
