@@ -6,6 +6,11 @@ export TOKENIZERS_PARALLELISM ?= true
 
 test test-postgres slow screenshots: export HF_HUB_OFFLINE = 1
 test test-postgres screenshots: export OMP_NUM_THREADS = 1
+# The tests start many processes, which need not compile the same modules again.
+test test-postgres slow screenshots: export PYTHONDONTWRITEBYTECODE =
+# Tests write many small files: in memory, where there is room, they take two thirds of the time.
+test test-postgres slow: export TMPDIR = $(shell df -k --output=avail /dev/shm 2>/dev/null | \
+	awk -v home="$${TMPDIR:-/tmp}" 'END { print ($$1 > 8000000 ? "/dev/shm" : home) }')
 
 # Without a browser or PostgreSQL their tests fail; `make test SKIP_MISSING=1` skips them.
 REQUIRE := $(if $(SKIP_MISSING),,--require-programs)

@@ -4,7 +4,8 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
+from multiprocessing import set_forkserver_preload
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -17,9 +18,9 @@ from sqlalchemy import Engine
 from annotate.access import passwords
 from db.schema import engine as engines
 from db.schema.engine import database_url, make_engine, migrate
+from learner.runtime import lifetime
 from tests.helpers.paths import ROOT
 from tests.helpers.people import CHEAP
-from tests.helpers.services.commands import Run
 from tests.helpers.services.postgres import drop_database, missing, new_database, running_postgres
 from tests.helpers.services.programs import Require, need
 from tests.helpers.services.s3 import program, running_s3
@@ -65,6 +66,27 @@ def _cheap_hashes() -> Iterator[None]:
     """Make password hashing fast in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(passwords, "HASHER", CHEAP)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _forked_processes() -> Iterator[None]:
+    """Fork processes from one that has loaded the libraries: loading takes most of a short run."""
+    set_forkserver_preload(["learner.experiment.process", "learner.runtime.training_member"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lifetime, "START", "forkserver")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _one_search_for_components() -> Iterator[None]:
+    """Let Streamlit read the installed packages once, not for every page: a third of a page's time."""
+    with pytest.MonkeyPatch.context() as patch:
+        if "streamlit" in sys.modules:  # a test of pages is collected
+            from streamlit.components.v2 import manifest_scanner
+
+            found = cache(manifest_scanner.scan_component_manifests)
+            patch.setattr(manifest_scanner, "scan_component_manifests", found)
         yield
 
 
@@ -195,19 +217,3 @@ def real_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data in {folder}: set ALLPAIRS_DATA")
     return folder
-
-
-@pytest.fixture
-def learner(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Run]:
-    """Return a function that runs the learner's command line in this process."""
-    from learner.cli import main  # takes a second, which most tests need not wait for
-
-    def run(*arguments: object) -> Run:
-        monkeypatch.setattr(sys, "argv", ["learner", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as stopped:
-            main()
-        printed = capsys.readouterr()
-        return Run(int(stopped.value.code or 0), printed.out, printed.err)
-
-    return run

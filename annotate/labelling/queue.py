@@ -60,7 +60,6 @@ class Event(BaseModel):
 class Why:
     """Why a pair was chosen. An audit pair was sampled, so it has no score."""
 
-    strategy: str
     score: float | None = None
     p: float | None = None
 
@@ -214,7 +213,7 @@ def record(engine: Engine, project_id: int, annotator: str, events: Iterable[Any
 
 
 def _why(task: Task) -> Why:
-    return Why(task.strategy) if task.purpose == Purpose.AUDIT else Why(task.strategy, task.score, task.p)
+    return Why() if task.purpose == Purpose.AUDIT else Why(task.score, task.p)
 
 
 def _why_checks(session: Session, project_id: int, checks: Sequence[Check]) -> dict[int, Why]:

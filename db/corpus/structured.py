@@ -6,7 +6,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-import pyarrow.parquet as parquet
+from pyarrow import parquet
 
 from db.corpus.cells import MAX_CELL, MAX_LINE, Row, as_text, bad
 from db.corpus.delimited import UTF8_MARK, UTF16_MARKS

@@ -33,10 +33,7 @@ _SCATTER = 7_919  # a prime: spreads second votes over half of the batch in an u
 
 @dataclass(frozen=True)
 class BatchProgress:
-    """The progress of the newest batch, or the newest audit batch; and the labels of the whole project.
-
-    The totals are of training labels; those of audit tasks are counted separately.
-    """
+    """The progress of the newest batch, or the newest audit batch; and the positives of the whole project."""
 
     round_id: int | None = None  # None before the first one
     number: int = 0  # of the batch; 0 before the first one, and for an audit batch
@@ -45,12 +42,7 @@ class BatchProgress:
     positives: int = 0
     negatives: int = 0
     unsure: int = 0
-    total_positives: int = 0
-    total_negatives: int = 0
-    total_unsure: int = 0
-    total_audit: int = 0
-    total_audit_positives: int = 0
-    reserve_left: int = 0
+    all_positives: int = 0  # labels for training and of audits
 
     @property
     def complete(self) -> bool:
@@ -280,11 +272,11 @@ def texts_of(session: Session, item_ids: Iterable[int]) -> dict[int, str]:
 
 
 def batch_progress(session: Session, project_id: int, audit_batch: bool = False) -> BatchProgress:
-    """Return the progress of the newest batch (or audit batch), and the labels of the whole project."""
-    total = _totals(session, project_id)
+    """Return the progress of the newest batch (or audit batch), and the positives of the whole project."""
+    all_positives = _positives(session, project_id)
     batch = queue_of(session, project_id, audit_batch)
     if batch is None:
-        return BatchProgress(**total)
+        return BatchProgress(all_positives=all_positives)
     counts = _count_by_label(session, batch)
     tasks = {answer: count for (in_batch, answer), count in counts.items() if in_batch}
     return BatchProgress(
@@ -292,26 +284,19 @@ def batch_progress(session: Session, project_id: int, audit_batch: bool = False)
         number=batch.number or 0,
         size=sum(tasks.values()),
         answered=sum(tasks.values()) - tasks.get(None, 0),
-        reserve_left=counts.get((False, None), 0),
-        **{name: tasks.get(answer, 0) for name, answer in _COUNTED.items()},
-        **total,
+        positives=tasks.get(AnswerKind.POSITIVE, 0),
+        all_positives=all_positives,
     )
 
 
-def _totals(session: Session, project_id: int) -> dict[str, int]:
+def _positives(session: Session, project_id: int) -> int:
     counts = purpose_counts(session, project_id)
-    audits = {answer: count for (purpose, answer), count in counts.items() if purpose == Purpose.AUDIT}
-    total = {f"total_{name}": counts.get((Purpose.TRAIN, answer), 0) for name, answer in _COUNTED.items()}
-    positives = audits.get(AnswerKind.POSITIVE, 0)
-    return total | {"total_audit": sum(audits.values()), "total_audit_positives": positives}
+    return sum(count for (_, answer), count in counts.items() if answer == AnswerKind.POSITIVE)
 
 
 def unanswered(session: Session, batch: Round) -> int:
     """Return the number of the round's tasks, reserve included, whose pair is unlabelled."""
     return sum(count for (_, answer), count in _count_by_label(session, batch).items() if answer is None)
-
-
-_COUNTED = {"positives": AnswerKind.POSITIVE, "negatives": AnswerKind.NEGATIVE, "unsure": AnswerKind.UNSURE}
 
 
 def _count_by_label(session: Session, batch: Round) -> dict[tuple[bool, AnswerKind | None], int]:

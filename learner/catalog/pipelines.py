@@ -30,7 +30,7 @@ class PipelineEntry(BaseModel):
 PIPELINES: dict[str, PipelineEntry] = {
     "few-shot-mining": PipelineEntry(
         title="Few-shot mining",
-        paper="Few-shot Mining of Naturally Occurring Inputs and Outputs (2022)",
+        paper="Joshi et al. (2022). Few-shot Mining of Naturally Occurring Inputs and Outputs.",
         description="Finds new pairs, ranked and filtered, from about 100 positive pairs and two large lists of texts.",
         reads="positive pairs, and both lists of texts; known pairs to measure by, if there are any",
         makes="ranked pairs, a bi-encoder and a cross-encoder",
@@ -40,8 +40,8 @@ PIPELINES: dict[str, PipelineEntry] = {
     ),
     "back-training": PipelineEntry(
         title="Back-training",
-        paper="Back-Training excels Self-Training at Unsupervised Domain Adaptation of Question Generation and Passage "
-        "Retrieval (2021)",
+        paper="Kulshreshtha et al. (2021). Back-Training excels Self-Training at Unsupervised Domain Adaptation of "
+        "Question Generation and Passage Retrieval.",
         description="From pairs of one domain, and unpaired questions and passages of another, trains a "
         "question generator and a retriever for the other.",
         reads="pairs of questions and passages; both lists of the target domain; known pairs of it to measure by",
@@ -52,7 +52,7 @@ PIPELINES: dict[str, PipelineEntry] = {
     ),
     "multi-view-reranking": PipelineEntry(
         title="Multi-view re-ranking",
-        paper="Text-to-Text Multi-view Learning for Passage Re-ranking (2021)",
+        paper="Ju, Yang and Wang (2021). Text-to-Text Multi-view Learning for Passage Re-ranking.",
         description="A first stage finds candidates; a model trained to answer true or false for a query and a "
         "passage (and to write a passage's query) re-ranks them.",
         reads="queries, passages, and which passage answers which query",
@@ -63,7 +63,8 @@ PIPELINES: dict[str, PipelineEntry] = {
     ),
     "quip": PipelineEntry(
         title="Question-answering infused pre-training",
-        paper="Question Answering Infused Pre-training of General-Purpose Contextualized Representations (2021)",
+        paper="Jia, Lewis and Zettlemoyer (2022). Question Answering Infused Pre-training of General-Purpose "
+        "Contextualized Representations.",
         description="Writes questions about passages, lets a teacher answer them, and trains an encoder on both.",
         reads="passages, and questions with answers if there are any; sentences to test the encoder on",
         makes="an encoder that finds answers, and the teacher",

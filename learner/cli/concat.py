@@ -11,11 +11,12 @@ from db.corpus.split import read_split
 from db.domain import DEFAULT_ENCODER
 from db.errors import InputError
 from db.progress import Progress
+from learner.experiment.paper import PAPER_BACKBONES
 from learner.files.evaluate import Method, checked_method, evaluate_corpus
 from learner.files.labels import read_labels, training_pairs
 from learner.models.cosine_bert import Labelled
 from learner.runtime.progress_output import print_result, progress_bar
-from learner.scorers.cross_encoder import PAPER_BACKBONES, ConcatSettings, save_concat, train_concat
+from learner.scorers.cross_encoder import ConcatSettings, save_concat, train_concat
 
 HELP_OF_BACKBONE = f"The bundled encoder, a folder, or a hub name such as {', '.join(PAPER_BACKBONES)}."
 

@@ -14,8 +14,8 @@ from transformers.utils.logging import disable_progress_bar
 from db.errors import InputError
 from learner.experiment.cell import run_cell
 from learner.experiment.spec import Cell, Files
+from learner.runtime import lifetime
 from learner.runtime.device import default_device
-from learner.runtime.lifetime import end_with_parent
 from learner.runtime.training_group import PROCESSES
 
 EVERY = 0.2  # seconds between two messages
@@ -77,7 +77,7 @@ class Run:
 
 def start(work: Work) -> Run:
     """Start the cell in a new process."""
-    context = multiprocessing.get_context("spawn")  # a fork would share the parent's threads and its GPU
+    context = multiprocessing.get_context(lifetime.START)
     receiving, sending = context.Pipe(duplex=False)
     process = context.Process(target=do, args=(work, sending), daemon=True)
     process.start()
@@ -99,7 +99,7 @@ def checked_devices(devices: list[str], workers: int) -> list[str]:
 
 def do(work: Work, pipe: connection.Connection) -> None:
     """Do the work in this process, and report to the parent through the pipe."""
-    end_with_parent()
+    lifetime.end_with_parent()
     disable_progress_bar()
     _use(work.device, work.threads)
     spoken = 0.0

@@ -1,9 +1,12 @@
-"""The lifetime of a process that another one started."""
+"""How a process is started by another one, and that it ends with it."""
 
 import multiprocessing
 import os
 import threading
 from multiprocessing import connection
+from typing import Literal
+
+START: Literal["spawn"] = "spawn"  # a fork would share the parent's threads and its GPU
 
 
 def end_with_parent() -> None:

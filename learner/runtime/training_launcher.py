@@ -15,9 +15,9 @@ from torch.multiprocessing.spawn import ProcessContext, ProcessException, start_
 
 from db.errors import InputError
 from db.progress import Progress
+from learner.runtime import lifetime
 from learner.runtime.training_group import ALONE, FAILED, GIVEN, PROCESSES, WEIGHTS, process_count
 
-METHOD = "spawn"  # a fork would share this process's threads and its GPU
 LOOK = 0.2  # seconds between two checks for messages of the processes, and for cancellation
 
 
@@ -52,7 +52,7 @@ def _run(folder: Path, processes: int, progress: Progress) -> None:
     with receiving, sending:
         arguments = (processes, folder, threads, sending)
         started = start_processes(  # type: ignore[no-untyped-call]
-            member, arguments, processes, join=False, start_method=METHOD
+            member, arguments, processes, join=False, start_method=lifetime.START
         )
         try:
             _listen(started, receiving, progress)

@@ -27,7 +27,6 @@ from learner.models.training_loop import adamw, take_steps
 from learner.runtime.device import default_device, fast_training, seeded
 from learner.scorers.scorer import TextScorer
 
-PAPER_BACKBONES = ("bert-base-uncased", "xlnet-base-cased", "roberta-base", "albert-base-v2")
 FILE = "concat.json"
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Engine, update
 
 from db.schema.engine import make_engine, migrate, writing
 from db.schema.tables import Project, Worker, now
-from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Picture, Screen
+from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Picture, drawn
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
 from tests.helpers.services.ports import free_port
@@ -83,31 +83,31 @@ def chromium(require: Require) -> Iterator[Browser]:
 
 @pytest.fixture
 def context(chromium: Browser) -> Iterator[BrowserContext]:
-    context = chromium.new_context(viewport=DESKTOP)  # type: ignore[arg-type]
+    context = chromium.new_context(viewport=DESKTOP, reduced_motion="reduce")  # type: ignore[arg-type]
     yield context
     context.close()
 
 
-@pytest.fixture(params=SCREENS, ids=lambda screen: screen.name)
-def screen(request: pytest.FixtureRequest) -> Screen:
-    """Return a light desktop screen, then a dark phone."""
-    return request.param
-
-
 @pytest.fixture
 def picture(request: pytest.FixtureRequest) -> Picture:
-    """Return a function that checks that a page fits its screen and has its colours.
+    """Return a function that checks that a page fits a light desktop and a dark phone, and has their colours.
 
-    With a name and `--screenshots` it also takes the picture for the documents, of the light desktop.
+    With a name and `--screenshots` it also takes the picture for the documents, of the light desktop; height, phone: of
+    the screens then, in pixels.
     """
+    taken = request.config.getoption("--screenshots")
 
-    def take(page: Page, screen: Screen, name: str = "") -> None:
-        main = page.locator("[data-testid=stMain]")
-        assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), f"{name} is wider than the screen"
-        background = page.locator("[data-testid=stApp]").evaluate("(app) => getComputedStyle(app).backgroundColor")
-        assert (sum(map(int, background[4:-1].split(","))) < 384) is (screen.scheme == "dark")
-        if name and screen == SCREENS[0] and request.config.getoption("--screenshots"):
-            (PICTURES / f"{name}-{screen.name}.png").write_bytes(still(page))
+    def take(page: Page, name: str = "", height: int = 0, phone: int = 0) -> None:
+        for screen in SCREENS:
+            screen.apply(page, (phone if screen.is_phone and phone else height) if taken else 0)
+            drawn(page)
+            main = page.locator("[data-testid=stMain]")
+            assert main.evaluate("(main) => main.scrollWidth <= main.clientWidth"), f"{name} is wider than the screen"
+            background = page.locator("[data-testid=stApp]").evaluate("(app) => getComputedStyle(app).backgroundColor")
+            assert (sum(map(int, background[4:-1].split(","))) < 384) is (screen.scheme == "dark")
+            if taken and name and screen == SCREENS[0]:
+                (PICTURES / f"{name}-{screen.name}.png").write_bytes(still(page))
+        SCREENS[0].apply(page)
 
     return take
 

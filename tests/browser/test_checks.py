@@ -9,7 +9,7 @@ from db.domain import AnswerKind
 from db.labels.hidden_checks import check_results
 from db.schema.engine import reading
 from db.schema.tables import Check
-from tests.helpers.browser import SCREENS, App, Desk, Picture, drawn, open_card, press, settle
+from tests.helpers.browser import App, Desk, Picture, open_card, press, settle
 from tests.helpers.projects.checks import know
 
 PAIRS = 20
@@ -69,8 +69,5 @@ def see_figures(page: Page, app: App, picture: Picture) -> None:
     heading = page.get_by_role("heading", name="Hidden checks")
     heading.wait_for(timeout=30_000)
     expect(page.get_by_text("Suspiciously fast answers")).to_be_visible(timeout=15_000)  # so many keys in a row
-    for screen in SCREENS:
-        screen.apply(page, 1300)
-        drawn(page)
-        heading.scroll_into_view_if_needed()
-        picture(page, screen, "hidden-checks")
+    heading.scroll_into_view_if_needed()
+    picture(page, "hidden-checks", 1300)

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from annotate.projects.projects import delete_project, list_projects
 from db.results.matches import Matches, write_about
-from tests.helpers.browser import App, Picture, Screen, drawn
+from tests.helpers.browser import App, Picture, drawn
 from tests.helpers.projects.measured import make_measured_project, write_model_folder
 
 NAME = "Example (made-up figures)"
@@ -85,9 +85,8 @@ def test_a_project_goes_out_and_comes_in_again(data: Page, database: Engine, tmp
 
 
 def test_a_file_is_checked_before_it_is_stored(
-    page: Page, app: App, project: int, tmp_path: Path, screen: Screen, picture: Picture
+    page: Page, app: App, project: int, tmp_path: Path, picture: Picture
 ) -> None:
-    screen.apply(page, 3500 if screen.is_phone else 2600)
     open_data(page, app)
     (tmp_path / "labels.csv").write_text(TABLE)
     upload(page, 0, tmp_path / "labels.csv")
@@ -95,4 +94,4 @@ def test_a_file_is_checked_before_it_is_stored(
     expect(page.get_by_role("button", name="Store 2 labels")).to_be_visible(timeout=30_000)
     page.get_by_text("1 row: the project has no text").click()
     expect(page.get_by_role("region", name="Rows of the file: the project has no text")).to_be_visible()
-    picture(page, screen, "data")
+    picture(page, "data", 2600, 3500)

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from db.domain import AnswerKind
-from tests.helpers.browser import PAUSE, PHONE, App, MakeDesk, Picture, Screen, drawn, open_card, press, settle, shown
+from tests.helpers.browser import PAUSE, PHONE, App, MakeDesk, Picture, drawn, open_card, press, settle, shown
 from tests.helpers.factories import make_audit_batch, make_design, make_round
 
 P, N, U, S, R = AnswerKind  # positive, negative, unsure, skip, retract
@@ -327,13 +327,12 @@ def test_pairs_of_others_are_not_shown_and_the_page_says_so(
     expect(other.locator(".empty")).to_contain_text("free in 10 minutes")
 
 
-def test_how_the_card_looks(page: Page, make_desk: MakeDesk, screen: Screen, picture: Picture) -> None:
+def test_how_the_card_looks(page: Page, make_desk: MakeDesk, picture: Picture) -> None:
     texts = ["I forgot my password. How can I change it?", "How do I reset my password?", "Where are my invoices?",
              "How do I download an invoice?", "Can I pay by bank transfer?"]  # fmt: skip
     desk = make_desk(8, texts=texts, name="Help desk", question="Do these questions ask the same?")
-    screen.apply(page)
     open_card(page, desk.url)
     for key in "12z":
         page.keyboard.press(key)
     settle(page, 3)
-    picture(page, screen, "label")
+    picture(page, "label")

@@ -6,7 +6,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from db.domain import AnswerKind
 from db.labels.tasks import mark_likely
 from db.schema.engine import writing
-from tests.helpers.browser import PHONE, MakeDesk, Picture, Screen, drawn, open_card, settle, shown
+from tests.helpers.browser import PHONE, MakeDesk, Picture, drawn, open_card, settle, shown
 
 P, N, U, S, R = AnswerKind
 RIGHT = [f"Passage {i} says something about the matter at hand." for i in range(6)]
@@ -197,7 +197,7 @@ def test_the_likely_sentence_of_a_passage_is_in_sight(page: Page, make_desk: Mak
     assert page.locator("[data-side=right]").text_content() == passage
 
 
-def test_how_candidates_and_answers_look(page: Page, make_desk: MakeDesk, screen: Screen, picture: Picture) -> None:
+def test_how_candidates_and_answers_look(page: Page, make_desk: MakeDesk, picture: Picture) -> None:
     question = "How do I get a refund for a ticket that I bought twice?"
     right = [
         "Refunds are paid to the card that was used, within thirty days of the journey.",
@@ -206,14 +206,12 @@ def test_how_candidates_and_answers_look(page: Page, make_desk: MakeDesk, screen
         "Our offices are closed on Sundays.",
     ]
     desk = make_desk(4, texts=[question], right=right, name="Help desk", question="Does the text answer the question?")
-    screen.apply(page)
     open_card(page, desk.url)
     page.get_by_text("Group by left text").click()
     page.locator(".candidate-text").nth(2).click()
-    picture(page, screen, "candidates")
+    picture(page, "candidates")
     page.locator("[data-act=submit]").click()
     settle(page, 4)
     page.goto(desk.url.replace("/?", "/answers?"))
     expect(page.get_by_text("4 answers")).to_be_visible(timeout=15_000)
-    drawn(page)
-    picture(page, screen, "answers")
+    picture(page, "answers")

@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 
 from annotate.projects.projects import delete_project
 from db.schema.tables import now
-from tests.helpers.browser import App, Picture, Screen, drawn
+from tests.helpers.browser import App, Picture, drawn
 from tests.helpers.projects.experiments import finished_experiment
 from tests.helpers.projects.measured import add_job, make_audited_project, make_measured_project, write_model_folder
 
@@ -89,11 +89,10 @@ def open_page(page: Page, app: App, project: int, audited: int, experiment: None
     return open_page
 
 
-def test_how_pages_look(page: Page, open_page: OpenPage, screen: Screen, picture: Picture) -> None:
+def test_how_pages_look(page: Page, open_page: OpenPage, picture: Picture) -> None:
     for name, shown in SHOWN.items():
-        screen.apply(page, shown.height)
         open_page(name)
-        picture(page, screen, shown.picture)
+        picture(page, shown.picture, shown.height)
 
 
 def test_every_plot_can_be_heard(page: Page, open_page: OpenPage) -> None:

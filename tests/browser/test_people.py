@@ -12,7 +12,7 @@ from annotate.projects.projects import list_projects, update_settings
 from db.domain import Role, Settings
 from db.schema.engine import as_person, make_engine, migrate, reading, writing
 from db.schema.tables import Answer, Worker, now
-from tests.helpers.browser import DESKTOP, App, Picture, Screen, drawn, settle
+from tests.helpers.browser import DESKTOP, SCREENS, App, Picture, settle
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.people import PASSWORD
 from tests.helpers.services.ports import free_port
@@ -131,25 +131,23 @@ def test_a_link_lets_somebody_in_and_a_role_that_changes_reaches_the_open_page(
     assert "Label" not in links(nora)
 
 
-def test_how_the_pages_of_people_look(
-    team: App, open_context: Callable[..., BrowserContext], screen: Screen, picture: Picture
-) -> None:
+def test_how_the_pages_of_people_look(team: App, open_context: Callable[..., BrowserContext], picture: Picture) -> None:
     page = open_context().new_page()
-    screen.apply(page, 1300)  # down to the tokens
     page.goto(team.url)
     page.get_by_label("Name").fill("Root")
     page.get_by_label("Password").fill("wrong")
     page.get_by_role("button", name="Sign in").click()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    for screen in SCREENS[::-1]:
+        screen.apply(page)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     log_in(page, team, "Root", "/people")
     expect(page.get_by_role("heading", name="People")).to_be_visible(timeout=30_000)
-    drawn(page)
-    picture(page, screen, "people")
+    picture(page, "people", 1300)  # down to the tokens
     page.goto(f"{team.url}/account")
     expect(page.get_by_role("button", name="Revoke")).to_be_visible(timeout=30_000)
     expect(page.get_by_label("Purpose of the new token")).to_be_visible(timeout=30_000)
-    picture(page, screen)
+    picture(page, height=1300)
     page.goto(f"{team.url}/history")
     expect(page.get_by_text("Settings changed").first).to_be_visible(timeout=30_000)
     expect(page.get_by_text(re.compile("UTC · Root")).nth(2)).to_be_visible()  # the settings, and two roles
-    picture(page, screen, "history")
+    picture(page, "history", 1300)

@@ -16,7 +16,7 @@ from db.domain import AnswerKind
 from db.projects.jobs import PIPELINE
 from db.schema.engine import reading
 from db.schema.tables import Item, Task
-from tests.helpers.browser import PAUSE, App, Desk, Picture, Screen, settle
+from tests.helpers.browser import PAUSE, App, Desk, Picture, settle
 from tests.helpers.projects.measured import add_job
 from tests.helpers.projects.pipelines import finished_run, write_began
 
@@ -43,7 +43,7 @@ def address(app: App) -> str:
     return f"{app.url}/pipelines?project={quote(NAME)}"
 
 
-def test_how_runs_look(page: Page, app: App, desk: Desk, screen: Screen, picture: Picture) -> None:
+def test_how_runs_look(page: Page, app: App, desk: Desk, picture: Picture) -> None:
     add_job(desk.engine, desk.project_id, "run-at-work", kind=PIPELINE, state="running", stage="train: step 140 of 200",
             fraction=0.38, seconds_left=410.0)  # fmt: skip
     write_began("run-at-work", "24 positive labels are the seed. 20 and 20 texts.")
@@ -54,11 +54,10 @@ def test_how_runs_look(page: Page, app: App, desk: Desk, screen: Screen, picture
         right = task.right_id - task.left_id == 20 or task.id % 3 == 0
         said = AnswerKind.POSITIVE if right else AnswerKind.NEGATIVE
         record(desk.engine, desk.project_id, "ann", [{"key": f"m{task.id}", "task_id": task.id, "answer": said}])
-    screen.apply(page, 2500 if screen.is_phone else 1900)
     page.goto(address(app))
     expect(page.get_by_text("Of all 300 mined pairs")).to_be_visible(timeout=30_000)
     expect(page.locator("[data-testid=stVegaLiteChart] :is(canvas, svg.marks)")).to_have_count(1, timeout=30_000)
-    picture(page, screen, "pipelines")
+    picture(page, "pipelines", 1900, 2500)
 
 
 def test_a_sample_is_queued_and_labelled(page: Page, app: App, desk: Desk) -> None:

@@ -13,7 +13,7 @@ from annotate.projects.projects import delete_project, list_projects
 from db.domain import AnswerKind
 from db.schema.engine import make_engine, migrate, writing
 from db.schema.tables import Answer, Matcher, Project, Round, Task, Worker, now
-from tests.helpers.browser import SCREENS, App, Picture
+from tests.helpers.browser import App, Picture
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.projects.measured import answer_on, make_audited_project, make_measured_project, write_model_folder
 from tests.helpers.services.ports import free_port
@@ -168,11 +168,9 @@ def test_how_projects_look(stocked: tuple[App, Engine], page: Page, picture: Pic
     app, engine = stocked
     demo = next(row for row in list_projects(engine) if row.name == "Help desk (demo)")
     delete_project(engine, demo.id)
-    for screen in SCREENS:
-        screen.apply(page, 2300 if screen.is_phone else 1250)
-        open_projects(page, app)
-        page.get_by_text("Show archived (1)").click()
-        expect(card(page, OLD)).to_be_visible(timeout=15_000)  # type: ignore[arg-type]
-        page.get_by_text("Bin (1)").click()
-        expect(page.get_by_role("button", name="Remove permanently")).to_be_visible()
-        picture(page, screen, "projects")
+    open_projects(page, app)
+    page.get_by_text("Show archived (1)").click()
+    expect(card(page, OLD)).to_be_visible(timeout=15_000)  # type: ignore[arg-type]
+    page.get_by_text("Bin (1)").click()
+    expect(page.get_by_role("button", name="Remove permanently")).to_be_visible()
+    picture(page, "projects", 1250, 2300)

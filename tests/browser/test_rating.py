@@ -12,7 +12,7 @@ from annotate.projects.projects import delete_project
 from db.projects.studies import CRITERIA, Unit, add_study, ratings_of, studies_of, units_of
 from db.schema.engine import reading, writing
 from db.schema.tables import Study
-from tests.helpers.browser import App, Desk, Picture, Screen
+from tests.helpers.browser import App, Desk, Picture, drawn
 from tests.helpers.projects.studies import finished_questions
 
 NAME, RUN = "Machine learning (made-up figures)", "run-rated"
@@ -65,6 +65,7 @@ def test_a_study_is_started_rated_by_keys_and_read(page: Page, app: App, desk: D
     expect(page.get_by_text(f"2 of {units}", exact=True)).to_be_visible(timeout=15_000)
     page.reload()  # nothing that was rated is lost
     expect(page.get_by_text(f"2 of {units}", exact=True)).to_be_visible(timeout=30_000)
+    drawn(page)  # a key that comes before the shortcuts is lost
     page.keyboard.press("Backspace")
     expect(page.get_by_text(f"1 of {units}", exact=True)).to_be_visible(timeout=15_000)
     expect(chosen(page, "answerability")).to_contain_text("No")
@@ -99,15 +100,14 @@ def rated_study(desk: Desk) -> None:
             rate(desk.engine, desk.project_id, ids[at], rater, scores)
 
 
-def test_how_a_study_looks(page: Page, app: App, desk: Desk, screen: Screen, picture: Picture) -> None:
+def test_how_a_study_looks(page: Page, app: App, desk: Desk, picture: Picture) -> None:
     rated_study(desk)
-    screen.apply(page, 900)
     page.goto(f"{app.url}/rate?project={quote(NAME)}")
     expect(page.get_by_text("12 of 150", exact=True)).to_be_visible(timeout=30_000)
     expect(page.get_by_role("button", name="No Shortcut 8")).to_be_visible(timeout=15_000)
     page.keyboard.press("1")
     expect(chosen(page, "naturalness")).to_be_visible(timeout=15_000)
-    picture(page, screen, "rate")
+    picture(page, "rate", 900)
     page.get_by_text("Results", exact=True).click()
     expect(page.get_by_role("link", name="Figures as CSV")).to_be_visible(timeout=30_000)
-    picture(page, screen)
+    picture(page, height=900)

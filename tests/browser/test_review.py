@@ -9,7 +9,7 @@ from annotate.projects.projects import delete_project
 from db.domain import AnswerKind
 from db.labels.answers import Label, current_labels
 from db.schema.engine import reading
-from tests.helpers.browser import PAUSE, SCREENS, App, Desk, Picture, drawn, open_card, settle
+from tests.helpers.browser import PAUSE, App, Desk, Picture, open_card, settle
 from tests.helpers.projects.reviews import NO, YES, label_pairs
 from tests.helpers.projects.votes import want
 
@@ -50,10 +50,7 @@ def test_a_third_person_settles_what_two_differ_on(
     page.get_by_role("button", name="Settle: No").wait_for(timeout=15_000)
     page.get_by_text("Agreement of annotators").click()
     expect(page.get_by_text("Against the consensus")).to_be_visible(timeout=60_000)
-    for screen in SCREENS:
-        screen.apply(page, 1300)
-        drawn(page)
-        picture(page, screen, "review")
+    picture(page, "review", 1300)
     page.get_by_role("button", name="Settle: No").click()
     expect(page.get_by_text("Nothing to review")).to_be_visible(timeout=15_000)
     settled = [answer for answer in desk.answers if answer.settles]
@@ -74,10 +71,7 @@ def test_a_group_is_split_and_put_together_again(
         expect(group.get_by_text("across this split")).to_be_visible(timeout=15_000)
     split = page.get_by_role("button", name="Split: answer 1 pair with no")
     expect(split).to_be_visible(timeout=15_000)
-    for screen in SCREENS:
-        screen.apply(page, 1300)
-        drawn(page)
-        picture(page, screen, "split")
+    picture(page, "split", 1300)
     split.click()
     expect(page.get_by_text("Your last split: 1 pair answered with no.")).to_be_visible(timeout=15_000)
     assert [label.answer for label in desk_labels(desk)] == [YES, YES, YES, NO]

@@ -12,7 +12,7 @@ from torch import nn
 
 from db.errors import InputError
 from db.progress import Progress, no_progress
-from learner.runtime import device, training_launcher
+from learner.runtime import device, lifetime
 from learner.runtime.training_group import PROCESSES, Group
 from learner.runtime.training_launcher import train_together
 
@@ -52,7 +52,7 @@ def failing(network: nn.Module, folder: Path, progress: Progress, group: Group) 
 
 def stay(folder: Path) -> None:
     """Wait for an endless training in this process."""
-    training_launcher.METHOD, os.environ[PROCESSES] = "fork", "2"
+    lifetime.START, os.environ[PROCESSES] = "fork", "2"
     train_together(staying, (nn.Linear(1, 1), folder), [], no_progress)
 
 

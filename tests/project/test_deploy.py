@@ -86,7 +86,6 @@ def test_app_and_worker_start_as_the_file_says(machine: "Machine") -> None:
 @pytest.mark.slow
 @pytest.mark.postgres
 def test_a_worker_computes_on_the_cluster_as_the_file_says(machine: "Machine", tmp_path: Path) -> None:
-    pytest.importorskip("ray", reason="Ray is not installed: pip install -r requirements-cluster.txt")
     with machine.running("ray-head"), machine.running("ray-node"), machine.running("ray-worker"):
         engine = make_engine(machine.environment["ALLPAIRS_DATABASE_URL"])
         texts = [f"text number {n}" for n in range(LEAST + 1)]  # more than pays to encode in one part

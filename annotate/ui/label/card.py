@@ -87,7 +87,7 @@ def card(
             "size": progress.size,
             "answered": progress.answered,
             "positives": progress.positives,
-            "all_positives": progress.total_positives + progress.total_audit_positives,
+            "all_positives": progress.all_positives,
         },
         "empty": why_empty(standing, audit_batch),
     }

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import streamlit as st
 from sqlalchemy import Engine
 
-from annotate.monitor import activity_charts as work_charts
+from annotate.monitor import activity_charts
 from annotate.monitor.activity import (
     EVERYBODY,
     annotators_table,
@@ -69,19 +69,19 @@ def _days(tally: Sequence[Tally]) -> None:
     if len(people) > 1:
         who = st.selectbox("Annotator", [EVERYBODY, *people], key=f"days_of_{len(people)}", width=240)
     mine = table if who == EVERYBODY else table[table["annotator"] == who]
-    drawn = work_charts.newest_days(mine)
-    plot(work_charts.days_chart, drawn, described=work_charts.describe_days(drawn, who))
+    drawn = activity_charts.newest_days(mine)
+    plot(activity_charts.days_chart, drawn, described=activity_charts.describe_days(drawn, who))
     if len(drawn) < len(mine):
-        st.caption(f"The plot shows the last {work_charts.DAYS} days, the table all of them.")
+        st.caption(f"The plot shows the last {activity_charts.DAYS} days, the table all of them.")
     table_behind(table, "labels-by-day")
 
 
 def _annotators(tally: Sequence[Tally]) -> None:
     table = annotators_table(tally)
     st.markdown("**Labels by annotator**")
-    plot(work_charts.annotators_chart, table, described=work_charts.describe_annotators(table))
-    if len(table) > work_charts.PEOPLE:
-        st.caption(f"The plot shows the {work_charts.PEOPLE} most active annotators, the table all of them.")
+    plot(activity_charts.annotators_chart, table, described=activity_charts.describe_annotators(table))
+    if len(table) > activity_charts.PEOPLE:
+        st.caption(f"The plot shows the {activity_charts.PEOPLE} most active annotators, the table all of them.")
     table_behind(table, "labels-by-annotator")
 
 
@@ -91,7 +91,7 @@ def _pace(times: Sequence[Timed]) -> None:
     if table.empty:
         st.caption(f"Too few answers are timed: times appear after {LEAST} answers of one annotator.")
         return
-    plot(work_charts.pace_chart, table, described=work_charts.describe_pace(table))
+    plot(activity_charts.pace_chart, table, described=activity_charts.describe_pace(table))
     first = table.iloc[0]
     newest = f" Based on the newest {NEWEST:,} answers." if len(times) == NEWEST else ""
     interval = f"95% interval {first.low:.1f} to {first.high:.1f}"

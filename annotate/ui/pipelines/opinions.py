@@ -7,7 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from annotate.explore.search import work
-from annotate.pipelines import opinion_queries as opinions
+from annotate.pipelines import opinion_queries
 from annotate.pipelines.runs import Made
 from annotate.text.formatting import literal
 from annotate.ui.common.job_watch import watch
@@ -38,7 +38,7 @@ def tell_opinions(project_id: int, run_id: str, one: Made) -> None:
 
 
 def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
-    prompts = opinions.prompts(run_id)
+    prompts = opinion_queries.prompts(run_id)
     place = st.selectbox(
         "Questions of the run", range(len(prompts)), format_func=lambda i: " / ".join(prompts[i]), key=f"{key}_prompt",
         help="The questions that the run was configured with. You can change both below.",
@@ -54,7 +54,7 @@ def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
     if not asked:
         return
     try:
-        job_id = opinions.ask(engine(), project_id, run_id, one.number, lines, positive, negative)
+        job_id = opinion_queries.ask(engine(), project_id, run_id, one.number, lines, positive, negative)
     except InputError as problem:
         st.warning(literal(str(problem)))
     else:
@@ -62,7 +62,7 @@ def _form(project_id: int, run_id: str, one: Made, key: str) -> None:
 
 
 def _result(run_id: str, job_id: str) -> None:
-    found = opinions.found(run_id, job_id)
+    found = opinion_queries.found(run_id, job_id)
     if found is None:
         return
     rows = "".join(_row(one, found.positive if one.positive else found.negative) for one in found.found)
@@ -75,4 +75,4 @@ def _row(one: Opinion, question: str) -> str:
     """Return the opinion as HTML."""
     side = "positive" if one.positive else "negative"
     head = f"<b>{side.capitalize()}</b> ({abs(one.margin):.2f}): <i>{escape(question)}</i>"
-    return f'<li class="{side}"><div>{head}</div><div class="text">{opinions.marked(one)}</div></li>'
+    return f'<li class="{side}"><div>{head}</div><div class="text">{opinion_queries.marked(one)}</div></li>'

@@ -5,7 +5,7 @@ from functools import partial
 import streamlit as st
 
 from annotate.explore.search import work
-from annotate.pipelines import suggested_questions as suggesting
+from annotate.pipelines import suggested_questions
 from annotate.pipelines.runs import Made
 from annotate.text.formatting import beginning, literal
 from annotate.ui.common.job_watch import watch
@@ -24,7 +24,7 @@ def suggestions(project_id: int, run_id: str, one: Made) -> None:
         if not opened.open:
             return
         words = st.text_input("Words in the passage", key=f"{key}_words", placeholder="Words in any order")
-        items = suggesting.passages_with(engine(), project_id, words)
+        items = suggested_questions.passages_with(engine(), project_id, words)
         if not items:
             st.caption("No passage contains all these words.")
             return
@@ -36,13 +36,13 @@ def _choice(project_id: int, items: list[Item], run_id: str, one: Made, key: str
     item_id = st.selectbox(
         "Passage", list(texts), format_func=lambda id_: beginning(texts[id_]), key=f"{key}_passage_{items[0].id}"
     )
-    if len(items) == suggesting.FOUND:
-        st.caption(f"These are the first {suggesting.FOUND} passages. Add words to narrow the search.")
+    if len(items) == suggested_questions.FOUND:
+        st.caption(f"These are the first {suggested_questions.FOUND} passages. Add words to narrow the search.")
     asked = Asked(run_id, one.number, item_id)
     st.markdown(literal(texts[item_id]))
     if st.button("Suggest", key=f"{key}_ask_{item_id}", icon=":material/lightbulb:"):
         try:
-            st.session_state[f"{key}_job"] = suggesting.ask(engine(), project_id, asked)
+            st.session_state[f"{key}_job"] = suggested_questions.ask(engine(), project_id, asked)
         except InputError as problem:
             st.warning(literal(str(problem)))
     job_id = st.session_state.get(f"{key}_job")
@@ -54,7 +54,7 @@ def _choice(project_id: int, items: list[Item], run_id: str, one: Made, key: str
 
 def _result(asked: Asked) -> None:
     """Draw the suggested questions."""
-    questions = suggesting.found(asked)
+    questions = suggested_questions.found(asked)
     if questions is None:
         return
     if not questions:

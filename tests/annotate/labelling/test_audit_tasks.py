@@ -138,10 +138,9 @@ def test_audit_pairs_count_in_the_batch_and_not_among_the_labels_that_train(engi
         (batch_of(engine, project).id, N): 1,
     }
     assert counts == {(Purpose.TRAIN, P): 1, (Purpose.TRAIN, N): 1, (Purpose.AUDIT, P): 1, (Purpose.AUDIT, U): 1}
-    assert (progress.size, progress.answered, progress.positives, progress.unsure) == (4, 4, 2, 1)
+    assert (progress.size, progress.answered, progress.positives) == (4, 4, 2)
     assert progress.complete
-    assert (progress.total_positives, progress.total_negatives, progress.total_unsure) == (1, 1, 0)
-    assert (progress.total_audit, progress.total_audit_positives) == (2, 1)
+    assert progress.all_positives == 2
 
 
 def test_imported_labels_count_as_training_labels(engine: Engine, project: int) -> None:

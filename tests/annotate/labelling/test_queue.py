@@ -295,7 +295,7 @@ def test_why_a_pair_was_chosen_is_told_with_its_label_and_not_before(
     train, audit, other, last = task_ids(engine, audited)
     log = [event(train), event(audit), event(other, "skip"), event(last, "retract")]
     receipt = record(engine, audited, "ann", log)
-    assert receipt.why == {train: Why("uncertainty", 0.95, None), audit: Why("audit")}
+    assert receipt.why == {train: Why(0.95, None), audit: Why()}
     assert len(receipt.stored) == 4
 
 

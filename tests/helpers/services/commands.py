@@ -1,7 +1,12 @@
 """The result of a `python -m learner` command, run in the test's own process."""
 
+import io
 import json
+import sys
+from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, NamedTuple
+
+import pytest
 
 
 class Run(NamedTuple):
@@ -20,3 +25,14 @@ class Run(NamedTuple):
         assert (self.code, self.out) == (2, "")
         assert self.err.startswith("error: ") and self.err.count("\n") == 1, self.err
         return self.err
+
+
+def learn(*arguments: object) -> Run:
+    """Run `python -m learner` with these arguments in this process."""
+    from learner.cli import main  # takes a second, which most tests need not wait for
+
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()) as out:
+        patch.setattr(sys, "argv", ["learner", *map(str, arguments)])
+        with redirect_stderr(io.StringIO()) as err, pytest.raises(SystemExit) as stopped:
+            main()
+    return Run(int(stopped.value.code or 0), out.getvalue(), err.getvalue())

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import create_engine, text
+import psycopg
 
 from tests.helpers.services.ports import free_port
 
@@ -34,7 +34,7 @@ class Server:
             shutil.chown(folder, "postgres")
             for parent in folder.parents[:3]:
                 parent.chmod(parent.stat().st_mode | 0o055)
-        self._call("initdb", "-A", "trust", "-U", "allpairs")
+        self._call("initdb", "--no-sync", "-A", "trust", "-U", "allpairs")
 
     @property
     def url(self) -> str:
@@ -66,19 +66,22 @@ def running_postgres(folder: Path, *options: str) -> Iterator[str]:
 
 def new_database(server: str, name: str, like: str | None = None) -> str:
     """Make a database of this name, replacing any: a copy of `like`, else empty. Return its address."""
-    drop_database(server, name)
     template = like.rsplit("/", 1)[1] if like else "template1"
-    _run(server, f"CREATE DATABASE {name} TEMPLATE {template}")
+    _run(server, _dropped(name), f"CREATE DATABASE {name} TEMPLATE {template}")
     return f"{server.rsplit('/', 1)[0]}/{name}"
 
 
 def drop_database(server: str, name: str) -> None:
     """Drop the database, whoever is connected to it."""
-    _run(server, f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
+    _run(server, _dropped(name))
 
 
-def _run(server: str, statement: str) -> None:
-    engine = create_engine(server, isolation_level="AUTOCOMMIT")
-    with engine.connect() as connection:
-        connection.execute(text(statement))
-    engine.dispose()
+def _dropped(name: str) -> str:
+    return f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"
+
+
+def _run(server: str, *statements: str) -> None:
+    # Not through SQLAlchemy, whose first connection takes four times as long as all of this.
+    with psycopg.connect(server.replace("+psycopg", ""), autocommit=True) as connection:
+        for statement in statements:
+            connection.execute(statement.encode())

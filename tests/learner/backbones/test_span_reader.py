@@ -134,7 +134,7 @@ def test_an_empty_passage_has_no_answer_and_no_questions_none(tmp_path: Path) ->
     ("longest", "span", "probability"),
     [(5, (1, 4), 0.35), (4, (1, 4), 0.35), (3, (4, 4), 0.14), (1, (4, 4), 0.14)],
 )
-def test_the_best_span_of_paper_003(longest: int, span: tuple[int, int], probability: float) -> None:
+def test_the_best_span_of_the_papers_example(longest: int, span: tuple[int, int], probability: float) -> None:
     start = torch.tensor([[0.1, 0.5, 0.1, 0.1, 0.2]]).log()
     end = torch.tensor([[0.05, 0.05, 0.1, 0.1, 0.7]]).log()
     first, last, score = best_spans(start, end, longest)

@@ -1,7 +1,6 @@
 """`python -m learner concat` and `dataset` on files: what they write, print and refuse."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from db.errors import InputError
 from learner.files.labels import read_labels
 from learner.scorers.scorer import load_cross_encoder
 from tests.helpers.files.released_files import write_quora, write_wikiqa
-from tests.helpers.services.commands import Run
+from tests.helpers.services.commands import learn
 from tests.helpers.tiny import tiny_encoder
 from tests.helpers.tiny_backbones import tiny_backbone
 
@@ -43,11 +42,9 @@ def concat(folder: Path, *more: object) -> list[object]:
     return ["concat", *files, "--out", folder / "out", *FAST, *more]
 
 
-def test_concat_trains_measures_and_leaves_a_model_that_evaluate_reads(
-    learner: Callable[..., Run], files: Path
-) -> None:
+def test_concat_trains_measures_and_leaves_a_model_that_evaluate_reads(files: Path) -> None:
     measure = ["--gold", files / "gold.csv", "--split", files / "split.csv"]
-    run = learner(*concat(files, *measure, "--json"))
+    run = learn(*concat(files, *measure, "--json"))
     assert run.code == 0, run.err
     assert "note: 25 labelled pairs" in run.err
     found = json.loads(run.out)
@@ -66,13 +63,13 @@ def test_concat_trains_measures_and_leaves_a_model_that_evaluate_reads(
     assert "curve" in written
     details = json.loads((files / "out" / "model" / "concat.json").read_text())
     assert (details["labels"], details["settings"]["epochs"]) == (66, 15)
-    again = learner("evaluate", "--model", files / "out" / "model", "--left", files / "left.csv", *measure)
+    again = learn("evaluate", "--model", files / "out" / "model", "--left", files / "left.csv", *measure)
     assert json.loads(again.out)["average_precision"] == found["average_precision"]
 
 
-def test_concat_measures_by_sampling(learner: Callable[..., Run], files: Path) -> None:
+def test_concat_measures_by_sampling(files: Path) -> None:
     measure = ["--gold", files / "gold.csv", "--split", files / "split.csv", "--base", files / "base" / "tiny"]
-    run = learner(*concat(files, *measure, "--method", "near-random", "--sample", 100))
+    run = learn(*concat(files, *measure, "--method", "near-random", "--sample", 100))
     assert run.code == 0, run.err
     assert "average_precision" in run.out
     assert "near-random" in run.out
@@ -80,8 +77,8 @@ def test_concat_measures_by_sampling(learner: Callable[..., Run], files: Path) -
     assert [row["name"] for row in strata] == ["known positives", "near", "random"]
 
 
-def test_concat_without_gold_only_trains(learner: Callable[..., Run], files: Path) -> None:
-    run = learner(*concat(files))
+def test_concat_without_gold_only_trains(files: Path) -> None:
+    run = learn(*concat(files))
     assert "91 labels (20 positive)" in run.out and str(files / "out" / "model") in run.out
     assert not (files / "out" / "evaluation.json").exists()
 
@@ -95,8 +92,8 @@ def test_concat_without_gold_only_trains(learner: Callable[..., Run], files: Pat
         (["--method", "guess"], "--method 'guess' is not known"),
     ],
 )
-def test_concat_refuses(learner: Callable[..., Run], files: Path, more: list[str], message: str) -> None:
-    assert message in learner(*concat(files, *more)).refused()
+def test_concat_refuses(files: Path, more: list[str], message: str) -> None:
+    assert message in learn(*concat(files, *more)).refused()
 
 
 @pytest.mark.parametrize(
@@ -121,10 +118,10 @@ def test_what_measures_is_unsure_or_of_one_text_trains_nothing(files: Path) -> N
     assert (labelled.left.tolist(), labelled.right.tolist(), labelled.label.tolist()) == ([0], [2], [1])
 
 
-def test_dataset_writes_files_that_simulate_reads(learner: Callable[..., Run], tmp_path: Path) -> None:
+def test_dataset_writes_files_that_simulate_reads(tmp_path: Path) -> None:
     pairs = [(str(3 * i), str(3 * i + 1), 1) for i in range(60)] + [(str(3 * i), str(3 * i + 2), 0) for i in range(60)]
     path = write_quora(tmp_path / "quora_duplicate_questions.tsv", pairs)
-    run = learner("dataset", "qqp", path, "--out", tmp_path / "out", "--evaluate", "dev", "--json")
+    run = learn("dataset", "qqp", path, "--out", tmp_path / "out", "--evaluate", "dev", "--json")
     assert run.code == 0, run.err
     stats = json.loads(run.out)
     assert stats == json.loads((tmp_path / "out" / "stats.json").read_text())
@@ -132,7 +129,7 @@ def test_dataset_writes_files_that_simulate_reads(learner: Callable[..., Run], t
     assert sum(part["stated_negatives"] for part in stats["parts"].values()) == 60
     assert "% of the paper's 124,625." in run.err
     out, tiny = tmp_path / "out", tiny_encoder(tmp_path, [f"question {i}" for i in range(180)])
-    simulated = learner(
+    simulated = learn(
         "simulate", "--left", out / "left.csv", "--gold", out / "gold.csv", "--split", out / "split.csv", "--encoder",
         tiny, "--first", 8, "--rounds", 1, "--out", tmp_path / "run", "--json",
     )  # fmt: skip
@@ -140,9 +137,9 @@ def test_dataset_writes_files_that_simulate_reads(learner: Callable[..., Run], t
     assert json.loads(simulated.out)["rounds"][0]["evaluation_positives"] == stats["parts"]["dev"]["positives"]
 
 
-def test_dataset_prints_a_table_beside_the_paper(learner: Callable[..., Run], tmp_path: Path) -> None:
+def test_dataset_prints_a_table_beside_the_paper(tmp_path: Path) -> None:
     tiny = tiny_encoder(tmp_path, ["it is long"])
-    run = learner(
+    run = learn(
         "dataset", "wikiqa", write_wikiqa(tmp_path), "--out", tmp_path / "out", "--titles", "never", "--near",
         "--encoder", tiny,
     )  # fmt: skip
@@ -161,5 +158,5 @@ def test_dataset_prints_a_table_beside_the_paper(learner: Callable[..., Run], tm
         (["qqp", "/nowhere"], "/nowhere: there is no such file or folder"),
     ],
 )
-def test_dataset_refuses(learner: Callable[..., Run], tmp_path: Path, arguments: list[str], message: str) -> None:
-    assert message in learner("dataset", *arguments, "--out", tmp_path / "out").refused()
+def test_dataset_refuses(tmp_path: Path, arguments: list[str], message: str) -> None:
+    assert message in learn("dataset", *arguments, "--out", tmp_path / "out").refused()

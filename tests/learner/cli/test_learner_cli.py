@@ -3,7 +3,7 @@
 import csv
 import json
 import re
-import subprocess
+import runpy
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -19,8 +19,7 @@ from sklearn.metrics import average_precision_score
 
 from learner.catalog import STRATEGIES
 from learner.loop.simulate import composition_of
-from tests.helpers.paths import ROOT
-from tests.helpers.services.commands import Run
+from tests.helpers.services.commands import learn
 from tests.helpers.tiny import tiny_encoder
 
 TRAINING = ["--learning-rate", "0.002", "--epochs", "12", "--neighbours", "20"]
@@ -114,13 +113,12 @@ def files(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def out(files: Files) -> Path:
     """Return the folder of a simulation of three rounds."""
     folder = files.folder / "out"
-    command = [sys.executable, "-m", "learner", *map(str, files.simulate(folder))]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-    assert run.returncode == 0, run.stderr
-    lines = run.stdout.splitlines()
+    run = learn(*files.simulate(folder))
+    assert run.code == 0, run.err
+    lines = run.out.splitlines()
     assert lines[0].split() == ["round", "labels", "positives", "AP", "P@R20"]
     assert [line.split()[:2] for line in lines[1:]] == [["1", "10"], ["2", "25"], ["3", "47"]]
-    assert all(line.startswith("note: ") for line in run.stderr.splitlines()), run.stderr
+    assert all(line.startswith("note: ") for line in run.err.splitlines()), run.err
     return folder
 
 
@@ -209,20 +207,20 @@ def test_the_model_is_a_folder_that_the_library_loads(files: Files, out: Path) -
     assert files.brute_force(out / "model", measured) == pytest.approx(expected, abs=1e-4)
 
 
-def test_the_same_seed_gives_the_same_rounds(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
-    printed = learner(*files.simulate(tmp_path / "again", "--json")).json()
+def test_the_same_seed_gives_the_same_rounds(files: Files, out: Path, tmp_path: Path) -> None:
+    printed = learn(*files.simulate(tmp_path / "again", "--json")).json()
     assert rounds_of(tmp_path / "again") == printed["rounds"]
     assert without_seconds(printed["rounds"]) == without_seconds(rounds_of(out))
     assert (tmp_path / "again" / "labels.csv").read_text() == (out / "labels.csv").read_text()
-    learner(*files.simulate(tmp_path / "other", "--seed", 1))
+    learn(*files.simulate(tmp_path / "other", "--seed", 1))
     assert (tmp_path / "other" / "labels.csv").read_text() != (out / "labels.csv").read_text()
 
 
-def test_a_split_file_is_obeyed(files: Files, tmp_path: Path, learner: Any) -> None:
+def test_a_split_file_is_obeyed(files: Files, tmp_path: Path) -> None:
     names = list(files.left)
     rows = [(name, "left", "evaluation" if i % 3 == 0 else "train") for i, name in enumerate(names[:-4])]
     split = write(tmp_path / "split.csv", ["id", "side", "split"], rows)
-    run = learner(*files.simulate(tmp_path / "out", "--split", split))
+    run = learn(*files.simulate(tmp_path / "out", "--split", split))
     assert run.code == 0
     assert "split.csv" in run.err and "4 items" in run.err
     assert set(evaluation_ids(tmp_path / "out")) == set(names[:-4:3])
@@ -234,12 +232,12 @@ SEEDED_ALIKE = {"adaptive-retrieval", "static-retrieval", "committee"}
 
 
 @pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "uncertainty"])
-def test_the_other_strategies(files: Files, out: Path, strategy: str, tmp_path: Path, learner: Any) -> None:
+def test_the_other_strategies(files: Files, out: Path, strategy: str, tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.csv", ["id1", "id2", "label"], [(*pair, int(pair in files.gold))
                  for at, pair in enumerate(files.pairs()) if pair in files.gold or at % 3 == 0])  # fmt: skip
     match = ["--match-labels", out / "labels.csv"] if strategy == "stratified-match" else []
     known = ["--gold", gold, "--split", out / "split.csv", *match]
-    run = learner(*files.simulate(tmp_path / "out", "--strategy", strategy, "--warm-start", *known))
+    run = learn(*files.simulate(tmp_path / "out", "--strategy", strategy, "--warm-start", *known))
     assert run.code == 0, run.err
     assert [row["labels"] for row in rounds_of(tmp_path / "out")] == [10, 25, 47]
     labels, others = (folder.joinpath("labels.csv").read_text().splitlines() for folder in (out, tmp_path / "out"))
@@ -264,54 +262,54 @@ def test_the_other_strategies(files: Files, out: Path, strategy: str, tmp_path: 
         ),
     ],
 )
-def test_variants(files: Files, options: list[object], sizes: list[int], tmp_path: Path, learner: Any) -> None:
-    run = learner(*files.simulate(tmp_path / "out", *options))
+def test_variants(files: Files, options: list[object], sizes: list[int], tmp_path: Path) -> None:
+    run = learn(*files.simulate(tmp_path / "out", *options))
     assert run.code == 0, run.err
     rounds = rounds_of(tmp_path / "out")
     assert [row["labels"] for row in rounds] == sizes
-    again = learner("evaluate", "--model", tmp_path / "out" / "model", *files.known, "--split",
+    again = learn("evaluate", "--model", tmp_path / "out" / "model", *files.known, "--split",
                     tmp_path / "out" / "split.csv").json()  # fmt: skip
     assert again["average_precision"] == pytest.approx(rounds[-1]["average_precision"], abs=1e-4)
-    learner("match", "--model", tmp_path / "out" / "model", *files.items, "--top", 9, "--out", tmp_path / "m.csv")
+    learn("match", "--model", tmp_path / "out" / "model", *files.items, "--top", 9, "--out", tmp_path / "m.csv")
     matches = pd.read_csv(tmp_path / "m.csv")
     assert len(matches) == 9
     assert matches["score"].is_monotonic_decreasing
 
 
-def test_why_a_pair_matches(files: Files, tmp_path: Path, learner: Any) -> None:
+def test_why_a_pair_matches(files: Files, tmp_path: Path) -> None:
     model = tmp_path / "out" / "model"
-    learner(*files.simulate(tmp_path / "out", "--crowding", 0.25, "--lexical"))
+    learn(*files.simulate(tmp_path / "out", "--crowding", 0.25, "--lexical"))
     assert json.loads((model / "matcher.json").read_text())["lexical"]
-    learner("match", "--model", model, *files.items, "--top", 9, "--why", "--out", tmp_path / "m.csv")
+    learn("match", "--model", model, *files.items, "--top", 9, "--why", "--out", tmp_path / "m.csv")
     for score, why in pd.read_csv(tmp_path / "m.csv")[["score", "why"]].itertuples(index=False):
         assert {"meaning", "hubness"} < set(re.findall(r"(\w+) [+-]\d", why))
         amounts = [float(amount) for amount in re.findall(r"[+-]\d\.\d\d", why)]
         assert sum(amounts) == pytest.approx(score, abs=0.005 * len(amounts) + 1e-6)
 
 
-def test_lexical_features_need_a_cosine(files: Files, tmp_path: Path, learner: Any) -> None:
-    refused = learner(*files.simulate(tmp_path / "out", "--distance", "dot", "--lexical")).refused()
+def test_lexical_features_need_a_cosine(files: Files, tmp_path: Path) -> None:
+    refused = learn(*files.simulate(tmp_path / "out", "--distance", "dot", "--lexical")).refused()
     assert "leave out --lexical" in refused
 
 
-def test_an_audit_needs_a_cosine(files: Files, tmp_path: Path, learner: Any) -> None:
-    learner(*files.simulate(tmp_path / "out", "--distance", "l2", "--rounds", 1))
+def test_an_audit_needs_a_cosine(files: Files, tmp_path: Path) -> None:
+    learn(*files.simulate(tmp_path / "out", "--distance", "l2", "--rounds", 1))
     pairs = files.pairs()
     audit = write(tmp_path / "audit.csv", ["id1", "id2", "label", "inclusion", "stratum", "size"],
                   [(*pair, int(pair in files.gold), 1.0, 0, len(pairs)) for pair in pairs])  # fmt: skip
-    refused = learner("evaluate", "--model", tmp_path / "out" / "model", *files.items, "--audit", audit).refused()
+    refused = learn("evaluate", "--model", tmp_path / "out" / "model", *files.items, "--audit", audit).refused()
     assert "scores by l2" in refused
 
 
-def test_evaluation_equals_brute_force(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
+def test_evaluation_equals_brute_force(files: Files, out: Path, tmp_path: Path) -> None:
     for model in (files.encoder, out / "model"):
-        found = learner("evaluate", "--model", model, *files.known, "--json").json()
+        found = learn("evaluate", "--model", model, *files.known, "--json").json()
         assert found["average_precision"]["value"] == pytest.approx(files.brute_force(model, files.pairs()), abs=1e-4)
         assert (found["pairs"], found["positives"]) == (len(files.pairs()), len(files.gold))
         assert found["precision_at_recall_20"]["method"] == "exact"
-    silent = learner("evaluate", "--model", out / "model", *files.known, "--out", tmp_path / "new" / "result.json")
+    silent = learn("evaluate", "--model", out / "model", *files.known, "--out", tmp_path / "new" / "result.json")
     assert silent.out == ""
-    short = learner("evaluate", "--model", out / "model", *files.known).json()
+    short = learn("evaluate", "--model", out / "model", *files.known).json()
     assert short == {name: value for name, value in found.items() if name not in ("curve", "histogram")}
     assert set(short) >= AT_THRESHOLD
     assert short["strata"] == [
@@ -321,35 +319,35 @@ def test_evaluation_equals_brute_force(files: Files, out: Path, tmp_path: Path, 
     assert json.loads((tmp_path / "new" / "result.json").read_text()) == found
 
 
-def test_evaluation_of_a_simulations_split_gives_its_figures(files: Files, out: Path, learner: Any) -> None:
+def test_evaluation_of_a_simulations_split_gives_its_figures(files: Files, out: Path) -> None:
     base = json.loads((out / "base.json").read_text())
     for model, row in ((files.encoder, base), (out / "model", rounds_of(out)[-1])):
-        found = learner("evaluate", "--model", model, *files.known, "--split", out / "split.csv").json()
+        found = learn("evaluate", "--model", model, *files.known, "--split", out / "split.csv").json()
         for name in ("average_precision", "precision_at_recall_20"):
             assert found[name] == pytest.approx(row[name], abs=1e-4)
         assert found["positives"] == row["evaluation_positives"]
 
 
-def test_evaluation_from_audit_labels(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
+def test_evaluation_from_audit_labels(files: Files, out: Path, tmp_path: Path) -> None:
     pairs = files.pairs()
     rows = [(*pair, int(pair in files.gold), 1.0, 0, len(pairs)) for pair in pairs]
     audit = write(tmp_path / "audit.csv", ["id1", "id2", "label", "inclusion", "stratum", "size"], rows)
     usual = ["evaluate", "--model", out / "model", *files.items, "--audit", audit]
-    found = learner(*usual).json()
+    found = learn(*usual).json()
     assert found["average_precision"]["method"] == "audit"
     assert found["average_precision"]["labels"] == found["pairs"] == len(pairs)
     exact = files.brute_force(out / "model", pairs)
     assert found["average_precision"]["value"] == pytest.approx(exact, abs=0.05)  # between labels it draws lines
     assert found["positives"]["value"] == pytest.approx(len(files.gold))
-    known = learner(*usual, "--gold", files.folder / "gold.csv").json()
+    known = learn(*usual, "--gold", files.folder / "gold.csv").json()
     assert known == found  # gold without negatives adds no figure
     short = write(tmp_path / "short.csv", ["id1", "id2", "label"], [row[:3] for row in rows])
-    assert "short.csv" in learner(*usual[:-1], short).refused()
+    assert "short.csv" in learn(*usual[:-1], short).refused()
 
 
-def test_the_best_matches(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
+def test_the_best_matches(files: Files, out: Path, tmp_path: Path) -> None:
     model = out / "model"
-    found = learner("match", "--model", model, *files.items, "--top", 25, "--out", tmp_path / "m.csv", "--json").json()
+    found = learn("match", "--model", model, *files.items, "--top", 25, "--out", tmp_path / "m.csv", "--json").json()
     table = pd.read_csv(tmp_path / "m.csv")
     assert list(table) == ["id1", "id2", "score", "p", "text1", "text2"]
     assert len(table) == found["pairs"] == 25
@@ -362,31 +360,31 @@ def test_the_best_matches(files: Files, out: Path, tmp_path: Path, learner: Any)
     assert set(zip(table["id1"], table["id2"], strict=True)) <= set(files.pairs())
 
 
-def test_all_matches_above_a_threshold(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
-    learner("match", "--model", out / "model", *files.items, "--top", 25, "--out", tmp_path / "top.parquet")
+def test_all_matches_above_a_threshold(files: Files, out: Path, tmp_path: Path) -> None:
+    learn("match", "--model", out / "model", *files.items, "--top", 25, "--out", tmp_path / "top.parquet")
     top = pd.read_parquet(tmp_path / "top.parquet")
     threshold = float(top["score"].iloc[9:11].mean())
-    run = learner(
+    run = learn(
         "match", "--model", out / "model", *files.items, "--threshold", threshold, "--out", tmp_path / "m.jsonl"
     )
     assert run.out.startswith("10 pairs in ")
     assert f"lowest score {top['score'].iloc[9]:.4f}" in run.out
     lines = [json.loads(line) for line in (tmp_path / "m.jsonl").read_text().splitlines()]
     assert [line["id2"] for line in lines] == top["id2"].tolist()[:10]
-    bare = learner("match", "--model", files.encoder, *files.items, "--threshold", 2, "--out", tmp_path / "none.csv")
+    bare = learn("match", "--model", files.encoder, *files.items, "--threshold", 2, "--out", tmp_path / "none.csv")
     assert bare.out.startswith("0 pairs in ")
     assert list(pd.read_csv(tmp_path / "none.csv")) == ["id1", "id2", "score", "text1", "text2"]
 
 
-def test_matches_at_a_measured_precision(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
+def test_matches_at_a_measured_precision(files: Files, out: Path, tmp_path: Path) -> None:
     curve = json.loads((out / "model" / "matcher.json").read_text())["curve"]
     wanted = sorted(curve["precision"])[len(curve["precision"]) // 2]
     least = min(score for score, p in zip(curve["score"], curve["precision"], strict=True) if p >= wanted)
     arguments = ["match", "--model", out / "model", *files.items, "--out", tmp_path / "m.csv", "--json"]
-    found = learner(*arguments, "--precision", wanted).json()
+    found = learn(*arguments, "--precision", wanted).json()
     table = pd.read_csv(tmp_path / "m.csv")
     assert table["score"].min() >= least - 1e-6
-    assert len(table) == found["pairs"] == learner(*arguments, "--threshold", least).json()["pairs"]
+    assert len(table) == found["pairs"] == learn(*arguments, "--threshold", least).json()["pairs"]
     # The measured pairs among them reach the precision that was asked for.
     measured = set(files.pairs(evaluation_ids(out)))
     hits = [pair in files.gold for pair in zip(table["id1"], table["id2"], strict=True) if pair in measured]
@@ -406,9 +404,9 @@ def twins(tmp_path_factory: pytest.TempPathFactory) -> Files:
     return twins
 
 
-def test_labels_of_one_class_do_not_pass_for_training(twins: Files, tmp_path: Path, learner: Any) -> None:
+def test_labels_of_one_class_do_not_pass_for_training(twins: Files, tmp_path: Path) -> None:
     arguments = [*twins.simulate(tmp_path / "out"), "--first", 6, "--split", twins.folder / "split.csv"]
-    assert learner(*arguments).code == 0
+    assert learn(*arguments).code == 0
     base = json.loads((tmp_path / "out" / "base.json").read_text())
     first, second, _ = rounds_of(tmp_path / "out")
     assert (first["labels"], first["positives"], first["trained"]) == (6, 6, False)
@@ -419,14 +417,14 @@ def test_labels_of_one_class_do_not_pass_for_training(twins: Files, tmp_path: Pa
     assert not scores.is_monotonic_decreasing  # they come from all over the ranking
 
 
-def test_a_simulation_that_never_trains_says_so(twins: Files, tmp_path: Path, learner: Any) -> None:
+def test_a_simulation_that_never_trains_says_so(twins: Files, tmp_path: Path) -> None:
     arguments = [*twins.simulate(tmp_path / "out"), "--first", 6, "--split", twins.folder / "split.csv"]
-    run = learner(*arguments, "--rounds", 1)
+    run = learn(*arguments, "--rounds", 1)
     assert run.code == 0
     assert "round 1: all 6 labels are positive" in run.err
     matcher = json.loads((tmp_path / "out" / "model" / "matcher.json").read_text())
     assert "w" not in matcher
-    found = learner("evaluate", "--model", tmp_path / "out" / "model", *twins.known).json()
+    found = learn("evaluate", "--model", tmp_path / "out" / "model", *twins.known).json()
     assert found["average_precision"]["value"] == pytest.approx(twins.brute_force(twins.encoder, twins.pairs()))
 
 
@@ -459,10 +457,8 @@ def test_a_simulation_that_never_trains_says_so(twins: Files, tmp_path: Path, le
         (["--unheard-of"], "--unheard-of"),
     ],
 )
-def test_bad_input_to_simulate_is_one_line(
-    twins: Files, change: list[object], message: str, tmp_path: Path, learner: Any
-) -> None:
-    assert message in learner(*twins.simulate(tmp_path / "out"), *change).refused()
+def test_bad_input_to_simulate_is_one_line(twins: Files, change: list[object], message: str, tmp_path: Path) -> None:
+    assert message in learn(*twins.simulate(tmp_path / "out"), *change).refused()
     assert not (tmp_path / "out").exists()
 
 
@@ -479,55 +475,55 @@ def test_bad_input_to_simulate_is_one_line(
         (["--top", 3, "--model", "no-such-model"], "'no-such-model' cannot be loaded"),
     ],
 )
-def test_bad_input_to_match_is_one_line(
-    twins: Files, change: list[object], message: str, tmp_path: Path, learner: Any
-) -> None:
+def test_bad_input_to_match_is_one_line(twins: Files, change: list[object], message: str, tmp_path: Path) -> None:
     usual = ["match", "--model", twins.encoder, *twins.items, "--out", tmp_path / "m.csv"]
-    assert message in learner(*usual, *change).refused()
+    assert message in learn(*usual, *change).refused()
     assert not (tmp_path / "m.csv").exists()
 
 
-def test_a_precision_that_is_no_share(files: Files, out: Path, tmp_path: Path, learner: Any) -> None:
+def test_a_precision_that_is_no_share(files: Files, out: Path, tmp_path: Path) -> None:
     usual = ["match", "--model", out / "model", *files.items, "--out", tmp_path / "m.csv"]
-    assert "a share between 0 and 1, not 1.5" in learner(*usual, "--precision", 1.5).refused()
+    assert "a share between 0 and 1, not 1.5" in learn(*usual, "--precision", 1.5).refused()
 
 
-def test_bad_input_to_evaluate_is_one_line(twins: Files, tmp_path: Path, learner: Any) -> None:
+def test_bad_input_to_evaluate_is_one_line(twins: Files, tmp_path: Path) -> None:
     usual = ["evaluate", "--model", twins.encoder, *twins.items]
     negative = write(tmp_path / "gold.csv", ["id1", "id2", "label"], [("a0", "b0", 0)])
-    assert "no positive pair" in learner(*usual, "--gold", negative).refused()
-    assert "'guess' is not known: use exact" in learner(*usual, "--gold", negative, "--method", "guess").refused()
-    assert "give --gold or --audit" in learner(*usual).refused()
-    both = learner(*usual, "--audit", negative, "--method", "exact")
+    assert "no positive pair" in learn(*usual, "--gold", negative).refused()
+    assert "'guess' is not known: use exact" in learn(*usual, "--gold", negative, "--method", "guess").refused()
+    assert "give --gold or --audit" in learn(*usual).refused()
+    both = learn(*usual, "--audit", negative, "--method", "exact")
     assert "leave out --method" in both.refused()
     unknown = write(tmp_path / "unknown.csv", ["id1", "id2"], [("a0", "z9")])
-    assert "unknown.csv, row 2, column 'id2': the id 'z9'" in learner(*usual, "--gold", unknown).refused()
+    assert "unknown.csv, row 2, column 'id2': the id 'z9'" in learn(*usual, "--gold", unknown).refused()
 
 
-def test_an_error_of_a_process_is_one_line_too(twins: Files) -> None:
-    command = [sys.executable, "-m", "learner", "match", "--model", twins.encoder, *twins.items]
-    command += ["--top", 10**8, "--out", twins.folder / "m.csv"]
-    run = subprocess.run([*map(str, command)], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert Run(run.returncode, run.stdout, run.stderr).refused().count("20,000,000") == 1
+def test_the_module_runs_the_command_line(twins: Files, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    command = ["match", "--model", twins.encoder, *twins.items, "--top", 10**8, "--out", twins.folder / "m.csv"]
+    monkeypatch.setattr(sys, "argv", ["learner", *map(str, command)])
+    monkeypatch.setenv("OMP_WAIT_POLICY", "PASSIVE")  # which the module sets for good
+    with pytest.raises(SystemExit) as stopped:
+        runpy.run_module("learner", run_name="__main__")
+    assert stopped.value.code == 2 and "20,000,000" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["worker", "simulate", "evaluate", "match"])
-def test_every_command_has_help_with_an_example(command: str, learner: Any) -> None:
-    run = learner(command, "--help")
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    run = learn(command, "--help")
     assert run.code == 0
     assert f"Example: python -m learner {command}" in " ".join(run.out.split())
 
 
-def test_without_a_command_the_help_is_shown(learner: Any) -> None:
-    run = learner()
+def test_without_a_command_the_help_is_shown() -> None:
+    run = learn()
     assert run.code == 0
     assert "simulate" in run.out
 
 
-def test_what_is_not_bad_input_fails_with_one_line(monkeypatch: pytest.MonkeyPatch, twins: Files, learner: Any) -> None:
+def test_what_is_not_bad_input_fails_with_one_line(monkeypatch: pytest.MonkeyPatch, twins: Files) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
     monkeypatch.setattr("learner.cli.evaluate_corpus", broken)
-    run = learner("evaluate", "--model", twins.encoder, *twins.known)
+    run = learn("evaluate", "--model", twins.encoder, *twins.known)
     assert (run.code, run.out, run.err) == (1, "", "error: RuntimeError: first line second line\n")

@@ -141,23 +141,34 @@ def strata_alike(rng: np.random.Generator) -> Sampled:
 
 
 @pytest.mark.parametrize("population", [three_strata, near_and_random, random_without_hits, strata_alike])
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("seed", "runs", "least"),
+    [
+        (1, 50, 41),  # of which one run in a thousand has fewer
+        pytest.param(1, 200, 186, marks=pytest.mark.slow),
+        pytest.param(2, 200, 186, marks=pytest.mark.slow),
+    ],
+)
 def test_intervals_cover_the_truth(
-    population: Callable[[np.random.Generator], Sampled], seed: int, monkeypatch: pytest.MonkeyPatch
+    population: Callable[[np.random.Generator], Sampled],
+    seed: int,
+    runs: int,
+    least: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of 200 samples the 95 % intervals of every figure cover the truth in at least 93 %."""
+    """The 95 % intervals of every figure cover the truth in at least 93 % of many samples."""
     monkeypatch.setattr(importance_sampling, "DRAWS", 100)
     rng = np.random.default_rng(seed)
     positives = rng.normal(0.7, 0.15, 60)
     parts, sizes = population(rng)
     truth = estimate(positives, [Stratum("", len(part), part) for part in parts], "", rng, WIDE)
     held = dict.fromkeys(truth.estimates, 0)
-    for _ in range(200):
+    for _ in range(runs):
         drawn = [rng.choice(part, n, False) for part, n in zip(parts, sizes, strict=True)]
         sampled = [Stratum("", len(part), scores) for part, scores in zip(parts, drawn, strict=True)]
         for name, found in estimate(positives, sampled, "", rng, WIDE).estimates.items():
             held[name] += found.low - 1e-9 <= truth.estimates[name].value <= found.high + 1e-9
-    assert min(held.values()) >= 0.93 * 200, held
+    assert min(held.values()) >= least, held
 
 
 def test_counts_and_scores_make_the_same_curve() -> None:

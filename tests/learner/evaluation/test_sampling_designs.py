@@ -54,18 +54,19 @@ def test_with_a_large_enough_sample_the_figures_are_exact(design) -> None:  # ty
 
 
 @pytest.mark.parametrize("design", DESIGNS)
-def test_the_interval_of_a_sample_holds_the_exact_value(design) -> None:  # type: ignore[no-untyped-def]
+@pytest.mark.parametrize("runs", [8, pytest.param(40, marks=pytest.mark.slow)])
+def test_the_interval_of_a_sample_holds_the_exact_value(design, runs: int) -> None:  # type: ignore[no-untyped-def]
     people, vectors = population(True)
     score = scorer(vectors)
     exact = evaluate_exact(vectors, vectors, people.positives, True)
     assert exact is not None
     truth = exact.estimates["average_precision"].value
     held = 0
-    for seed in range(20):
+    for seed in range(runs):
         rng = np.random.default_rng(seed)
         found = estimate(score(*people.positives.T), design(people, score, 4_000, rng), "", rng).estimates
         held += found["average_precision"].low <= truth <= found["average_precision"].high
-    assert held >= 18
+    assert held >= 0.9 * runs - 1
 
 
 def test_few_pairs_are_one_stratum() -> None:
@@ -82,7 +83,7 @@ def test_every_pair_of_a_stratum_is_as_likely(monkeypatch: pytest.MonkeyPatch) -
     def key(rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         return (rows * 60 + columns).astype(np.float64)
 
-    rounds = 2_000
+    rounds = 500
     for seed in range(rounds):
         for stratum in stratified(people, key, 400, np.random.default_rng(seed)):
             seen = counts.setdefault((stratum.name, stratum.size), np.zeros(3600))

@@ -26,6 +26,7 @@ from learner.experiment.report import write_report
 from learner.experiment.spec import Experiment, cells_of, read_experiment
 from tests.helpers.paths import ROOT
 from tests.helpers.services.alive import is_alive
+from tests.helpers.services.commands import Run, learn
 from tests.helpers.tiny import tiny_encoder
 
 ITEMS, TOPICS = 60, 6
@@ -71,11 +72,8 @@ class Outcome:
 
     file: Path
     out: Path
-    code: int
-    printed: str
-    errors: str
+    end: Run
     finished_before: dict[Path, int]  # marks of finished runs, with their times
-    orphans: list[int]  # processes that the killed start had left
 
     @property
     def experiment(self) -> Experiment:
@@ -103,10 +101,6 @@ def write_csv(path: Path, rows: list[tuple[object, ...]]) -> None:
         csv.writer(stream).writerows(rows)
 
 
-def command(file: Path, out: Path) -> list[str]:
-    return [sys.executable, "-m", "learner", "experiment", str(file), "--out", str(out)]
-
-
 def wait_for(what: Callable[[], bool], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not what():
@@ -127,24 +121,35 @@ def children(pid: int) -> list[int]:
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """Return the experiment, killed in its second run and started again."""
+    """Return the experiment, stopped in its second run and started again."""
     folder = tmp_path_factory.mktemp("experiment")
     file, out = write_files(folder), folder / "out"
-    first = subprocess.Popen(command(file, out), cwd=ROOT, stderr=subprocess.DEVNULL)
     half = out / "runs" / "tiny" / "matched" / "seed-0"
-    wait_for(lambda: states(out).get("plain") == "done" and half.exists())
+
+    def stop(words: str, done: float) -> None:
+        if half.exists():
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        run_grid(Grid(read_experiment(file), out, ["cpu"]), stop)
+    (half / "left-behind").write_text("")
+    finished = {path: path.stat().st_mtime_ns for path in out.rglob(DONE)}
+    return Outcome(file, out, learn("experiment", file, "--out", out), finished)
+
+
+@pytest.mark.slow
+def test_a_killed_experiment_leaves_no_process_and_goes_on(tmp_path: Path) -> None:
+    file, out = write_files(tmp_path), tmp_path / "out"
+    command = [sys.executable, "-m", "learner", "experiment", str(file), "--out", str(out)]
+    first = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
+    wait_for(lambda: states(out).get("plain") == "done" and states(out).get("matched") == "running")
     orphans = children(first.pid)
     os.kill(first.pid, signal.SIGKILL)
     first.wait()
     wait_for(lambda: not any(map(is_alive, orphans)), seconds=20)
-    (half / "left-behind").write_text("")
-    finished = {path: path.stat().st_mtime_ns for path in out.rglob(DONE)}
-    second = subprocess.run(command(file, out), cwd=ROOT, capture_output=True, text=True, timeout=300)
-    return Outcome(file, out, second.returncode, second.stdout, second.stderr, finished, orphans)
-
-
-def test_a_killed_experiment_leaves_no_process(outcome: Outcome) -> None:
-    assert outcome.orphans and not any(map(is_alive, outcome.orphans))
+    assert orphans
+    second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert second.stderr.splitlines()[0] == "1 of 5 runs done" and states(out)["matched"] == "done"
 
 
 def test_finished_runs_are_not_done_again_and_half_a_run_is(outcome: Outcome) -> None:
@@ -157,16 +162,16 @@ def test_a_failing_run_is_told_and_the_others_go_on(outcome: Outcome) -> None:
     assert states(outcome.out) == {
         "plain": "done", "matched": "done", "broken": "failed", "reader": "done", "orphan": "failed",
     }  # fmt: skip
-    assert outcome.code == 1
-    assert "failed: tiny broken seed 0: there is no folder ./gone" in outcome.errors
-    assert "failed: tiny orphan seed 0: it needs tiny broken seed 0, which failed" in outcome.errors
-    assert outcome.errors.splitlines()[-1].startswith("error: 2 of 5 runs failed")
-    assert "Traceback" not in outcome.errors
+    assert outcome.end.code == 1
+    assert "failed: tiny broken seed 0: there is no folder ./gone" in outcome.end.err
+    assert "failed: tiny orphan seed 0: it needs tiny broken seed 0, which failed" in outcome.end.err
+    assert outcome.end.err.splitlines()[-1].startswith("error: 2 of 5 runs failed")
+    assert "Traceback" not in outcome.end.err
     assert "Traceback" in outcome.run("broken", "error.txt").read_text()
 
 
 def test_progress_is_printed_where_there_is_no_terminal(outcome: Outcome) -> None:
-    lines = outcome.errors.splitlines()
+    lines = outcome.end.err.splitlines()
     assert lines[0] == "1 of 5 runs done"
     assert "2 of 5 runs done, 1 failed" in lines or "2 of 5 runs done, 2 failed" in lines
 
@@ -197,7 +202,7 @@ def test_the_report_has_every_table_with_rows_and_every_figure(outcome: Outcome)
         f"curves-tiny.{kind}" for kind in ("csv", "json", "png", "svg")
     }
     report = (outcome.out / "report.md").read_text()
-    assert report.strip() == outcome.printed.strip()
+    assert report.strip() == outcome.end.out.strip()
     assert "# Tiny" in report and "### Table 5: Stratified labels (oracles)" in report
     line = next(line for line in report.splitlines() if line.startswith("| plain |") and "0.602" in line)
     last = json.loads(outcome.run("plain", "rounds.jsonl").read_text().splitlines()[-1])

@@ -49,7 +49,6 @@ def spilled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def cluster(spilled: Path) -> Iterator[Any]:
     """Yield our engine on a Ray cluster of two nodes on this machine."""
-    pytest.importorskip("ray", reason="Ray is not installed: pip install -r requirements-cluster.txt")
     import ray
     from ray.cluster_utils import Cluster
 
@@ -347,7 +346,6 @@ def test_a_stage_can_be_stopped(on_ray: Engine) -> None:
 
 
 def test_nothing_answers_at_an_address_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("ray")
     import ray
 
     from learner.runtime.ray_engine import OnRay

@@ -22,25 +22,15 @@ from learner.models.bi_encoder_training import lesson_of, new_retriever, train_r
 from learner.models.cosine_bert import Labelled, train
 from learner.models.encoder import load_encoder
 from learner.pipelines.mining.classifier import TextClassifier
-from learner.runtime import training_group, training_launcher
+from learner.runtime import lifetime, training_group
 from learner.runtime.training_group import PROCESSES, process_count
 from learner.runtime.training_launcher import train_together
 from tests.helpers.group_work import dying, exact, failing, stay, staying
 from tests.helpers.services.alive import is_alive
 from tests.helpers.tiny import tiny_encoder
 
-pytest.importorskip("accelerate", reason="accelerate is not installed: pip install -r requirements-cluster.txt")
-
 TEXTS = [f"where are {thing} sold in town number {n}" for n in range(12) for thing in ("apples", "boats", "cats")]
-PRELOAD = ["learner.models.cosine_bert", "learner.pipelines.mining.classifier", "learner.runtime.training_member"]
 TOLERANCE = 1e-5  # of a weight, where some steps change it by 10⁻³
-
-
-@pytest.fixture(autouse=True)
-def forked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fork processes from one that has loaded the libraries, which takes most of a start."""
-    monkeypatch.setattr(training_launcher, "METHOD", "forkserver")
-    multiprocessing.set_forkserver_preload(PRELOAD)
 
 
 @pytest.fixture
@@ -108,7 +98,7 @@ def test_processes_together_learn_what_one_learns(
 
 @pytest.mark.slow
 def test_processes_that_load_the_libraries_themselves(folder: Path, monkeypatch: pytest.MonkeyPatch, two: None) -> None:
-    monkeypatch.setattr(training_launcher, "METHOD", "spawn")
+    monkeypatch.setattr(lifetime, "START", "spawn")
     before = load_encoder(str(folder), device="cpu").model.state_dict()
     trained = matcher(folder)[0].state_dict()
     assert any(not torch.equal(before[name], value) for name, value in trained.items())

@@ -1,6 +1,5 @@
 """The scorer of cosine and BERTScore: weighted by labelled pairs, independent of other pairs, measured."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ from learner.models.cosine_bert import Labelled
 from learner.models.encoder import load_encoder
 from learner.scorers.bertscore_scorer import load_token_scorer
 from learner.scorers.two_feature_scorer import fit_weights, load_feature_scorer
-from tests.helpers.services.commands import Run
+from tests.helpers.services.commands import learn
 from tests.helpers.tiny_backbones import tiny_backbone
 
 COLOURS = ("red", "blue", "green", "old", "wet", "small")
@@ -75,31 +74,29 @@ def files(tmp_path: Path) -> list[object]:
     return ["--left", tmp_path / "items.csv", "--gold", tmp_path / "gold.csv", "--split", tmp_path / "split.csv"]
 
 
-def test_it_is_weighed_by_train_pairs_and_measured_over_the_others(
-    name: str, files: list[object], learner: Callable[..., Run]
-) -> None:
-    found = learner("evaluate", "--model", name, *files, "--labels", files[3]).json()
+def test_it_is_weighed_by_train_pairs_and_measured_over_the_others(name: str, files: list[object]) -> None:
+    found = learn("evaluate", "--model", name, *files, "--labels", files[3]).json()
     assert found["pairs"] == 6 and found["positives"] == 2
     assert found["weights"]["labels"] == 5 and found["weights"]["positives"] == 3  # those of t1 to t7
     assert 0.3 <= found["average_precision"]["value"] <= 1 and "stated_accuracy" in found
     base = name.removeprefix("cosine+bertscore:")
     scorer = load_feature_scorer(name, TEXTS, ROWS, Labelled(*PAIRS[2:7].T))
     assert found["weights"]["cosine"] == pytest.approx(scorer.weights.cosine, rel=1e-3)
-    gained = learner("evaluate", "--model", name, *files, "--labels", files[3], "--against", base).json()
+    gained = learn("evaluate", "--model", name, *files, "--labels", files[3], "--against", base).json()
     assert gained["gain"]["average_precision"]["value"] == pytest.approx(
         gained["average_precision"]["value"] - gained["against"]["average_precision"]["value"]
     )
 
 
-def test_what_cannot_be_weighed_is_said(name: str, files: list[object], learner: Callable[..., Run]) -> None:
+def test_what_cannot_be_weighed_is_said(name: str, files: list[object]) -> None:
     encoder = name.removeprefix("cosine+bertscore:")
-    assert "give --labels and --split" in learner("evaluate", "--model", name, *files).refused()
+    assert "give --labels and --split" in learn("evaluate", "--model", name, *files).refused()
     whole = ["evaluate", "--model", name, *files[:4], "--labels", files[3]]
-    assert "--labels without --split" in learner(*whole).refused()
+    assert "--labels without --split" in learn(*whole).refused()
     plain = ["evaluate", "--model", encoder, *files, "--labels", files[3]]
-    assert f"{encoder} has none" in learner(*plain).refused()
+    assert f"{encoder} has none" in learn(*plain).refused()
     deep = ["evaluate", "--model", f"{name}@2", *files, "--labels", files[3]]
-    assert "has layers 1 to 1" in learner(*deep).refused()
+    assert "has layers 1 to 1" in learn(*deep).refused()
     corpus = load_corpus(Path(str(files[1])), None, Path(str(files[3])))
     with pytest.raises(InputError, match="compares tokens, and --audit ranks all pairs"):
         evaluate_audit(name, corpus, Path(str(files[3])), 0)
