@@ -98,6 +98,7 @@ def test_answers_given_offline_are_stored_when_the_connection_is_back(
     assert len(desk.answers) == 9
 
 
+@pytest.mark.slow
 def test_answers_of_a_closed_tab_are_stored_by_the_next_one(
     page: Page, context: BrowserContext, app: App, make_desk: MakeDesk
 ) -> None:
@@ -116,6 +117,7 @@ def test_answers_of_a_closed_tab_are_stored_by_the_next_one(
     assert again.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('allpairs:')).length") == 0
 
 
+@pytest.mark.slow
 def test_a_restart_of_the_app_loses_nothing(page: Page, app: App, make_desk: MakeDesk) -> None:
     desk = make_desk(30)
     open_card(page, desk.url)

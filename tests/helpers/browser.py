@@ -145,7 +145,7 @@ def press(page: Page, key: str) -> None:
 def drawn(page: Page) -> None:
     """Wait until the script of the page has ended, and has not started again for longer than Streamlit delays input."""
     page.evaluate("window.endedAt = 0")
-    page.wait_for_function(QUIET, timeout=WAIT)
+    page.wait_for_function(QUIET, timeout=WAIT, polling=50)
 
 
 def settle(page: Page, saved: int) -> None:
