@@ -5,7 +5,7 @@ REQUIREMENTS ?= requirements.txt
 export TOKENIZERS_PARALLELISM ?= true
 
 test test-postgres slow screenshots: export HF_HUB_OFFLINE = 1
-test test-postgres screenshots: export OMP_NUM_THREADS = 1
+test test-postgres slow screenshots: export OMP_NUM_THREADS = 1
 # The tests start many processes, which need not compile the same modules again.
 test test-postgres slow screenshots: export PYTHONDONTWRITEBYTECODE =
 # Tests write many small files: in memory, where there is room, they take two thirds of the time.
@@ -32,7 +32,7 @@ test-postgres: .venv/dev postgres
 
 # What `make test` leaves out, and the tests on random examples with all of their examples.
 slow: .venv/dev chromium postgres
-	$(BIN)/python -m pytest --require-programs -m "slow or hypothesis" --hypothesis-profile full
+	$(PYTEST) -m "slow or hypothesis" --hypothesis-profile full
 
 # The pictures in docs/screenshots, all made anew.
 screenshots: .venv/dev chromium

@@ -95,12 +95,16 @@ def test_how_pages_look(page: Page, open_page: OpenPage, picture: Picture) -> No
         picture(page, shown.picture, shown.height)
 
 
-def test_every_plot_can_be_heard(page: Page, open_page: OpenPage) -> None:
+def test_every_plot_can_be_heard_and_what_is_below_the_pool_is_one_click_away(page: Page, open_page: OpenPage) -> None:
     open_page("monitor-audit")
     for start in ("Average precision over all pairs", "Precision against recall", "Score histogram",
                   "Estimated share of positives", "Positives found", "Forecast of average precision", "Calibration of",
                   "Labels by day", "Labels by annotator", "Median seconds per label"):  # fmt: skip
         assert page.locator(f"[aria-label^='{start}']").count() >= 1, start
+    bound = page.get_by_text("at most 616,182 of them are positives.")
+    expect(bound.locator("visible=true")).to_have_count(0)
+    page.get_by_role("button", name="Tail stratum").click()
+    expect(bound.locator("visible=true")).to_have_count(1)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -128,14 +132,6 @@ def test_on_paper_there_are_plots_and_words_and_nothing_to_press(page: Page, ope
     assert (inverted != "none") is (scheme == "dark")
     pdf = page.pdf(format="A4")
     assert 5 <= pdf.count(b"/Type /Page\n") + pdf.count(b"/Type /Page ") <= 12
-
-
-def test_what_is_below_the_audited_pool_is_one_click_away(page: Page, open_page: OpenPage) -> None:
-    open_page("monitor-audit")
-    bound = page.get_by_text("at most 616,182 of them are positives.")
-    expect(bound.locator("visible=true")).to_have_count(0)
-    page.get_by_role("button", name="Tail stratum").click()
-    expect(bound.locator("visible=true")).to_have_count(1)
 
 
 def test_the_model_is_downloaded_as_a_folder(

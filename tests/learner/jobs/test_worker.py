@@ -23,6 +23,7 @@ from db.schema.tables import Answer, Matcher, Round, Task
 from learner.worker import Me, _patience, _report
 from tests.helpers.factories import make_project, make_round
 from tests.helpers.paths import ROOT
+from tests.helpers.services.commands import learn
 from tests.helpers.services.workers import ENDED, job_of, wait_for, wait_for_state
 from tests.helpers.tiny import tiny_encoder
 
@@ -222,10 +223,8 @@ def test_one_worker_from_the_first_batch_to_a_cancel(engine: Engine, tmp_path: P
         wait_for_state(engine, job_id, "done")
         assert [(one.executor_id, one.pid) for one in workers(engine)] == [("desk", process.pid)]
 
-        namesake = subprocess.run([*COMMAND, "desk"], cwd=ROOT, capture_output=True, text=True, timeout=90)
-        assert (namesake.returncode, namesake.stdout) == (2, "")
-        assert namesake.stderr.startswith(f"error: a worker named desk is alive (process {process.pid})")
-        assert namesake.stderr.count("\n") == 1
+        refused = learn("worker", "--name", "desk").refused()
+        assert refused.startswith(f"error: a worker named desk is alive (process {process.pid})")
 
         answer_batch(engine, project_id)
         job_id = request_round(engine, project_id)
