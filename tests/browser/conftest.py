@@ -106,6 +106,7 @@ def picture(request: pytest.FixtureRequest) -> Picture:
             background = page.locator("[data-testid=stApp]").evaluate("(app) => getComputedStyle(app).backgroundColor")
             assert (sum(map(int, background[4:-1].split(","))) < 384) is (screen.scheme == "dark")
             if taken and name and screen == SCREENS[0]:
+                main.evaluate("(main) => main.scrollTo(0, 0)")
                 (PICTURES / f"{name}-{screen.name}.png").write_bytes(still(page))
         SCREENS[0].apply(page)
 

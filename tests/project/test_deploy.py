@@ -62,9 +62,11 @@ def test_everything_has_an_image_and_all_of_ours_a_health_check() -> None:
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, require: Require) -> Iterator["Machine"]:
     """Yield a machine that can run the services, with a database and an administrator."""
     require(not missing(), "PostgreSQL is missing: install the package postgresql")
-    folder = tmp_path / "postgres"
-    folder.mkdir()
-    with running_postgres(folder) as url, TemporaryDirectory(prefix="ray") as short:
+    with (
+        TemporaryDirectory() as folder,
+        running_postgres(Path(folder)) as url,
+        TemporaryDirectory(prefix="ray") as short,
+    ):
         given = {"ALLPAIRS_DATABASE_URL": url, "ALLPAIRS_HOME": str(tmp_path / "data")}
         for name, value in given.items():
             monkeypatch.setenv(name, value)

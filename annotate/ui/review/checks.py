@@ -65,7 +65,7 @@ def fast_answers_line(project_id: int) -> None:
 
 def _quality_table(found: list[Quality]) -> pd.DataFrame:
     return pd.DataFrame([
-        {"annotator": one.annotator, "known matches": _shown(one.sensitivity), "known others": _shown(one.specificity),
+        {"annotator": one.annotator, "known matches": _shown(one.sensitivity), "known non-matches": _shown(one.specificity),
          "repeats": _shown(one.repeats), "unsure": one.unsure}
         for one in found
     ])  # fmt: skip
