@@ -66,7 +66,7 @@ def test_checks_are_answered_and_undone_like_pairs_and_count_for_nothing(
 def see_figures(page: Page, app: App, picture: Picture) -> None:
     """Wait for the figures on the page Review."""
     page.goto(f"{app.url}/review?project=Checked&annotator=ann")
-    heading = page.get_by_role("heading", name="Hidden checks")
+    heading = page.get_by_role("heading", name="Hidden test pairs")
     heading.wait_for(timeout=30_000)
     expect(page.get_by_text("Suspiciously fast answers")).to_be_visible(timeout=15_000)  # so many keys in a row
     heading.scroll_into_view_if_needed()

@@ -1,4 +1,4 @@
-"""Hidden checks and fast answers, for administrators: how reliable each annotator is."""
+"""Hidden test pairs and fast answers, for administrators: how reliable each annotator is."""
 
 from datetime import timedelta
 
@@ -27,7 +27,7 @@ def checks_section(project_id: int) -> None:
     """Draw the section for those who manage the project's people."""
     if not may(Right.PEOPLE, project_id):
         return
-    st.subheader("Hidden checks", anchor=False)
+    st.subheader("Hidden test pairs", anchor=False)
     found = read_quality(engine(), project_id)
     if found:
         st.caption(
@@ -36,14 +36,14 @@ def checks_section(project_id: int) -> None:
         )
         table_open(_quality_table(found), "hidden_checks")
     else:
-        st.info(f"No hidden check has been answered yet. {HOW}")
+        st.info(f"No hidden test pair has been answered yet. {HOW}")
     told = read_fast_answers(engine(), project_id)
     if told:
         st.markdown("**Suspiciously fast answers**")
         st.caption(
             "Identical answers in a row, each given in less time than it takes to read the beginning of both texts. "
             "Some of the pairs are asked again: of another annotator or, if there is none, of the same one as hidden "
-            "checks."
+            "test pairs."
         )
         table_open(_fast_answers_table(told), "fast_answers", {"seconds each": "%.1f"})
 
@@ -65,8 +65,8 @@ def fast_answers_line(project_id: int) -> None:
 
 def _quality_table(found: list[Quality]) -> pd.DataFrame:
     return pd.DataFrame([
-        {"annotator": one.annotator, "known matches": _shown(one.sensitivity), "known non-matches": _shown(one.specificity),
-         "repeats": _shown(one.repeats), "unsure": one.unsure}
+        {"annotator": one.annotator, "known matches": _shown(one.sensitivity),
+         "known non-matches": _shown(one.specificity), "repeats": _shown(one.repeats), "unsure": one.unsure}
         for one in found
     ])  # fmt: skip
 

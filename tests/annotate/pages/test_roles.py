@@ -95,7 +95,7 @@ def test_nobody_sees_anything_but_the_way_to_the_login(
 def test_hidden_checks_are_the_administrators_to_see(enter: Callable[..., AppTest], role: Role, shown: bool) -> None:
     page = enter(role).switch_page("../pages/review.py").run()
     read(page)
-    assert ("Hidden checks" in [one.value for one in page.subheader]) == shown
+    assert ("Hidden test pairs" in [one.value for one in page.subheader]) == shown
 
 
 @pytest.mark.parametrize(("role", "shown"), [(Role.ADMINISTRATOR, False), (None, True)])

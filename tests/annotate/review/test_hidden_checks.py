@@ -86,7 +86,7 @@ def test_the_pages_show_both(engine: Engine) -> None:
     check = checks_among(serve(engine, project, "*ann*", 60)[0])[0]
     say(engine, project, "*ann*", check, YES)
     page = open_review()
-    assert "Hidden checks" in [one.value for one in page.subheader]
+    assert "Hidden test pairs" in [one.value for one in page.subheader]
     assert page.dataframe[-1].value.iloc[0]["known matches"] == "1.00 (0.21–1.00) of 1"
     tasks = [pair for pair in serve(engine, project, "*ann*", 60)[0] if pair.task_id > 0]
     for pair in tasks[:16]:
