@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +23,7 @@ from learner.experiment import grid as grids
 from learner.experiment.cell import DONE, is_done, read_corpus
 from learner.experiment.display import grid_bar
 from learner.experiment.grid import STATE, Grid, Standing, run_grid, standing_share
-from learner.experiment.process import checked_devices
+from learner.experiment.process import checked_devices, start
 from learner.experiment.report import write_report
 from learner.experiment.spec import Experiment, cells_of, read_experiment
 from tests.helpers.paths import ROOT
@@ -119,20 +121,35 @@ def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+class Endless:
+    """A run that has begun to write, and never ends."""
+
+    def __init__(self, work: grids.Work) -> None:
+        self.work, self.ended, self.stage = work, False, "half"
+        self.messages = multiprocessing.Pipe(duplex=False)  # nobody sends
+        self.process = SimpleNamespace(sentinel=self.messages[0])
+        half = work.out / work.cell.folder
+        half.mkdir(parents=True)
+        (half / "left-behind").write_text("")
+
+    def listen(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+def cancel_half(words: str, done: float) -> None:
+    if words.endswith("half"):
+        raise Cancelled
+
+
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """Return the experiment, stopped in its second run and started again."""
     folder = tmp_path_factory.mktemp("experiment")
     file, out = write_files(folder), folder / "out"
-    half = out / "runs" / "tiny" / "matched" / "seed-0"
-
-    def stop(words: str, done: float) -> None:
-        if half.exists():
-            raise Cancelled
-
-    with pytest.raises(Cancelled):
-        run_grid(Grid(read_experiment(file), out, ["cpu"]), stop)
-    (half / "left-behind").write_text("")
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Cancelled):
+        patch.setattr(grids, "start", lambda work: Endless(work) if work.cell.row == "matched" else start(work))
+        run_grid(Grid(read_experiment(file), out, ["cpu"]), cancel_half)
     finished = {path: path.stat().st_mtime_ns for path in out.rglob(DONE)}
     return Outcome(file, out, learn("experiment", file, "--out", out), finished)
 
