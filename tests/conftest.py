@@ -1,5 +1,6 @@
 """Fixtures shared by all tests: a temporary home, a migrated database, and the real data if available."""
 
+import gc
 import os
 import shutil
 import sys
@@ -43,6 +44,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--database", choices=("sqlite", "postgresql"), help="what all tests run on that store something")
     parser.addoption("--require-programs", action="store_true", help="fail, not skip, where a program is missing")
     parser.addoption("--screenshots", action="store_true", help="take the pictures of the documents, and do no more")
+
+
+def pytest_configure() -> None:
+    """Look for garbage rarely: each time goes through all that torch has loaded, 8 % of the time of the tests."""
+    gc.set_threshold(100_000, 50, 100)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -138,7 +138,7 @@ def compared(presses: int) -> list[Measured]:
     rows = []
     with TemporaryDirectory() as home, sync_playwright() as playwright:
         engine = prepare(Path(home))
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
         with running_app(home) as port:
             for round_trip in ROUND_TRIPS:
                 relay = Relay(port, round_trip / 2000)

@@ -16,7 +16,7 @@ from benchmarks.scale.app_process import start_app
 def main() -> None:
     """Print seconds from the start of the process to the first pair, and resident memory."""
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
         page = browser.new_page()
         first = first_pair(page, home)
         print(f"first start (demo project made, tables made): {first[0]:.1f} s")

@@ -9,7 +9,7 @@ from db.domain import AnswerKind
 from db.labels.hidden_checks import check_results
 from db.schema.engine import reading
 from db.schema.tables import Check
-from tests.helpers.browser import App, Desk, Picture, open_card, press, settle
+from tests.helpers.browser import App, Desk, Picture, drawn, open_card, press, settle
 from tests.helpers.projects.checks import know
 
 PAIRS = 20
@@ -55,6 +55,7 @@ def test_checks_are_answered_and_undone_like_pairs_and_count_for_nothing(
     assert checks_of(desk)[1] == [AnswerKind.NEGATIVE] * planned
     page.reload()
     expect(page.locator("[data-act=undo]")).to_be_enabled(timeout=30_000)
+    drawn(page)
     undo_all(page, PAIRS + planned)
     settle(page, PAIRS + planned)
     assert (checks_of(desk)[1], desk.labels) == ([], [None] * PAIRS)

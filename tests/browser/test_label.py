@@ -162,15 +162,6 @@ def test_keys_rest_while_one_types_or_holds_a_modifier(page: Page, make_desk: Ma
     assert [answer.answer for answer in desk.answers] == [U]
 
 
-def test_the_score_is_hidden_until_the_answer(page: Page, make_desk: MakeDesk) -> None:
-    desk = make_desk(5)
-    open_card(page, desk.url)
-    assert "cosine" not in page.locator(".card").inner_text()
-    page.keyboard.press("1")
-    expect(page.locator(".last")).to_have_text("Last answer: Yes · score 0.95")
-    assert "cosine" not in page.locator(".pair").inner_text()
-
-
 def test_differences_help_and_guidelines(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(2, texts=["change my password", "reset my password", "x"], guidelines="Think **twice**.")
     open_card(page, desk.url)
@@ -189,14 +180,16 @@ def test_differences_help_and_guidelines(page: Page, make_desk: MakeDesk) -> Non
     assert desk.answers == []
 
 
-def test_audit_pairs_of_a_batch_are_answered_like_the_others(page: Page, make_desk: MakeDesk) -> None:
+def test_audit_pairs_are_answered_like_others_and_scores_come_with_the_answer(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(0, evaluation=10)
     make_design(desk.engine, desk.project_id)
     make_round(desk.engine, desk.project_id, 6, audits=(1, 4))
     open_card(page, desk.url)
     expect(page.get_by_text("Audit batch")).to_have_count(0)
+    assert "score" not in page.locator(".card").inner_text()
     page.keyboard.press("1")
     expect(page.locator(".last")).to_have_text("Last answer: Yes · score 0.95")
+    assert "score" not in page.locator(".pair").inner_text()
     assert "audit" not in page.content()
     page.keyboard.press("1")
     expect(page.locator(".last")).to_have_text("Last answer: Yes · audit pair, not used for training")

@@ -98,6 +98,7 @@ def test_keys_can_be_changed_and_stay_changed(page: Page, make_desk: MakeDesk) -
 def test_the_text_grows_and_stays_so(page: Page, make_desk: MakeDesk) -> None:
     desk = make_desk(2)
     open_card(page, desk.url)
+    expect(page.get_by_text("Group by left text")).to_have_count(0)  # of one list
 
     def size() -> float:
         return float(page.locator("[data-side=left]").evaluate("(box) => parseFloat(getComputedStyle(box).fontSize)"))
@@ -172,12 +173,6 @@ def test_candidates_on_a_phone(page: Page, make_desk: MakeDesk) -> None:
     settle(page, 6)
     assert desk.labels == [N, P, N, N, N, N]
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
-
-
-def test_one_list_offers_no_candidates(page: Page, make_desk: MakeDesk) -> None:
-    desk = make_desk(2)
-    open_card(page, desk.url)
-    expect(page.get_by_text("Group by left text")).to_have_count(0)
 
 
 def test_the_likely_sentence_of_a_passage_is_in_sight(page: Page, make_desk: MakeDesk) -> None:

@@ -82,23 +82,14 @@ def test_a_sample_is_queued_and_labelled(page: Page, app: App, desk: Desk) -> No
     expect(page.get_by_text("Of all 300 mined pairs, 100% are right")).to_be_visible(timeout=15_000)
 
 
-def test_the_best_pairs_become_labels_that_answers_lists(page: Page, app: App, desk: Desk) -> None:
-    page.goto(address(app))
-    page.get_by_role("button", name="Use as training pairs").click(timeout=30_000)
-    page.get_by_role("button", name="Create 100 labels").click(timeout=15_000)
-    expect(page.get_by_role("button", name="Undo all 100")).to_be_visible(timeout=15_000)
-    assert [answer.annotator for answer in desk.answers] == ["few-shot-mining"] * 100
-    page.goto(f"{app.url}/answers?project={quote(NAME)}&annotator=few-shot-mining")
-    expect(page.get_by_text("100 answers")).to_be_visible(timeout=15_000)
-
-
-def test_a_run_is_asked_for(page: Page, app: App, desk: Desk) -> None:
+def test_the_best_pairs_become_labels_and_with_them_a_run_is_asked_for(page: Page, app: App, desk: Desk) -> None:
     page.goto(address(app))
     card = page.locator(".st-key-pipeline_few-shot-mining")
     expect(card.get_by_text("It needs at least 2 positive pairs")).to_be_visible(timeout=30_000)
     page.get_by_role("button", name="Use as training pairs").click()
     page.get_by_role("button", name="Create 100 labels").click(timeout=15_000)
     expect(page.get_by_role("button", name="Undo all 100")).to_be_visible(timeout=15_000)
+    assert [answer.annotator for answer in desk.answers] == ["few-shot-mining"] * 100
     page.keyboard.press("Escape")
     card.get_by_text("New run").click(timeout=15_000)
     card.locator("summary", has_text="Bi-encoder").click()
@@ -106,3 +97,5 @@ def test_a_run_is_asked_for(page: Page, app: App, desk: Desk) -> None:
     expect(page.get_by_text("waiting for a worker")).to_be_visible(timeout=15_000)
     page.get_by_role("button", name="Cancel").click()
     expect(page.get_by_text("waiting for a worker")).to_have_count(0, timeout=15_000)
+    page.goto(f"{app.url}/answers?project={quote(NAME)}&annotator=few-shot-mining")
+    expect(page.get_by_text("100 answers")).to_be_visible(timeout=15_000)

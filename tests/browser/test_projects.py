@@ -90,8 +90,23 @@ def choose(page: Page, name: str, act: str) -> None:
     page.get_by_role("menuitem", name=act).click()
 
 
-def test_a_project_is_duplicated_archived_deleted_and_brought_back(stocked: tuple[App, Engine], page: Page) -> None:
+def look(page: Page, picture: Picture) -> None:
+    """Look at projects in every state."""
+    page.get_by_text("Show archived (1)").click()
+    expect(card(page, OLD)).to_be_visible(timeout=15_000)  # type: ignore[arg-type]
+    page.get_by_text("Bin (1)").click()
+    expect(page.get_by_role("button", name="Remove permanently")).to_be_visible()
+    picture(page, "projects", 1250, 2300)
+
+
+def test_a_project_is_duplicated_archived_deleted_and_brought_back(
+    stocked: tuple[App, Engine], page: Page, picture: Picture
+) -> None:
     app, engine = stocked
+    demo = next(row for row in list_projects(engine) if row.name == "Help desk (demo)")
+    delete_project(engine, demo.id)
+    open_projects(page, app)
+    look(page, picture)
     open_projects(page, app)
     expect(card(page, OLD)).to_have_count(0)  # type: ignore[arg-type]
 
@@ -162,15 +177,3 @@ def test_the_tour_leads_through_the_demo_and_ends(own: tuple[App, Engine], page:
     open_projects(page, app)
     choose(page, "Help desk (demo)", "Show the tour")
     expect(tour).to_be_visible(timeout=15_000)
-
-
-def test_how_projects_look(stocked: tuple[App, Engine], page: Page, picture: Picture) -> None:
-    app, engine = stocked
-    demo = next(row for row in list_projects(engine) if row.name == "Help desk (demo)")
-    delete_project(engine, demo.id)
-    open_projects(page, app)
-    page.get_by_text("Show archived (1)").click()
-    expect(card(page, OLD)).to_be_visible(timeout=15_000)  # type: ignore[arg-type]
-    page.get_by_text("Bin (1)").click()
-    expect(page.get_by_role("button", name="Remove permanently")).to_be_visible()
-    picture(page, "projects", 1250, 2300)

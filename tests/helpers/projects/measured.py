@@ -1,6 +1,8 @@
 """Projects with measured rounds for tests: matchers, evaluations, batches and answers, inserted directly."""
 
+from copy import deepcopy
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,7 @@ def make_measured_project(
     """
     project_id = _make_help_desk(engine, name)
     add_gold(engine, project_id, 30)
-    _add_rounds(engine, project_id, [_by_gold(number, half_width, stated) for number in range(rounds)])
+    _add_rounds(engine, project_id, [deepcopy(_by_gold(number, half_width, stated)) for number in range(rounds)])
     return project_id
 
 
@@ -107,6 +109,7 @@ def _layer(number: int) -> tuple[float | None, float | None]:
     return (14.0 + number, -9.0 - number / 2) if number else (None, None)
 
 
+@cache
 def _by_gold(number: int, half_width: float, stated: bool) -> dict[str, Any]:
     """Return an evaluation over random scores that separate positives better from round to round."""
     rng = np.random.default_rng(number)
