@@ -1,4 +1,4 @@
-"""Pairs as annotators see them: tasks, and hidden checks among them, which look the same."""
+"""Pairs as annotators see them: tasks, and hidden test pairs among them, which look the same."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
