@@ -71,7 +71,7 @@ reference: .venv/dev
 postgres:
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || (apt-get update && apt-get install -y postgresql) || echo "PostgreSQL is missing, and cannot be installed here"
 
-# Playwright drives Debian's browser; its shell without windows needs two thirds of the time of the whole.
+# Playwright drives Debian's browser; its headless shell takes two thirds of the full browser's time.
 chromium:
 	@command -v chromium-headless-shell >/dev/null || (apt-get update && apt-get install -y chromium-headless-shell) || \
 		command -v chromium >/dev/null || echo "chromium-headless-shell is missing, and cannot be installed here"

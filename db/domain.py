@@ -181,10 +181,10 @@ class Settings(BaseModel):
         6,
         ge=0,
         le=1_000,
-        description="Without known pairs to measure on, one task in this many is an audit task (0: none).",
+        description="Without known pairs to measure on, one pair in this many is an audit pair (0: none).",
     )
     target_precision: float = Field(
-        0.8, gt=0, lt=1, description="Target precision: Monitor tells when the threshold certainly reaches it."
+        0.8, gt=0, lt=1, description="Precision to reach at the threshold; the page “Monitor” says once it is certain."
     )
     strategy: str = Field("uncertainty", description="How later batches are chosen.")
     per_text: int = Field(0, ge=0, le=1_000_000, description="Maximum pairs of one text in a batch (0: no limit).")

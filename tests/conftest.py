@@ -78,6 +78,7 @@ def _cheap_hashes() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _forked_processes() -> Iterator[None]:
     """Fork processes from one that has loaded the libraries: loading takes most of a short run."""
+    assert lifetime.START == "spawn"  # what slow tests run, and users
     set_forkserver_preload(["learner.experiment.process", "learner.runtime.training_member"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lifetime, "START", "forkserver")

@@ -99,7 +99,7 @@ def _add_invited(
 
 
 def withdraw(engine: Engine, project_id: int, invitation_id: int, at: datetime) -> None:
-    """Withdraw the invitation. Raises Refused without the right to manage people."""
+    """Revoke the invitation. Raises Refused without the right to manage people."""
     with acting(engine, Right.PEOPLE, project_id) as session:
         invitation = session.get(Invitation, invitation_id)
         if invitation is not None and invitation.project_id == project_id and invitation.used_at is None:

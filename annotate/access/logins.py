@@ -75,7 +75,7 @@ def _attempt(engine: Engine, name: str, address: str, at: datetime) -> int:
         if until is None:
             return attempt
         logins.forget_attempts(session, only=attempt)
-    raise TooMany(f"too many attempts to sign in failed: try again in {minutes_until(until + WINDOW, at)}")
+    raise TooMany(f"too many failed sign-in attempts: try again in {minutes_until(until + WINDOW, at)}")
 
 
 def minutes_until(moment: datetime, at: datetime) -> str:

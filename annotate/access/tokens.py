@@ -1,4 +1,4 @@
-"""Tokens with which programs use the REST API in a person's name: made, withdrawn, checked."""
+"""Tokens with which programs use the REST API in a person's name: made, revoked, checked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from db.schema.tables import ApiToken, Person
 
 LONGEST_PURPOSE = 80
 LONGEST_LIFE = 3650  # days
-UNKNOWN = "this token is unknown, withdrawn or expired: make a new one on the page Account"
+UNKNOWN = "this token is unknown, revoked or expired: make a new one on the page Account"
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Bearer:
 def make(
     engine: Engine, person_id: int, purpose: str, at: datetime, days: int | None = None, login_id: int | None = None
 ) -> str:
-    """Return a new token of this person, valid for `days` days or until it is withdrawn; only its hash is stored.
+    """Return a new token of this person, valid for `days` days or until it is revoked; only its hash is stored.
 
     login_id: the login of somebody who makes their own token; it must still be valid. Raises InputError for a purpose
     that is empty or too long, for days out of range, for a login that has ended, and for a disabled person.
@@ -40,7 +40,7 @@ def make(
     if not 1 <= len(purpose) <= LONGEST_PURPOSE or not purpose.isprintable():
         raise InputError(f"say what the token is for, in 1 to {LONGEST_PURPOSE} printable characters")
     if days is not None and not 1 <= days <= LONGEST_LIFE:
-        raise InputError(f"a token can be valid for 1 to {LONGEST_LIFE:,} days (or without end), not for {days:,}")
+        raise InputError(f"a token can be valid for 1 to {LONGEST_LIFE:,} days or indefinitely, not for {days:,}")
     with writing(as_system(engine)) as session:
         person = session.get_one(Person, person_id)
         if person.disabled_at is not None:
@@ -53,11 +53,11 @@ def make(
 
 
 def withdraw(engine: Engine, person_id: int, token_id: int) -> None:
-    """Withdraw the token. Raises InputError if the person has no token of this number."""
+    """Revoke the token. Raises InputError if the person has no token of this number."""
     with writing(as_system(engine)) as session:
         purpose = tokens.remove_token(session, person_id, token_id)
         if purpose is None:
-            raise InputError(f"this person has no token number {token_id}: it may have been withdrawn")
+            raise InputError(f"this person has no token number {token_id}: it may have been revoked")
         name = session.get_one(Person, person_id).name
         add_event(session, person_of(engine), EventKind.TOKEN_WITHDRAWN, about=name, old=purpose)
 

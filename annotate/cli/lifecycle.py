@@ -56,7 +56,7 @@ def restore(name: Name) -> None:
 def delete(
     name: Name,
     yes: Yes = False,
-    at_once: Annotated[bool, typer.Option("--now", help="Delete for good, without the bin or from it.")] = False,
+    at_once: Annotated[bool, typer.Option("--now", help="Delete permanently, without the bin or from it.")] = False,
 ) -> None:
     """Move a project to the bin, where it can be restored for seven days.
 
@@ -67,7 +67,7 @@ def delete(
     if not yes:
         held = holdings(engine, found.id)
         what = f"{held.items:,} texts, {held.labels:,} labels, {held.models} models, {megabytes(held.folder_bytes)}"
-        typer.confirm(f"Delete {found.name!r} with {what}{' for good' if at_once else ''}?", abort=True, err=True)
+        typer.confirm(f"Delete {found.name!r} with {what}{' permanently' if at_once else ''}?", abort=True, err=True)
     if at_once:
         delete_project(engine, found.id)
     else:

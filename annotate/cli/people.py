@@ -150,7 +150,7 @@ def token(
     purpose: Annotated[str, typer.Option("--for", help="What the token is for; shown in the list of tokens.")],
     days: Annotated[
         int | None,
-        typer.Option(help="How many days the token is valid. [default: until withdrawn]", min=1, max=LONGEST_LIFE),
+        typer.Option(help="How many days the token is valid. [default: until revoked]", min=1, max=LONGEST_LIFE),
     ] = None,
 ) -> None:
     """Print a new token, with which a program uses the REST API in somebody's name. It is shown only once.
@@ -178,7 +178,7 @@ def list_tokens(name: Name, as_json: Json = False) -> None:
 
 @people.command()
 def withdraw(name: Name, number: Annotated[int, typer.Argument(help="Its number, from `people tokens`.")]) -> None:
-    """Withdraw a token of somebody: programs that use it get no answer from then on.
+    """Revoke a token of somebody: programs that use it get no answer from then on.
 
     Example: python -m annotate people withdraw Ben 3
     """

@@ -86,7 +86,7 @@ async def _keep_bin(engine: Engine) -> None:
         try:
             removed = await asyncio.to_thread(empty_bin, engine, now())
             for name in removed:
-                log.info("the project %r was removed from the bin for good", name)
+                log.info("the project %r was removed from the bin permanently", name)
         except (SQLAlchemyError, InputError):  # InputError: another app process was faster
             log.exception("could not empty the bin")
         await asyncio.sleep(EMPTY_EVERY)

@@ -101,8 +101,8 @@ def far_in_words(evaluation: Evaluation) -> str:
     if not far["sampled"]:
         return start + "None of them is labelled, so the number of positives among them is unknown."
     return start + (
-        f"{counted(far['sampled'], 'pair')} of them labelled, {far['positives']:,} positive. With 95% confidence at "
-        f"most {far['high']:,.0f} of them are positives."
+        f"{far['sampled']:,} of them {'is' if far['sampled'] == 1 else 'are'} labelled, {far['positives']:,} positive. "
+        f"With 95% confidence at most {far['high']:,.0f} of them are positives."
     )
 
 

@@ -19,12 +19,14 @@ def main() -> None:
     project = current_project(engine())
     if project is not None:
         st.caption(literal(project.name))
-    whole = may(Right.INSTALL) and (project is None or st.toggle("Show all projects", key="history_whole"))
+    whole = may(Right.INSTALL) and (
+        project is None or st.toggle("Show changes to the installation", key="history_whole")
+    )
     if project is None and not whole:
         st.info("There is no project yet. Create one on the page “New project”.")
         return
     what = "accounts and permanently removed projects" if whole else "settings, roles, imports, archive and bin"
-    st.write(f"Changes of {what}. Answers are not listed here: each pair has its own history.")
+    st.write(f"Changes to {what}. Answers are not listed here: each pair has its own history.")
     _events(None if whole else project)
 
 

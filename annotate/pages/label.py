@@ -48,7 +48,7 @@ def main() -> None:
     project = current_project(database)
     if project is None:
         st.title("Label")
-        st.info("There is no project yet. Make one from a file of texts on the page “New project”.")
+        st.info("There is no project yet. Create one on the page “New project”.")
         return
     settings = Settings.model_validate(project.settings)
     with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center", wrap=False):

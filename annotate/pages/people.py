@@ -114,7 +114,7 @@ def _withdraw(project_id: int, invitation_id: int) -> None:
 
 
 def everybody(project: Project | None) -> None:
-    """Draw every account, whatever its projects, with the buttons that give and withdraw access."""
+    """Draw every account, whatever its projects, with the buttons that give and revoke access."""
     st.header("Everybody", anchor=False)
     st.caption("Only administrators of the whole installation see this. New accounts come from an invitation link or "
                "`python -m annotate people add`.")  # fmt: skip

@@ -36,7 +36,7 @@ KEPT = timedelta(days=7)  # in the bin
 
 @dataclass(frozen=True)
 class Binned:
-    """A project in the bin, and when it will be removed for good."""
+    """A project in the bin, and when it will be removed permanently."""
 
     id: int
     name: str

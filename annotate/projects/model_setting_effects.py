@@ -10,7 +10,7 @@ from db.domain import Settings
 TRAINING = {
     "epochs": "epochs",
     "learning_rate": "learning rate",
-    "batch_size": "training step size",
+    "batch_size": "pairs per training step",
     "group_pairs": "grouping by text",
     "initialization": "initialization of the output layer",
     "batch_norm": "batch norm",

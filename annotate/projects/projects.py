@@ -192,7 +192,7 @@ def update_settings(engine: Engine, project_id: int, settings: Settings) -> None
 
 
 def delete_project(engine: Engine, project_id: int) -> None:
-    """Delete the project, its labels and its matchers for good (`lifecycle.bin_project` can be undone)."""
+    """Delete the project, its labels and its matchers permanently (`lifecycle.bin_project` can be undone)."""
     with acting(engine, Right.CHANGE, project_id) as session:
         project = project_of(session, project_id)
         add_event(session, person_of(engine), EventKind.REMOVED, about=project.name)  # its own events go with it

@@ -47,7 +47,7 @@ def _people(changed: dict[str, Any], votes: int, now: Situation) -> Iterator[str
         yield (
             "A model is trained automatically when a batch is complete, the current one included."
             if changed["auto_train"]
-            else "A complete batch waits until somebody presses “Make the next batch” or “Train now”."
+            else "A complete batch waits until somebody presses “Prepare the next batch” or “Train now”."
         )
 
 
@@ -78,7 +78,7 @@ def _order(new: Settings, now: Situation) -> str:
         return f"{first}, pairs come in the strategy's order again."
     return (
         f"{first}, a re-ranker reads the pairs that the strategy has chosen, about 100 a second on a CPU: "
-        f"{ORDERS[new.batch_order]} come first. Audit tasks keep random places, and the reserve keeps its order."
+        f"{ORDERS[new.batch_order]} come first. Audit pairs keep random places, and the reserve keeps its order."
     )
 
 
@@ -125,9 +125,9 @@ def _candidates(old: Settings, new: Settings, now: Situation) -> Iterator[str]:
 def _measuring(old: Settings, new: Settings, changed: dict[str, Any], now: Situation) -> Iterator[str]:
     audited = not now.gold and now.measured_items > 1
     if "audit_every" in changed and audited:
-        one, other = (f"one task in {of}" if of else "none" for of in (old.audit_every, new.audit_every))
+        one, other = (f"one pair in {of}" if of else "none" for of in (old.audit_every, new.audit_every))
         tail = " Then only audit batches narrow the intervals." if not new.audit_every else ""
-        yield f"From batch {now.batch + 1} on, audit tasks: {other} instead of {one}.{tail}"
+        yield f"From batch {now.batch + 1} on, audit pairs: {other} instead of {one}.{tail}"
     if "target_precision" in changed and (now.gold or audited):
         when = "at once" if now.gold else "with the next update of the figures"
         yield f"Monitor compares precision with {new.target_precision:g} instead of {old.target_precision:g}, {when}."

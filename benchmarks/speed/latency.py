@@ -20,6 +20,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Page, TimeoutError, sync_playwright
 from sqlalchemy import Engine, func, select
 
+from benchmarks.browser import browser_path
 from benchmarks.scale.app_process import free_port, running_app
 from benchmarks.table import Row
 from db.schema.engine import make_engine, migrate, reading, writing
@@ -138,7 +139,7 @@ def compared(presses: int) -> list[Measured]:
     rows = []
     with TemporaryDirectory() as home, sync_playwright() as playwright:
         engine = prepare(Path(home))
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         with running_app(home) as port:
             for round_trip in ROUND_TRIPS:
                 relay = Relay(port, round_trip / 2000)

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from benchmarks.browser import browser_path
 from benchmarks.scale.app_process import start_app
 
 
 def main() -> None:
     """Print seconds from the start of the process to the first pair, and resident memory."""
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         page = browser.new_page()
         first = first_pair(page, home)
         print(f"first start (demo project made, tables made): {first[0]:.1f} s")

@@ -29,7 +29,7 @@ def split_corpus(corpus: Corpus, share: float, rng: np.random.Generator, *, both
     are split and the right ones are shared, unless `both_sides`. Raises InputError for a share outside [0, 1).
     """
     if not 0 <= share < 1:
-        raise InputError(f"the evaluation share {share} is not at least 0 and below 1; use 0.3, for example")
+        raise InputError(f"the evaluation share must be at least 0 and below 1, not {share}; use 0.3, for example")
     left = corpus.count(Side.LEFT)
     joined = corpus.kind == Kind.SYMMETRIC or both_sides
     component = graph.components(len(corpus.items), ((p.left, p.right) for p in corpus.gold) if joined else ())

@@ -57,7 +57,7 @@ def _object(raw: bytes, path: Path, number: int) -> dict[str, Any]:
         what = f"not valid JSON at character {error.pos + 1} ({error.msg}); write one object a line"
         raise bad(what, path, number) from None
     except (ValueError, RecursionError):  # numbers with thousands of digits, endless nesting
-        raise bad("the JSON has a number that is too long or is nested too deeply", path, number) from None
+        raise bad("the JSON is nested too deeply, or has a number that is too long", path, number) from None
     if not isinstance(record, dict):
         raise bad(f"the line is a JSON {type(record).__name__}, not an object with named values", path, number)
     return record

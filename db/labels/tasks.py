@@ -40,8 +40,6 @@ class BatchProgress:
     size: int = 0
     answered: int = 0
     positives: int = 0
-    negatives: int = 0
-    unsure: int = 0
     all_positives: int = 0  # labels for training and of audits
 
     @property

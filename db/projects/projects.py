@@ -51,7 +51,7 @@ def add_project(session: Session, name: str, kind: Kind, settings: dict[str, Any
 _TAKEN = {
     "": "a project named {!r} exists already; choose another name",
     "archived": "an archived project is named {!r}; choose another name",
-    "binned": "a project named {!r} is in the bin; choose another name, or delete that project for good",
+    "binned": "a project named {!r} is in the bin; choose another name, or delete that project permanently",
 }
 
 

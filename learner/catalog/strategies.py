@@ -55,7 +55,7 @@ STRATEGIES: dict[str, StrategyEntry] = {
         seed="random",
     ),
     "stated": StrategyEntry(
-        title="Stated data",
+        title="Known pairs",
         description="The pairs that came with the data, positives and given negatives, in random order: a baseline.",
         function="learner.strategies.oracle_baselines:stated",
         seed="stated",

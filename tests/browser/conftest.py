@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from sqlalchemy import Engine, update
 
+from benchmarks.browser import BROWSERS, browser_path
 from db.schema.engine import make_engine, migrate, writing
 from db.schema.tables import Project, Worker, now
 from tests.helpers.browser import DESKTOP, SCREENS, App, Desk, Picture, drawn
@@ -19,16 +20,8 @@ from tests.helpers.paths import ROOT
 from tests.helpers.services.ports import free_port
 from tests.helpers.services.programs import Require
 
-# The first needs two thirds of the processor time of the second.
-BROWSERS = (Path("/usr/bin/chromium-headless-shell"), Path("/usr/bin/chromium"))
 expect.set_options(timeout=20_000)  # milliseconds: a busy machine is slow, and what does not come is a failure then
 PICTURES = ROOT / "docs" / "screenshots"
-
-
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    for item in items:
-        if Path(__file__).parent in item.path.parents:
-            item.add_marker("browser")
 
 
 @pytest.fixture(scope="session")
@@ -75,7 +68,7 @@ def make_desk(app: App, database: Engine) -> Callable[..., Desk]:
 
 @pytest.fixture(scope="session")
 def chromium(require: Require) -> Iterator[Browser]:
-    found = next((path for path in BROWSERS if path.exists()), None)
+    found = browser_path()
     require(found is not None, f"{BROWSERS[0]} is missing: install {BROWSERS[0].name}")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
@@ -94,8 +87,8 @@ def context(chromium: Browser) -> Iterator[BrowserContext]:
 def picture(request: pytest.FixtureRequest) -> Picture:
     """Return a function that checks that a page fits a light desktop and a dark phone, and has their colours.
 
-    With a name and `--screenshots` it also takes the picture for the documents, of the light desktop; height, phone: of
-    the screens then, in pixels.
+    With a name and `--screenshots` it also takes the picture for the documents, of the light desktop; height, phone:
+    heights in pixels for that picture.
     """
     taken = request.config.getoption("--screenshots")
 

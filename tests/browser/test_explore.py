@@ -146,7 +146,7 @@ def test_how_views_look(
     open_explore(page, app)
     for view in VIEWS:
         if view == "Compare" and not pytestconfig.getoption("--screenshots"):
-            continue  # it takes a second round; tests/annotate/pages/test_explore.py has its words
+            continue  # it takes a second round: `make screenshots` looks at it
         show(page, view)
         picture(page, f"explore-{view.lower()}" if view in PICTURED else "", 1400)
 

@@ -1,4 +1,4 @@
-"""The person's API tokens: listed, made, withdrawn."""
+"""The person's API tokens: listed, made, revoked."""
 
 import streamlit as st
 

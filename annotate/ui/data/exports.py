@@ -1,4 +1,4 @@
-"""What a project exports: labels, models, matches, or everything. Files are made only when asked for."""
+"""What a project exports: labels, matches, or the whole project. Files are made only when asked for."""
 
 import streamlit as st
 

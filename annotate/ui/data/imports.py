@@ -65,7 +65,7 @@ def labels(project: Project) -> None:
     st.subheader("Labels", anchor=False)
     st.caption(ABOUT_LABELS)
     path = chosen_file("bring_labels", example="/data/labels.csv")
-    replace = st.checkbox("Where labels differ, replace the project's by the file's", key="bring_replace")
+    replace = st.checkbox("Where labels differ, replace the project's with the file's", key="bring_replace")
     if path is None:
         return
     asked = (project.id, str(path), replace)

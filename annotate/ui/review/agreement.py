@@ -65,7 +65,7 @@ def _twos(found: Agreement) -> None:
     st.markdown("**By pair of annotators**")
     rows = [
         {"annotators": f"{two.one}, {two.other}", "pairs": two.pairs, "on matches": _shown(two.positive),
-         "on others": _shown(two.negative), "Cohen's kappa": _shown(two.kappa)}
+         "on non-matches": _shown(two.negative), "Cohen's kappa": _shown(two.kappa)}
         for two in found.twos
     ]  # fmt: skip
     table_open(pd.DataFrame(rows), "agreement_by_two")

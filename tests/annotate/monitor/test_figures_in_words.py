@@ -135,7 +135,7 @@ def test_an_audit_is_explained_with_its_numbers(engine: Engine) -> None:
         "7.1 pairs in the stratum “pairs 1 to 128” and 1,820",
         "about 1,348",
         "4,432,964 more pairs",
-        "20 pairs of them labelled, 0 positive",
+        "20 of them are labelled, 0 positive",
         "at most 616,182 of them",
         "never train a model",
         "7 of the positives represent more than 50 pairs each",

@@ -123,7 +123,7 @@ def test_preview_shows_all_columns_of_the_first_rows(tmp_path: Path) -> None:
         ("a.jsonl", b'{"id": 1, "text": ["x"]}\n', ["row 1, column 'text'", "list"]),
         ("a.jsonl", b'{"id": 1, "text": "\\ud800"}\n', ["row 1, column 'text'", "surrogate"]),
         ("a.jsonl", b'{"id": 1, "text": "caf\xe9"}\n', ["row 1", "0xE9"]),
-        ("a.jsonl", b'{"id": ' + b"[" * 100_000 + b"\n", ["row 1", "JSON"]),
+        ("a.jsonl", b'{"id": ' + b"[" * 100_000 + b"\n", ["row 1", "nested too deeply"]),
         ("a.jsonl", b"\n", ["is empty"]),
         ("a.parquet", b"PAR1 but nothing else", ["Parquet"]),
         ("a.csv.gz", b"", ["is empty"]),

@@ -267,7 +267,7 @@ def test_work_that_is_cancelled_leaves_no_process(outcome: Outcome, tmp_path: Pa
     with pytest.raises(Cancelled):
         run_grid(grid, cancel)
     assert seen
-    wait_for(lambda: not any(map(is_alive, seen)), seconds=5)  # who forked it takes its end note
+    wait_for(lambda: not any(map(is_alive, seen)), seconds=5)  # the fork server reaps it a moment later
     assert states(tmp_path)["plain"] == "waiting"
 
 
