@@ -28,7 +28,7 @@ import pandas as pd
 from benchmarks.common import ROOT
 from benchmarks.data.quip_datasets import quip_tables
 from db.corpus import graph
-from db.corpus.corpus import identity
+from db.identity import identity
 from learner.published import ADAPTERS, Options, Titles
 from learner.published.released import Released, tables_of, write_table
 

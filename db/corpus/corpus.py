@@ -1,6 +1,5 @@
 """A corpus: the items and gold pairs of a project, read from files and checked as a whole."""
 
-import unicodedata
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from db.corpus.item import Item
 from db.corpus.staging import Places, Staging
 from db.domain import Kind, Side, Split
 from db.errors import InputError
+from db.identity import identity
 from db.progress import Progress, no_progress
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Corpus",
     "GoldPair",
     "Item",
-    "identity",
     "load_corpus",
     "make_corpus",
     "read_items",
@@ -63,11 +62,6 @@ class Columns(NamedTuple):
 
     id: str = "id"
     texts: tuple[str, ...] = ("text",)
-
-
-def identity(text: str) -> str:
-    """Return what identical texts have in common: the text in Unicode NFKC with white space collapsed."""
-    return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 def load_corpus(

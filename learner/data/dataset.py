@@ -7,7 +7,8 @@ from functools import cached_property
 import numpy as np
 
 from db.domain import Side, Split
-from learner.data.lexical_features import Lexicon, lexicon_of
+from learner.data.corpus_terms import CorpusTerms, terms_of
+from learner.data.lexical_features import Lexicon, lexicon_by
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,24 @@ class Dataset:
         return self.given[np.isin(left, self.evaluation_left) & np.isin(right, self.evaluation_right)]
 
     @cached_property
+    def terms(self) -> CorpusTerms:
+        """The terms of the texts, computed on first use."""
+        return terms_of(self.texts)
+
+    @cached_property
     def lexicon(self) -> Lexicon:
         """The lexical features of the texts, computed on first use."""
-        return lexicon_of(self.texts)
+        return lexicon_by(self.terms, self.texts)
+
+    @property
+    def left(self) -> np.ndarray:
+        """The rows of the left list that have a split, ascending int64; those of the only list if symmetric."""
+        return np.union1d(self.train_left, self.evaluation_left)
+
+    @property
+    def right(self) -> np.ndarray:
+        """The rows of the right list that have a split, ascending int64; those of the only list if symmetric."""
+        return np.union1d(self.train_right, self.evaluation_right)
 
     def keys(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """Return one int64 for each pair of rows, equal for equal pairs."""

@@ -4,18 +4,17 @@ Their weighted sum is thus a similarity of vectors like the encoder's cosine: it
 same way. Term weights are learned from the texts, without labels.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from scipy.sparse import csr_matrix, diags, hstack
-from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+from learner.data.corpus_terms import CorpusTerms, terms_of
 
 KINDS = ("ngrams", "words", "numbers", "length")
 DIMENSIONS = 512  # of hashed terms: the error of an inner product is about 0.04
-WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")  # a decimal number, a model code or a hyphenated word is one word
 
 
 @dataclass(frozen=True)
@@ -85,30 +84,22 @@ def lexicon_of(texts: Sequence[str], more: Sequence[str] = ()) -> Lexicon:
 
     more: further rows that change no term and no weight; terms that the texts do not contain are ignored in them.
     """
-    analyze = CountVectorizer(analyzer="char_wb", ngram_range=(3, 3), lowercase=True).build_analyzer()
-    # An extra term that no text contains gives even a corpus of empty texts a vocabulary.
-    grams = TfidfVectorizer(analyzer=analyze, sublinear_tf=True, dtype=np.float32).fit([*texts, "\0\0\0"])
-    counter = CountVectorizer(analyzer=words_of, binary=True, dtype=np.float32).fit([*texts, "none"])
-    counts: csr_matrix = counter.transform([*texts, *more]).tocsr()
-    vocabulary = counter.get_feature_names_out()
-    held = np.asarray(counts[: len(texts)].sum(0)).ravel()
-    rarity = np.log((len(texts) + 1) / np.maximum(held, 1)).astype(np.float32)
-    numbered = np.flatnonzero([any(c.isdigit() for c in word) for word in vocabulary])
+    return lexicon_by(terms_of(texts), [*texts, *more])
+
+
+def lexicon_by(terms: CorpusTerms, texts: Sequence[str]) -> Lexicon:
+    """Return the lexicon of these texts by the terms of a corpus, which may be another one."""
+    counts, rarity, numbered = terms.counts(texts), terms.rarity, terms.numbered
     length = np.log1p(np.asarray(counts.sum(1)).ravel())
     return Lexicon(
-        grams.transform([*texts, *more]).tocsr(),
+        terms.tf_idf(texts),
         _unit(counts @ diags(rarity)),
         _unit(counts[:, numbered] @ diags(rarity[numbered])),
-        (length / max(length[: len(texts)].max(initial=0), 1)).astype(np.float32),
-        vocabulary,
+        (length / terms.longest).astype(np.float32),
+        np.array(terms.words, dtype=object),
         rarity,
         numbered,
     )
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case."""
-    return WORD.findall(text.lower())
 
 
 def _each(weights: Mapping[str, float]) -> dict[str, float]:

@@ -28,9 +28,7 @@ from learner.scorers.bertscore_scorer import is_token_scorer, load_token_scorer
 from learner.scorers.scorer import Scorer, VectorScorer, is_cross_encoder, load_cross_encoder, load_rerank_scorer
 from learner.scorers.two_feature_scorer import FeatureScorer, is_feature_scorer, load_feature_scorer
 from learner.scoring.matcher import Matcher, load_matcher
-from learner.scoring.score import blended
 from learner.search.exact import count_pairs, pairs_numbered
-from learner.search.inner_product import Space
 
 DESIGNS = {NEAR_RANDOM: near_random, STRATIFIED: stratified}
 METHODS = ("exact", *DESIGNS)
@@ -154,9 +152,8 @@ def load_scorer(
 def load_vectors(model: str, dataset: Dataset, progress: Progress = no_progress) -> VectorScorer:
     """Load a matcher or encoder as the scorer, with the vectors of the dataset's evaluation items."""
     matcher = load_matcher(model)
-    distance = matcher.encoder.distance
-    vectors = blended(dataset, _encode(matcher, dataset, progress), matcher.blend, distance, progress)
-    return VectorScorer(vectors, matcher.layer, Space(distance, offset=True))
+    vectors = matcher.vectors(dataset, _encode(matcher, dataset, progress), progress)
+    return VectorScorer(vectors, matcher.layer, matcher.space)
 
 
 def as_result(measured: AllPairs) -> dict[str, Any]:
@@ -223,8 +220,8 @@ def all_evaluation(corpus: Corpus) -> Corpus:
 def _encode(matcher: Matcher, dataset: Dataset, progress: Progress) -> np.ndarray:
     """Return vectors (len(texts), d), of the evaluation items only unless other items affect their scores."""
     rows = _evaluated(dataset)
-    if matcher.blend.needs_all:
-        rows = np.union1d(rows, np.union1d(dataset.train_left, dataset.train_right))
+    if matcher.needs_all:
+        rows = np.union1d(dataset.left, dataset.right)
     vectors = np.zeros((len(dataset.texts), matcher.encoder.dimension), dtype=np.float32)
     vectors[rows] = matcher.encoder.encode([dataset.texts[row] for row in rows], progress)
     return vectors

@@ -1,8 +1,8 @@
 """The matching pairs of a file, or of two."""
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,14 @@ import pandas as pd
 
 from db.corpus.corpus import Corpus
 from db.corpus.formula import guarded
+from db.domain import Side, Split
 from db.errors import InputError
 from db.progress import Progress, no_progress
-from learner.data.dataset import Dataset
+from learner.data.dataset import Dataset, make_dataset
 from learner.files.evaluate import all_evaluation
 from learner.loop.simulate import dataset_of
 from learner.scoring.explanation import parts_of
-from learner.scoring.matcher import load_matcher, read_details
-from learner.scoring.score import Blend, blended
+from learner.scoring.matcher import Matcher, load_matcher, read_details
 from learner.search.exact import Pairs
 from learner.search.inner_product import Space, as_left, as_right, scores
 from learner.search.top_pairs import LOWEST, best_pairs
@@ -41,30 +41,47 @@ def match_corpus(
     why: add a column with the parts of each score.
     """
     _check_out(out)
-    threshold = _threshold(model, cut)
+    threshold = threshold_of(model, cut)
     matcher = load_matcher(model)
-    dataset, distance = dataset_of(all_evaluation(corpus)), matcher.encoder.distance
-    encoded, space = matcher.encoder.encode(dataset.texts, progress), Space(distance, offset=True)
-    vectors = blended(dataset, encoded, matcher.blend, distance, progress)
+    dataset = dataset_of(all_evaluation(corpus))
+    encoded = matcher.encoder.encode(dataset.texts, progress)
+    found = _found(matcher, dataset, encoded, cut, threshold, progress)
+    table = _table(corpus, found)
+    if matcher.layer is not None:
+        table.insert(3, "p", matcher.layer.probability(found.score))
+    if why:
+        table["why"] = _reasons(matcher, dataset, encoded, found)
+    _write(table, out)
+    return {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
+
+
+def matches_of(matcher: Matcher, left: Sequence[str], right: Sequence[str] | None, cut: Cut, threshold: float) -> Pairs:
+    """Return the best pairs of two lists, or within the left one, best first: their places in the lists, and scores."""
+    others = right or []
+    sides = [Side.LEFT] * len(left) + [Side.RIGHT] * len(others)
+    splits = [Split.EVALUATION] * len(sides)
+    dataset = make_dataset([*left, *others], sides, splits, right is None, np.empty((0, 2)))
+    pairs = _found(matcher, dataset, matcher.encoder.encode(dataset.texts), cut, threshold, no_progress)
+    return pairs if right is None else replace(pairs, right=pairs.right - len(left))
+
+
+def _found(
+    matcher: Matcher, dataset: Dataset, encoded: np.ndarray, cut: Cut, threshold: float, progress: Progress
+) -> Pairs:
+    vectors, space = matcher.vectors(dataset, encoded, progress), matcher.space
     left, right = dataset.evaluation_left, dataset.evaluation_right
     found = best_pairs(
         as_left(vectors[left], space), as_right(vectors[right], space), dataset.symmetric,
         top=cut.top, threshold=threshold, progress=progress,
     )  # fmt: skip
-    found = Pairs(left[found.left], right[found.right], found.score)
-    table = _table(corpus, found)
-    if matcher.layer is not None:
-        table.insert(3, "p", matcher.layer.probability(found.score))
-    if why:
-        table["why"] = _reasons(dataset, matcher.blend, encoded, found, Space(distance))
-    _write(table, out)
-    return {"pairs": len(found), "lowest_score": float(found.score[-1]) if len(found) else None, "out": str(out)}
+    return Pairs(left[found.left], right[found.right], found.score)
 
 
-def _threshold(model: str, cut: Cut) -> float:
+def threshold_of(model: str, cut: Cut) -> float:
+    """Return the lowest score that the cut keeps. Raises InputError unless it gives exactly one known end."""
     given = [name for name in ("top", "threshold", "precision") if getattr(cut, name) is not None]
     if len(given) != 1:
-        raise InputError(f"give one of --top, --threshold and --precision (given: {', '.join(given) or 'none'})")
+        raise InputError(f"give exactly one of top, threshold and precision (given: {', '.join(given) or 'none'})")
     if cut.precision is not None:
         if not 0 < cut.precision <= 1:
             raise InputError(f"--precision is a share between 0 and 1, not {cut.precision:g}")
@@ -97,11 +114,12 @@ def _table(corpus: Corpus, pairs: Pairs) -> pd.DataFrame:
     )
 
 
-def _reasons(dataset: Dataset, blend: Blend, encoded: np.ndarray, pairs: Pairs, space: Space) -> list[str]:
+def _reasons(matcher: Matcher, dataset: Dataset, encoded: np.ndarray, pairs: Pairs) -> list[str]:
     """Return the parts of each pair's score in words, the largest first."""
-    similarities = scores(encoded, pairs.left, pairs.right, space)
+    similarities = scores(encoded, pairs.left, pairs.right, Space(matcher.encoder.distance))
+    lexicon = matcher.lexicon(dataset)
     rows = zip(pairs.score.tolist(), similarities.tolist(), pairs.left.tolist(), pairs.right.tolist(), strict=True)
-    return [", ".join(map(str, parts_of(blend, dataset.lexicon, *row))) for row in rows]
+    return [", ".join(map(str, parts_of(matcher.blend, lexicon, *row))) for row in rows]
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], object]] = {

@@ -38,14 +38,18 @@ from learner.jobs.make_batch import add_batch, alike_of, audits_in, keep_scores
 from learner.jobs.queue.job_state import database, folder_of, job_state
 from learner.jobs.queue.progress import reporting
 from learner.jobs.queue.recovery import MOST_ATTEMPTS
+from learner.loop.bare import fitted_bare, measured_bare
 from learner.loop.round import Batch, choose, evaluate, refit
 from learner.models.cosine_bert import train
 from learner.models.encoder import load_encoder
 from learner.models.output_layer import OutputLayer
+from learner.scoring.bare import bare_details
 from learner.scoring.lexical_weights import fit_lexical
+from learner.scoring.make_reference import make_reference
 from learner.scoring.matcher import FILE as MATCHER
 from learner.scoring.matcher import Matcher as TrainedMatcher
-from learner.scoring.matcher import add_details, save_matcher
+from learner.scoring.matcher import add_details, add_reference, save_matcher
+from learner.scoring.reference import FILE as REFERENCE
 from learner.scoring.score import Blend
 from learner.search.inner_product import BLENDED
 
@@ -68,6 +72,8 @@ def next_round(project_id: int) -> str:
         audit_models(job_id, project_id, plan, matcher_id)
         made = make_batch(job_id, project_id, plan, matcher_id)
         mark_passages(job_id, project_id)
+        if plan["trains"]:
+            describe_model(job_id, project_id, plan, matcher_id)
         return made
 
 
@@ -123,7 +129,8 @@ def train_matcher(job_id: str, project_id: int, plan: Plan) -> dict[str, float]:
 def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
     """Store the blended vectors of all items, by ascending id, in the job's folder.
 
-    Returns the seconds, the score's components as `blend` and, after a training, the output layer as `layer`.
+    Returns the seconds, the score's components as `blend` and, after a training, the output layer as `layer` and what
+    the matcher's details say besides as `known`. The model's folder gets the reference that its score needs.
     """
     started = time.monotonic()
     with database() as engine, reporting(engine, job_id, plan["train_share"], plan["encode_share"]) as progress:
@@ -131,7 +138,7 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
         with reading(engine) as session:
             data = _data(session, project_id, plan)
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
-        settings, fitted = data.settings, {}
+        settings, fitted, known = data.settings, {}, {}
         blend, model = Blend(settings.hubness), _folder(project_id, job_id) / "model"
         path = _vectors(project_id, job_id)
         if settings.lexical or not plan["trains"]:
@@ -144,8 +151,16 @@ def encode_items(job_id: str, project_id: int, plan: Plan) -> Plan:
             vectors = encode_and_save(path, load_encoder(str(model)), data, blend, progress)
             layer = refit(vectors, labelled, BLENDED)
             fitted = {"w": layer.w, "b": layer.b, "threshold": layer.threshold, "loss": layer.loss}
-            _add_details(model, **fitted, **blend.as_dict())
-    return {"layer": fitted, "blend": blend.as_dict(), "encode_seconds": round(time.monotonic() - started, 1)}
+            known = bare_details(fitted_bare(data.dataset, vectors, blend, labelled)[1], "cosine", None)
+            _add_details(model, **fitted, **blend.as_dict(), **known)
+            if blend.needs_all:
+                rng = np.random.default_rng([settings.seed, plan["number"], 2])
+                reference = make_reference(data.dataset, vectors, blend, layer, rng)
+                with publishing(model / REFERENCE), publishing(model / CHECKSUMS), publishing(model / MATCHER):
+                    add_reference(reference, model)
+                known |= reference.as_dict()
+    seconds = round(time.monotonic() - started, 1)
+    return {"layer": fitted, "blend": blend.as_dict(), "known": known, "encode_seconds": seconds}
 
 
 @DBOS.step()
@@ -226,6 +241,23 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
     return f"batch {number}: {size} pairs by {batch.strategy}"
 
 
+@DBOS.step()
+def describe_model(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> None:
+    """Add the average precision of the bare score to the matcher, where there is a gold positive to measure on."""
+    with database() as engine:
+        with reading(engine) as session:
+            data = _data(session, project_id, plan)
+            if not len(data.dataset.evaluation_positives):
+                return
+            labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
+        vectors = load_vectors(_vectors(project_id, job_id))
+        bare = measured_bare(data.dataset, vectors, Blend.read(plan["blend"]), labelled, data.settings)
+        _add_details(_folder(project_id, job_id) / "model", **bare)
+        with writing(engine) as session:
+            matcher = session.get_one(Matcher, matcher_id)
+            matcher.details = matcher.details | bare
+
+
 def _data(session: Session, project_id: int, plan: Plan) -> ProjectData:
     """Return the project with the settings that the job began with, so that each row names the encoder that made it."""
     data, began = read_project(session, project_id), plan.get("settings")  # jobs of earlier versions have none
@@ -262,6 +294,7 @@ def _store_matcher(
         details={
             "seed": settings.seed,
             **plan["blend"],
+            **plan.get("known", {}),  # jobs of earlier versions have none
             "loss": trained.get("loss"),
             "seconds": {stage: value for stage, value in seconds.items() if value is not None},
         },

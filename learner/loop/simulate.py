@@ -21,11 +21,13 @@ from db.progress import Progress, no_progress
 from learner.catalog import STRATEGIES
 from learner.data.dataset import Dataset, make_dataset
 from learner.evaluation.exact import AllPairs
+from learner.loop.bare import measured_bare
 from learner.loop.round import choose, evaluate, refit
 from learner.models.cosine_bert import Labelled, train
 from learner.models.encoder import Encoder
 from learner.models.output_layer import OutputLayer
 from learner.scoring.lexical_weights import fit_lexical
+from learner.scoring.make_reference import with_reference
 from learner.scoring.matcher import Matcher, save_matcher
 from learner.scoring.score import Blend, blended
 from learner.search.exact import Pairs
@@ -150,7 +152,9 @@ def simulate(
             written.append({**row, "search": batch.near.as_dict()} if batch.near else row)
             _write_line(file, written[-1])
             _write_labels(corpus, labels, out / "labels.csv")
-    _save(Matcher(encoder, layer, blend), measured, labels, settings, out / "model")
+    bare = measured_bare(dataset, vectors, blend, labels.arrays(), settings, progress) if layer else {}
+    matcher = with_reference(Matcher(encoder, layer, blend), dataset, vectors, np.random.default_rng(settings.seed))
+    _save(matcher, measured, labels, settings, out / "model", bare)
     return written
 
 
@@ -239,7 +243,9 @@ def _write_labels(corpus: Corpus, labels: Labels, path: Path) -> None:
             writer.writerow([*map(guarded, ids), label, number, f"{score:.6f}"])
 
 
-def _save(matcher: Matcher, measured: AllPairs, labels: Labels, settings: Settings, folder: Path) -> None:
+def _save(
+    matcher: Matcher, measured: AllPairs, labels: Labels, settings: Settings, folder: Path, bare: dict[str, Any]
+) -> None:
     save_matcher(
         matcher,
         folder,
@@ -247,4 +253,6 @@ def _save(matcher: Matcher, measured: AllPairs, labels: Labels, settings: Settin
         positives=sum(labels.label),
         settings=settings.model_dump(),
         curve=measured.curve.thinned().as_dict(),
+        average_precision=measured.estimates["average_precision"].as_dict(),
+        **bare,
     )

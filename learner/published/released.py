@@ -12,10 +12,10 @@ import numpy as np
 
 from db.corpus import graph
 from db.corpus.cells import counted
-from db.corpus.corpus import identity
 from db.corpus.formula import guarded
 from db.domain import Side, Split
 from db.errors import InputError
+from db.identity import identity
 
 PARTS = ("train", "dev", "test")
 SHARES = (0.5, 0.25, 0.25)  # of the components, where no split is published (Mussmann, Jia and Liang 2020, code)

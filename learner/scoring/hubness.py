@@ -30,12 +30,16 @@ def hubness_of(
     without a split has none.
     """
     offset, space = np.zeros(len(vectors), dtype=np.float32), Space(distance, offset=True)
-    left = np.union1d(dataset.train_left, dataset.evaluation_left)
-    right = np.union1d(dataset.train_right, dataset.evaluation_right)
+    left, right = dataset.left, dataset.right
     directions = [(left, right)] if dataset.symmetric else [(left, right), (right, left)]
     for rows, others in directions:
         sides = factors(vectors, rows, others, space)
         scores = near_scores(*sides, NEIGHBOURS, dataset.symmetric, progress)
         if scores.shape[1]:
-            offset[rows] = weight * (2 if len(rows) < len(others) else 1) * scores.mean(1)
+            offset[rows] = weight_of(weight, rows, others) * scores.mean(1)
     return offset
+
+
+def weight_of(weight: float, rows: np.ndarray, others: np.ndarray) -> float:
+    """Return the weight for the texts of a list: twice as much in the shorter one."""
+    return weight * (2 if len(rows) < len(others) else 1)

@@ -2,28 +2,81 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from db.errors import InputError
 from db.files.artifacts import held
 from db.files.atomic import partial_path
 from db.files.checksums import seal
+from db.progress import Progress, no_progress
+from learner.data.dataset import Dataset
+from learner.data.lexical_features import Lexicon, lexicon_by
 from learner.models.encoder import Encoder, load_encoder
 from learner.models.output_layer import OutputLayer
-from learner.scoring.score import Blend
+from learner.scoring.reference import FILE as REFERENCE
+from learner.scoring.reference import Reference, read_reference, referred, save_reference
+from learner.scoring.score import Blend, blended
+from learner.search.inner_product import Space
 
 FILE = "matcher.json"
 
 
 @dataclass(frozen=True)
 class Matcher:
-    """An encoder and, once trained, its output layer; blend: the components of its score."""
+    """An encoder and, once trained, its output layer; blend: the components of its score.
+
+    reference: what the score needs of the corpus that it was trained on, where it needs any.
+    """
 
     encoder: Encoder
     layer: OutputLayer | None
     blend: Blend = field(default_factory=Blend)
+    reference: Reference | None = None
+
+    @property
+    def space(self) -> Space:
+        """The space of `vectors`."""
+        return Space(self.encoder.distance, offset=True)
+
+    @property
+    def needs_all(self) -> bool:
+        """Whether the score of two texts depends on the other texts of the dataset."""
+        return self.blend.needs_all and self.reference is None
+
+    def vectors(self, dataset: Dataset, encoded: np.ndarray, progress: Progress = no_progress) -> np.ndarray:
+        """Return blended vectors (texts, d) of a dataset; encoded: (texts, e), by the matcher's encoder.
+
+        By the reference: the same score wherever a pair is. A matcher without one learns from the dataset itself.
+        """
+        if self.reference is None:
+            return blended(dataset, encoded, self.blend, self.encoder.distance, progress)
+        left, right = dataset.left, dataset.right
+        whole = np.zeros((len(encoded), encoded.shape[1] + self.blend.extra), dtype=np.float32)
+        for rows, of_left in [(left, True)] if dataset.symmetric else [(left, True), (right, False)]:
+            whole[rows] = self.vectors_of([dataset.texts[row] for row in rows], encoded[rows], of_left)
+        return whole
+
+    def vectors_of(self, texts: Sequence[str], encoded: np.ndarray, of_left: bool) -> np.ndarray:
+        """Return blended vectors (texts, d) of any texts of the left list, or of the right one.
+
+        encoded: (texts, e), by the matcher's encoder. Raises InputError if the score needs a reference that lacks.
+        """
+        if self.reference is not None:
+            return referred(self.reference, self.blend, texts, encoded, of_left, self.encoder.distance)
+        if self.blend.needs_all:
+            what = "an earlier version of Allpairs has saved this model, without what its score needs of the corpus"
+            raise InputError(f"{what}: train it again, or use `match` with all texts of the corpus")
+        return self.blend.joined(encoded, None)
+
+    def lexicon(self, dataset: Dataset) -> Lexicon:
+        """Return the lexical features of a dataset's texts, by the terms that the score goes by."""
+        terms = self.reference and self.reference.terms
+        return lexicon_by(terms, dataset.texts) if terms else dataset.lexicon
 
 
 def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
@@ -33,6 +86,9 @@ def save_matcher(matcher: Matcher, folder: Path, **details: Any) -> None:
     """
     partial = partial_path(folder)
     matcher.encoder.save(partial)
+    if matcher.reference:
+        save_reference(matcher.reference, partial)
+        details = matcher.reference.as_dict() | details
     seal(partial)
     layer = matcher.layer
     known: dict[str, Any] = {}
@@ -57,7 +113,15 @@ def load_matcher(name: str, device: str | None = None) -> Matcher:
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise _broken(folder, error) from error
         encoder = load_encoder(name, device)
-    return Matcher(encoder.variant(distance=encoder.saved_distance) if known else encoder, layer, blend)
+        reference = read_reference(folder)
+    return Matcher(encoder.variant(distance=encoder.saved_distance) if known else encoder, layer, blend, reference)
+
+
+def add_reference(reference: Reference, folder: Path) -> None:
+    """Add the reference to a matcher's folder, and its checksum."""
+    save_reference(reference, folder)
+    seal(folder, [folder / REFERENCE])
+    add_details(folder, **reference.as_dict())
 
 
 def read_details(folder: Path) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import numpy as np
 from db.progress import Progress, no_progress
 from learner.data.dataset import Dataset
 from learner.data.lexical_features import lexicon_of
-from learner.scoring.hubness import NEIGHBOURS
+from learner.scoring.hubness import NEIGHBOURS, weight_of
 from learner.scoring.lexical_weights import total
 from learner.scoring.score import Blend
 from learner.search.exact import nearest, nearest_scores
@@ -24,8 +24,7 @@ class Lists:
 
 def lists_of(dataset: Dataset, of_left: bool) -> Lists:
     """Return the two lists for a text of the left one, or of the right one; equal in a symmetric dataset."""
-    left = np.union1d(dataset.train_left, dataset.evaluation_left)
-    right = np.union1d(dataset.train_right, dataset.evaluation_right)
+    left, right = dataset.left, dataset.right
     return Lists(left, right) if of_left else Lists(right, left)
 
 
@@ -60,7 +59,7 @@ def _hubness(
     unpenalised = vectors[rows]
     unpenalised[:, -1] = lacking[rows]
     scores = nearest_scores(as_left(query, BLENDED), as_right(unpenalised, BLENDED), NEIGHBOURS, symmetric=False)
-    return weight * (2 if len(lists.own) < len(lists.others) else 1) * float(scores.mean())
+    return weight_of(weight, lists.own, lists.others) * float(scores.mean())
 
 
 def nearest_rows(

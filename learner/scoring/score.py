@@ -14,6 +14,7 @@ import numpy as np
 from db.domain import Distance, renamed
 from db.progress import Progress, no_progress
 from learner.data.dataset import Dataset
+from learner.data.lexical_features import DIMENSIONS, Lexicon
 from learner.scoring.hubness import hubness_of
 from learner.scoring.lexical_weights import total
 
@@ -38,6 +39,27 @@ class Blend:
         lexical = {str(kind): float(weight) for kind, weight in details.get("lexical", {}).items()}
         return cls(float(renamed(details).get("hubness", 0.0)), lexical)
 
+    def joined(self, vectors: np.ndarray, lexicon: Lexicon | None) -> np.ndarray:
+        """Return the vectors (texts, d) with columns for lexical features and one for the offset, without hubness.
+
+        Float32. lexicon: of the same texts; needed if lexical features count.
+        """
+        n, d = vectors.shape
+        lexical, lacking = lexicon.vectors(self.lexical) if lexicon else (np.empty((n, 0)), np.zeros(n))
+        # Allocated once: copies would not fit for very many texts.
+        whole = np.empty((n, d + lexical.shape[1] + 1), dtype=np.float32)
+        whole[:, :d], whole[:, d:-1], whole[:, -1] = vectors, lexical, lacking
+        if lexicon:
+            weight = np.float32(total(self.lexical))
+            whole[:, :-1] /= np.sqrt(weight)
+            whole[:, -1] /= weight
+        return whole
+
+    @property
+    def extra(self) -> int:
+        """The columns that blended vectors have besides the encoder's."""
+        return 1 + (DIMENSIONS + 1 if self.lexical else 0)
+
     @property
     def needs_all(self) -> bool:
         """Whether the score of two texts depends on the others."""
@@ -55,15 +77,15 @@ def blended(
 
     The offset is subtracted from a text's scores. All float32. Lexical features need unit vectors and their cosine.
     """
-    n, d = vectors.shape
-    lexical, lacking = dataset.lexicon.vectors(blend.lexical) if blend.lexical else (np.empty((n, 0)), np.zeros(n))
-    # Allocated once: copies would not fit for very many texts.
-    whole = np.empty((n, d + lexical.shape[1] + 1), dtype=np.float32)
-    whole[:, :d], whole[:, d:-1], whole[:, -1] = vectors, lexical, lacking
-    if blend.lexical:
-        weight = np.float32(total(blend.lexical))
-        whole[:, :-1] /= np.sqrt(weight)
-        whole[:, -1] /= weight
+    whole = blend.joined(vectors, dataset.lexicon if blend.lexical else None)
     if blend.hubness:
         whole[:, -1] += hubness_of(dataset, whole, blend.hubness, distance, progress)
     return whole
+
+
+def lacking_of(dataset: Dataset, blend: Blend) -> np.ndarray:
+    """Return the offsets (texts,) that blended vectors have besides the hubness correction, float32."""
+    if not blend.lexical:
+        return np.zeros(len(dataset.texts), dtype=np.float32)
+    lacking: np.ndarray = dataset.lexicon.lacking(blend.lexical) / np.float32(total(blend.lexical))
+    return lacking

@@ -15,7 +15,7 @@ import pytest
 from tests.helpers.paths import ROOT
 
 # What each package may import of its own tree, by its short name, and of others. Everything may import the words.
-WORDS = ("db.domain", "db.errors", "db.estimate", "db.progress")
+WORDS = ("db.domain", "db.errors", "db.estimate", "db.identity", "db.progress")
 PACKAGES = {
     "db.corpus": "",
     "db.files": "",

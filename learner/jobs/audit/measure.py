@@ -24,13 +24,16 @@ from learner.evaluation.audit.measure import (  # fmt: skip
     strata_table,
     upper_bound,
 )
+from learner.evaluation.audit.ranking import rank_all
 from learner.evaluation.audit.reliability import by_tenth
 from learner.evaluation.audit.sample import Posterior, Sample
 from learner.jobs.audit.designs import Drawn, make_design, read_designs
 from learner.jobs.audit.labels import Labelled, posterior_of, read_labelled
-from learner.jobs.data.evaluation_snapshot import Seen, has_model, look, scores_of, sides
+from learner.jobs.data.evaluation_snapshot import Seen, blend_of, has_model, look, scores_of, sides
 from learner.jobs.data.project_data import ProjectData
 from learner.models.output_layer import OutputLayer
+from learner.scoring.bare import KEY as BARE
+from learner.scoring.bare import bare_vectors
 from learner.search.exact import count_pairs
 from learner.search.top_pairs import best_pairs
 
@@ -73,11 +76,31 @@ def measure_models(
         rank = _early_rank(labelled.sample, posterior, views[-1])
         audits[-1]["beyond"] = _beyond(data, designs[-1], look(data, newest, None, progress), rank, progress)
         rows = _measured(matchers, views, audits, labelled.sample, posterior, rng)
+    bare = _bare(data, newest, labelled, progress)
     with writing(engine) as session:
         for row in rows:
             session.merge(row)
+        if bare:
+            session.get_one(Matcher, newest.id).details = newest.details | bare
         design = session.get_one(Design, designs[-1].id)
         design.details = design.details | {"sample": labelled.placed()}
+
+
+def _bare(data: ProjectData, matcher: Matcher, labelled: Labelled, progress: Progress) -> dict[str, Any]:
+    """Return the details of the matcher's bare score with its average precision; empty while that is unknown."""
+    known = matcher.details.get(BARE)
+    if not known:
+        return {}
+    bare = bare_vectors(look(data, matcher, None, progress).vectors, blend_of(matcher))
+    seen = sides(data, bare)
+    scores = scores_of(data, bare, labelled.left_ids, labelled.right_ids)
+    view = View(rank_all(seen.left, seen.right, seen.symmetric, progress), scores, known["threshold"])
+    rng = np.random.default_rng(data.settings.seed)
+    posterior = posterior_of(labelled, view.ranks[:, None], rng)
+    if posterior is None:
+        return {}
+    found = measure(labelled.sample, posterior, view, rng).estimates["average_precision"]
+    return {BARE: known | {"average_precision": found.as_dict()}}
 
 
 def _unmeasured(matcher: Matcher, view: View, audit: dict[str, Any], labelled: Labelled) -> Evaluation:

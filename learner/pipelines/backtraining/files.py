@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from db.corpus.cells import bad
-from db.corpus.corpus import identity
 from db.corpus.files import column_names, read_rows
+from db.identity import identity
 
 QUESTION, PASSAGE = ("x", "target_text", "question"), ("y", "input_text", "passage")  # column names of pairs
 ALONE = {"questions": ("text", "target_text", "question"), "passages": ("text", "input_text", "passage")}

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from db.corpus.corpus import identity
 from db.errors import InputError
+from db.identity import identity
 from db.progress import Progress
 from learner.models.encoder import require_folder
 from learner.pipelines.backtraining.domain import in_domain

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 
 from db.corpus.cells import bad, shown
-from db.corpus.corpus import identity
 from db.errors import InputError
+from db.identity import identity
 from learner.catalog.mining import Filters
 from learner.models.likely_sentence import sentences
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from db.corpus.corpus import identity
+from db.identity import identity
 from learner.metrics.text import squad_form
 from learner.pipelines.mining.entities import EntityTagger
 

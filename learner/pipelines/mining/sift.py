@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.corpus import identity
 from db.errors import InputError
+from db.identity import identity
 from db.progress import Progress
 from learner.models.bi_encoder_training import load_retriever
 from learner.pipelines.mining.crossencoder import train_crossencoder

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from db.corpus.corpus import identity
 from db.domain import Side, Split
+from db.identity import identity
 from db.progress import Progress, no_progress
 from learner.data.dataset import Dataset, make_dataset
 from learner.scoring.matcher import load_matcher
-from learner.scoring.score import blended
 from learner.search.exact import Neighbours, neighbours
-from learner.search.inner_product import Space, as_left, as_right
+from learner.search.inner_product import as_left, as_right
 
 
 def matcher_search(
@@ -43,10 +42,8 @@ def _factors(
     """Return the left factors of all texts, the right ones of the passages, and each query's row of the left."""
     matcher = load_matcher(str(folder))
     dataset, rows = _lists(queries, passages)
-    distance = matcher.encoder.distance
-    encoded = matcher.encoder.encode(dataset.texts, progress)
-    space = Space(distance, offset=True)
-    vectors = blended(dataset, encoded, matcher.blend, distance)
+    encoded, space = matcher.encoder.encode(dataset.texts, progress), matcher.space
+    vectors = matcher.vectors(dataset, encoded)
     return as_left(vectors, space), as_right(vectors[dataset.evaluation_right], space), rows
 
 

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from db.corpus import gold, graph
-from db.corpus.corpus import Columns, Corpus, GoldPair, Item, identity, load_corpus
+from db.corpus.corpus import Columns, Corpus, GoldPair, Item, load_corpus
 from db.domain import Kind, Side
 from db.errors import InputError
+from db.identity import identity
 
 
 def table(path: Path, *rows: str) -> Path:

@@ -12,11 +12,12 @@ from sqlalchemy import Engine
 
 from annotate.projects.import_files import Source, load
 from annotate.projects.projects import create_project, project_contents
-from db.corpus.corpus import Columns, identity, load_corpus, stage_corpus
+from db.corpus.corpus import Columns, load_corpus, stage_corpus
 from db.corpus.item import Item, with_splits
 from db.corpus.split import read_split, split_corpus, write_split
 from db.corpus.staging import Places, Staging
 from db.domain import Settings, Side, Split
+from db.identity import identity
 
 texts = st.lists(st.tuples(st.sampled_from(Side), st.text("ab \u00e9", min_size=1).filter(str.strip)), max_size=30)
 

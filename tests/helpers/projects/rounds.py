@@ -41,6 +41,8 @@ def run(engine: Engine, project_id: int, stop_before: str = "") -> str:
     steps.audit_models(job_id, project_id, plan, matcher_id)
     if stop_before != "make_batch":
         steps.make_batch(job_id, project_id, plan, matcher_id)
+        if plan["trains"]:
+            steps.describe_model(job_id, project_id, plan, matcher_id)
     return job_id
 
 

@@ -465,7 +465,7 @@ def test_bad_input_to_simulate_is_one_line(twins: Files, change: list[object], m
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ([], "give one of --top, --threshold and --precision (given: none)"),
+        ([], "give exactly one of top, threshold and precision (given: none)"),
         (["--top", 3, "--threshold", 0.5], "(given: top, threshold)"),
         (["--precision", 0.9], "use --top or --threshold"),
         (["--top", 0], "--top"),

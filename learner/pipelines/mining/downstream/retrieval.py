@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from db.corpus.corpus import identity
+from db.identity import identity
 from db.progress import Progress
 from learner.catalog.mining import MiningConfig
 from learner.metrics.retrieval import mean_reciprocal_rank, recall_at

@@ -1,0 +1,88 @@
+"""The terms of a corpus and how rare they are: what lexical similarity learns from the texts, without labels."""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.sparse import csr_matrix
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+WORD = re.compile(r"\w+(?:[.,'’-]\w+)*")  # a decimal number, a model code or a hyphenated word is one word
+
+
+@dataclass(frozen=True)
+class CorpusTerms:
+    """grams: character trigrams; words; gram_rarity, rarity: of each, float32; longest: log(1 + words of a text)."""
+
+    grams: tuple[str, ...]
+    gram_rarity: np.ndarray
+    words: tuple[str, ...]
+    rarity: np.ndarray
+    longest: float
+
+    @cached_property
+    def numbered(self) -> np.ndarray:
+        """The places of the words with a digit, ascending int64."""
+        return np.flatnonzero([any(c.isdigit() for c in word) for word in self.words])
+
+    def tf_idf(self, texts: Sequence[str]) -> csr_matrix:
+        """Return TF-IDF of character trigrams, (texts, grams) float32 with unit rows; others are ignored."""
+        vectorizer = _trigrams(self.grams)
+        vectorizer.idf_ = self.gram_rarity
+        return vectorizer.transform(texts).tocsr()
+
+    def counts(self, texts: Sequence[str]) -> csr_matrix:
+        """Return 1 where a text has a word, (texts, words) float32; other words are ignored."""
+        return _words(self.words).transform(texts).tocsr()
+
+    def as_arrays(self) -> dict[str, np.ndarray]:
+        """Return the terms as arrays that a file can hold; `read` takes them back."""
+        return {
+            "grams": _as_bytes(self.grams), "gram_rarity": self.gram_rarity,
+            "words": _as_bytes(self.words), "rarity": self.rarity, "longest": np.array(self.longest),
+        }  # fmt: skip
+
+    @classmethod
+    def read(cls, arrays: dict[str, np.ndarray]) -> "CorpusTerms":
+        """Return the terms of `as_arrays`. Raises KeyError or ValueError if the arrays are not its own."""
+        grams, words = (tuple(json.loads(arrays[name].tobytes())) for name in ("grams", "words"))
+        return cls(grams, arrays["gram_rarity"], words, arrays["rarity"], float(arrays["longest"]))
+
+
+def terms_of(texts: Sequence[str]) -> CorpusTerms:
+    """Return the terms of these texts; any text may be empty."""
+    # An extra term that no text contains gives even a corpus of empty texts a vocabulary.
+    grams = _trigrams().fit([*texts, "\0\0\0"])
+    counter = _words().fit([*texts, "none"])
+    counts = counter.transform(texts)
+    held = np.asarray(counts.sum(0)).ravel()
+    length = np.log1p(np.asarray(counts.sum(1)).ravel())
+    return CorpusTerms(
+        tuple(grams.get_feature_names_out()),
+        grams.idf_.astype(np.float32),
+        tuple(counter.get_feature_names_out()),
+        np.log((len(texts) + 1) / np.maximum(held, 1)).astype(np.float32),
+        float(max(length.max(initial=0), 1)),
+    )
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in lower case."""
+    return WORD.findall(text.lower())
+
+
+def _trigrams(vocabulary: Sequence[str] | None = None) -> TfidfVectorizer:
+    analyze = CountVectorizer(analyzer="char_wb", ngram_range=(3, 3), lowercase=True).build_analyzer()
+    return TfidfVectorizer(analyzer=analyze, sublinear_tf=True, dtype=np.float32, vocabulary=vocabulary)
+
+
+def _words(vocabulary: Sequence[str] | None = None) -> CountVectorizer:
+    return CountVectorizer(analyzer=words_of, binary=True, dtype=np.float32, vocabulary=vocabulary)
+
+
+def _as_bytes(terms: Sequence[str]) -> np.ndarray:
+    """Return the terms as JSON, uint8; NumPy's own strings would lose zero characters."""
+    return np.frombuffer(json.dumps(terms).encode(), dtype=np.uint8)

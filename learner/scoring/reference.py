@@ -1,0 +1,168 @@
+"""What a score needs of the corpus, kept with the model: then it scores texts elsewhere as it did when it was measured.
+
+A text of the corpus keeps its hubness. A text that the corpus lacks gets its hubness against a sample of the corpus,
+mapped by a line to what the whole corpus would have given; how far that moves p is measured on texts of the corpus.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from db.domain import Distance
+from db.errors import InputError
+from db.identity import identity
+from learner.data.corpus_terms import CorpusTerms
+from learner.data.lexical_features import lexicon_by
+from learner.scoring.hubness import NEIGHBOURS
+from learner.scoring.score import Blend
+from learner.search.exact import nearest_scores
+from learner.search.inner_product import Space, as_left, as_right
+
+FILE, VERSION = "reference.npz", 1
+LEAST_SPREAD = 1e-6  # of mean scores: below, no slope can be told
+MOVES = ("texts", "mean", "in_95_percent_at_most", "most")
+
+
+@dataclass(frozen=True)
+class ListReference:
+    """What is kept of one list.
+
+    known: (k,) uint64 digests of its texts, ascending; hubness: (k,) float32, their own. sample: (s, d) float16 vectors
+    of some of its texts with their offset but without hubness, the neighbours of texts of the other list. weight, slope
+    and intercept: the hubness of a text that is not known is weight·(slope·mean + intercept), where mean is that of its
+    scores with its nearest texts in the sample of the other list.
+    """
+
+    known: np.ndarray
+    hubness: np.ndarray
+    sample: np.ndarray
+    weight: float
+    slope: float = 1.0
+    intercept: float = 0.0
+
+    def hubness_by(self, means: np.ndarray) -> np.ndarray:
+        """Return the hubness of texts by their mean scores with their nearest texts in the sample, (n,)."""
+        return np.asarray(self.weight * (self.slope * means + self.intercept), dtype=np.float32)
+
+    def fitted(self, means: np.ndarray, hubness: np.ndarray) -> "ListReference":
+        """Return the same with the line through these means that is nearest to the texts' hubness."""
+        wanted = hubness / self.weight
+        if np.ptp(means) < LEAST_SPREAD:
+            return replace(self, intercept=float(np.mean(wanted - means)))
+        slope, intercept = np.polyfit(means.astype(np.float64), wanted.astype(np.float64), 1)
+        return replace(self, slope=float(slope), intercept=float(intercept))
+
+
+NOTHING = ListReference(
+    np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.float32), np.empty((0, 0), dtype=np.float16), 0.0
+)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The lists, the terms that lexical similarity goes by, and `moves`: how far p moves for a text not known."""
+
+    left: ListReference
+    right: ListReference
+    terms: CorpusTerms | None
+    moves: dict[str, float]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what a matcher's details say of it."""
+        return {"p_moves": self.moves} if self.moves else {}
+
+
+def referred(
+    reference: Reference,
+    blend: Blend,
+    texts: Sequence[str],
+    encoded: np.ndarray,
+    of_left: bool,
+    distance: Distance = "cosine",
+) -> np.ndarray:
+    """Return the blended vectors (texts, d) of texts of the left list, or of the right one, known or not, float32.
+
+    encoded: (texts, e), by the matcher's encoder.
+    """
+    lexicon = lexicon_by(reference.terms, texts) if reference.terms else None
+    whole = blend.joined(encoded, lexicon)
+    if not blend.hubness:
+        return whole
+    own, other = (reference.left, reference.right) if of_left else (reference.right, reference.left)
+    digests = digests_of(texts)
+    place = np.minimum(np.searchsorted(own.known, digests), max(0, len(own.known) - 1))
+    is_known = own.known[place] == digests if len(own.known) else np.zeros(len(texts), dtype=bool)
+    new = ~is_known
+    offset = np.zeros(len(texts), dtype=np.float32)
+    offset[is_known] = own.hubness[place[is_known]]
+    if new.any() and len(other.sample):
+        means = near_sample(whole[new], other.sample, Space(distance, offset=True), of_left, NEIGHBOURS).mean(1)
+        offset[new] = own.hubness_by(means)
+    whole[:, -1] += offset
+    return whole
+
+
+def near_sample(queries: np.ndarray, sample: np.ndarray, space: Space, of_left: bool, k: int) -> np.ndarray:
+    """Return the k highest scores of each query with the sample, (n, k) float32, the highest first."""
+    one, other = (as_left, as_right) if of_left else (as_right, as_left)
+    found = nearest_scores(one(queries, space), other(sample.astype(np.float32), space), k, symmetric=False)
+    return -np.sort(-found, axis=1)
+
+
+def digests_of(texts: Sequence[str]) -> np.ndarray:
+    """Return 64 bits of the SHA-256 of each text, equal for texts that differ only in white space, (n,) uint64."""
+    bits = b"".join(sha256(identity(text).encode("utf-8", "surrogatepass")).digest()[:8] for text in texts)
+    return np.frombuffer(bits, dtype="<u8").astype(np.uint64)
+
+
+def save_reference(reference: Reference, folder: Path) -> None:
+    """Write the reference to its file in the folder."""
+    arrays: dict[str, Any] = {"version": np.int64(VERSION), "moves": _packed(reference.moves)}
+    for side in ("left", "right"):
+        one: ListReference = getattr(reference, side)
+        if side == "right" and reference.right is reference.left:
+            continue
+        line = np.array([one.weight, one.slope, one.intercept])
+        arrays |= {f"{side}_known": one.known, f"{side}_hubness": one.hubness, f"{side}_sample": one.sample,
+                   f"{side}_line": line}  # fmt: skip
+    if reference.terms:
+        arrays |= {f"terms_{name}": array for name, array in reference.terms.as_arrays().items()}
+    with (folder / FILE).open("wb") as file:
+        np.savez_compressed(file, **arrays)
+
+
+def read_reference(folder: Path) -> Reference | None:
+    """Return the reference of a matcher's folder; None if it has none. Raises InputError if it is damaged or newer."""
+    path = folder / FILE
+    if not path.is_file():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = dict(file)
+        if int(arrays["version"]) > VERSION:
+            raise InputError(f"{path} was written by a newer version of Allpairs: update this one")
+        left = _read_list(arrays, "left")
+        right = _read_list(arrays, "right") if "right_known" in arrays else left
+        terms = {name.removeprefix("terms_"): array for name, array in arrays.items() if name.startswith("terms_")}
+        return Reference(left, right, CorpusTerms.read(terms) if terms else None, _unpacked(arrays["moves"]))
+    except (OSError, KeyError, ValueError, EOFError, BadZipFile) as error:
+        raise InputError(f"{path} is damaged ({error!r}): download the model again, or train it again") from error
+
+
+def _read_list(arrays: dict[str, np.ndarray], side: str) -> ListReference:
+    weight, slope, intercept = map(float, arrays[f"{side}_line"])
+    known, hubness, sample = (arrays[f"{side}_{name}"] for name in ("known", "hubness", "sample"))
+    return ListReference(known, hubness, sample, weight, slope, intercept)
+
+
+def _packed(moves: dict[str, float]) -> np.ndarray:
+    return np.array([moves[name] for name in MOVES] if moves else [], dtype=np.float64)
+
+
+def _unpacked(packed: np.ndarray) -> dict[str, float]:
+    return dict(zip(MOVES, packed.tolist(), strict=True)) if len(packed) else {}
