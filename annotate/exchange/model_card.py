@@ -2,40 +2,66 @@
 
 import json
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Engine
 
 from annotate.monitor.rounds import Report, batches_table, read_report, round_name, threshold
 from annotate.projects.projects import Contents, project_contents
-from annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words
+from annotate.text.measures import TITLES, estimate, in_figures, interval, method_in_words, stored_estimate
 from db.domain import DEFAULT_ENCODER, Kind, Side, renamed
 from db.schema.engine import reading
 from db.schema.tables import Evaluation, Matcher, Project
 
+AP = "average_precision"
 ORGANIZATION = "sentence-transformers"  # the default encoder's organisation on model hubs
 LICENCES = {DEFAULT_ENCODER: "apache-2.0", f"{ORGANIZATION}/{DEFAULT_ENCODER}": "apache-2.0"}
 FILES = {Kind.SYMMETRIC: "--left texts.csv", Kind.BIPARTITE: "--left left.csv --right right.csv"}
 USE = """\
 ## How to use it
 
-From the command line, with Allpairs: the whole score, for a whole file.
+With Allpairs, from Python or for whole files: the score and the probability that the figures above were measured with,
+for texts of the project and for others.
+
+```python
+{whole}```
 
 ```
 python -m learner match --model {folder} {files} --threshold {threshold} --out matches.csv
 ```
+"""
+BARE = """\
+## With sentence-transformers alone
 
-From Python, with sentence-transformers: the cosine only.
+The bare cosine is **another score**: without lexical similarity and hubness correction, with a `w`, a `b` and a
+threshold of its own, under `bare` in `matcher.json`. The figures above do not hold for it.
+
+| bare cosine | value |
+| --- | --- |
+| Average precision over all pairs | {figure} |
+| p = ½ at a cosine of | {threshold} |
 
 ```python
 {lines}```
 """
 
 
-def model_readme(engine: Engine, matcher: Matcher, folder: str, lines: str) -> str:
+@dataclass(frozen=True)
+class Usage:
+    """Lines of Python that score a pair with the unpacked model: with its whole score, and with its bare cosine.
+
+    bare: empty for a model of an earlier version, which has no output layer for its cosine.
+    """
+
+    whole: str
+    bare: str
+
+
+def model_readme(engine: Engine, matcher: Matcher, folder: str, usage: Usage) -> str:
     """Return the README.md of the matcher's folder: YAML for model hubs, then Markdown.
 
-    folder: its name in the exported archive; lines: the Python that uses it.
+    folder: its name in the exported archive; usage: the Python that uses it.
     """
     with reading(engine) as session:
         project = session.get_one(Project, matcher.project_id)
@@ -48,7 +74,10 @@ def model_readme(engine: Engine, matcher: Matcher, folder: str, lines: str) -> s
         _rounds(report, matcher),
         _figures(report, matcher),
         _score(matcher, project.kind),
-        USE.format(folder=folder, files=FILES[Kind(project.kind)], threshold=_number(threshold(matcher)), lines=lines),
+        USE.format(
+            folder=folder, files=FILES[Kind(project.kind)], threshold=_number(threshold(matcher)), whole=usage.whole
+        ),
+        _bare(matcher, usage),
         _licence(matcher.encoder),
     ]
     return "\n".join(parts)
@@ -144,9 +173,24 @@ def _score(matcher: Matcher, kind: str) -> str:
         f"- Probability: `p = 1 / (1 + exp(-(w · score + b)))` with w = {_number(matcher.w)} and b = "
         f"{_number(matcher.b)}; p = ½ at a score of {_number(threshold(matcher))}."
     )
-    if lexical or hubness:
-        lines.append("- The vectors alone give the cosine only: p and the figures do not hold for it.")
+    moves = details.get("p_moves")
+    if moves:
+        lines.append(
+            "- A text that the project lacks gets its hubness against a sample of the project's, `reference.npz`. "
+            f"Taken as new, {moves['texts']:,.0f} texts of the project saw p of their best pair move by "
+            f"{moves['mean']:.3f} on average, and by at most {moves['in_95_percent_at_most']:.3f} in 95% of them."
+        )
     return "\n".join([*lines, "- All these numbers are in `matcher.json`.", ""])
+
+
+def _bare(matcher: Matcher, usage: Usage) -> str:
+    """Return the section on the bare cosine, with its own figures."""
+    bare = matcher.details.get("bare")
+    if not bare:
+        return "The vectors of the folder alone give the cosine only; p and the figures do not hold for it.\n"
+    found = stored_estimate(bare, AP)
+    figure = "not measured" if found is None else f"{in_figures(AP, found.value)} ({interval(AP, found)})"
+    return BARE.format(figure=figure, threshold=_number(bare["threshold"]), lines=usage.bare)
 
 
 def _licence(encoder: str) -> str:

@@ -1,5 +1,6 @@
 """The trained matcher as an archive, and the lines of Python that use it."""
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,7 +15,8 @@ from starlette.routing import Route
 
 from annotate.access.roles import Right
 from annotate.access.transactions import Refused, require
-from annotate.exchange.model_card import model_readme
+from annotate.exchange.model_card import Usage, model_readme
+from annotate.monitor.rounds import threshold
 from annotate.web.middleware import engine_for
 from db.errors import InputError
 from db.files.artifacts import held, is_there
@@ -25,23 +27,31 @@ from db.schema.tables import Matcher
 
 ADDRESS = "download/matchers"
 CARD = "README.md"
-LEFT = (CARD, CHECKSUMS)  # the card is written anew; the checksums are for this installation only
+DETAILS = "matcher.json"
+# The card and the details are written anew, with the newest figures; the checksums are for this installation only.
+LEFT = (CARD, CHECKSUMS, DETAILS)
 MOST_ID = 2**31 - 1  # largest id of a row
-USAGE = """\
+WHOLE = """\
+from allpairs import Matcher
+
+matcher = Matcher.load("{folder}")  # the unpacked archive
+matcher.probability(["first text"], ["second text"])
+matches = matcher.match(["one list", "of texts"], ["another", "list"], threshold={threshold})
+"""
+BARE = """\
 import json
 from math import exp
 from pathlib import Path
 
 from sentence_transformers import SentenceTransformer
 
-# the unpacked archive
-folder = Path("{folder}")
+folder = Path("{folder}")  # the unpacked archive
 encoder = SentenceTransformer(str(folder))
-matcher = json.loads((folder / "matcher.json").read_text())
+bare = json.loads((folder / "matcher.json").read_text())["bare"]
 
 left, right = encoder.encode(["first text", "second text"], normalize_embeddings=True)
-score = float(left @ right)
-p = 1 / (1 + exp(-(matcher["w"] * score + matcher["b"])))
+cosine = float(left @ right)
+p = 1 / (1 + exp(-(bare["w"] * cosine + bare["b"])))
 """
 
 
@@ -55,9 +65,11 @@ def safe_name(project: str) -> str:
     return re.sub(r"[^A-Za-z0-9]+", "-", project).strip("-").lower() or "project"
 
 
-def usage(project: str, matcher: Matcher) -> str:
-    """Return the lines of Python that load the unpacked matcher and compute a pair's score and probability."""
-    return USAGE.format(folder=bundle_name(project, matcher))
+def usage(project: str, matcher: Matcher) -> Usage:
+    """Return the lines of Python that use the unpacked matcher."""
+    folder, at = bundle_name(project, matcher), threshold(matcher)
+    whole = WHOLE.format(folder=folder, threshold=0.5 if at is None else round(at, 4))
+    return Usage(whole, BARE.format(folder=folder) if "bare" in matcher.details else "")
 
 
 def address(matcher: Matcher) -> str:
@@ -86,7 +98,14 @@ def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]
             for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in LEFT):
                 bundle.write(file, Path(name) / file.relative_to(folder))
             bundle.writestr(f"{name}/{CARD}", card)
+            bundle.writestr(f"{name}/{DETAILS}", _details(folder / DETAILS, matcher))
         yield archive
+
+
+def _details(file: Path, matcher: Matcher) -> str:
+    """Return the contents of the matcher's file, with what later labels say of its bare score."""
+    known = json.loads(file.read_text())
+    return json.dumps(known | {name: matcher.details[name] for name in ("bare",) if name in matcher.details}, indent=2)
 
 
 def _folder_of(matcher: Matcher) -> str:

@@ -13,9 +13,11 @@ from annotate.labels.export import export_labels
 from annotate.labels.formats import Form
 from annotate.monitor.rounds import card, round_name
 from annotate.text.formatting import literal
+from annotate.text.measures import in_figures, interval, stored_estimate
 from annotate.ui.state import engine, may
 from db.schema.tables import Matcher
 
+AP = "average_precision"
 FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 
 
@@ -32,8 +34,23 @@ def model_card(project: str, matcher: Matcher) -> None:
             return
         if may(Right.CHANGE, matcher.project_id):
             st.link_button("Download model (zip)", address(matcher), icon=":material/download:", type="primary")
-        st.write("Unpack it, and load the folder with sentence-transformers:")
-        st.code(usage(project, matcher), language="python", wrap_lines=True)
+        lines = usage(project, matcher)
+        st.write("Unpack it. Allpairs gives the score and the probability that the figures above hold for:")
+        st.code(lines.whole, language="python", wrap_lines=True)
+        if lines.bare:
+            with st.expander("With sentence-transformers alone"):
+                st.write(_bare_in_words(matcher))
+                st.code(lines.bare, language="python", wrap_lines=True)
+
+
+def _bare_in_words(matcher: Matcher) -> str:
+    """Return what the bare cosine is, with its own average precision."""
+    found = stored_estimate(matcher.details["bare"], AP)
+    figure = "not measured" if found is None else f"{in_figures(AP, found.value)} ({interval(AP, found)})"
+    return (
+        "The bare cosine is another score: without lexical similarity and hubness correction, with an output layer of "
+        f"its own. Its average precision: {figure}."
+    )
 
 
 def label_downloads(project: str, audited: bool) -> None:

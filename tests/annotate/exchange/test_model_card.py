@@ -3,13 +3,15 @@
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from annotate.exchange.model_card import base_licence, model_readme
 from annotate.exchange.model_export import usage
 from annotate.monitor.rounds import read_report
 from annotate.projects.projects import update_settings
 from db.domain import Settings
+from db.schema.engine import writing
+from db.schema.tables import Matcher
 from tests.helpers.factories import make_project
 from tests.helpers.projects.measured import add_matcher, make_audited_project, make_measured_project
 
@@ -39,7 +41,7 @@ def test_the_card_says_what_the_model_is_and_how_well_it_does(engine: Engine) ->
         "Hubness correction: 0.25 times",
         "w = 16.0000 and b = -10.0000; p = ½ at a score of 0.6250",
         "python -m learner match --model help-desk-round-1 --left texts.csv --threshold 0.6250",
-        "SentenceTransformer(str(folder))",
+        'Matcher.load("help-desk-round-2")',  # as `card` names this one
         "`all-MiniLM-L6-v2`, which is apache-2.0",
     ):
         assert part in text, part
@@ -48,6 +50,21 @@ def test_the_card_says_what_the_model_is_and_how_well_it_does(engine: Engine) ->
     assert evaluation is not None
     average = evaluation.estimates["average_precision"]["value"]
     assert f"| Average precision | {average:.3f} | exact |" in text
+
+
+def test_the_bare_cosine_has_figures_of_its_own(engine: Engine) -> None:
+    project_id = make_measured_project(engine, rounds=2)
+    assert "p and the figures do not hold for it" in card(engine, project_id, 1)
+    measured = {"value": 0.7125, "low": 0.7125, "high": 0.7125, "method": "exact", "labels": 0}
+    moves = {"texts": 900, "mean": 0.0123, "in_95_percent_at_most": 0.0456, "most": 0.2}
+    with writing(engine) as session:
+        row = session.scalars(select(Matcher).where(Matcher.number == 1)).one()
+        bare = {"score": "cosine", "w": 9.0, "b": -4.5, "threshold": 0.5, "average_precision": measured}
+        row.details = row.details | {"bare": bare, "p_moves": moves}
+    text = card(engine, project_id, 1)
+    assert "| Average precision over all pairs | 0.713 (exact) |" in text
+    assert "| p = ½ at a cosine of | 0.5000 |" in text and 'bare["w"] * cosine' in text
+    assert "900 texts" in text and "0.012 on average" in text and "0.046 in 95%" in text
 
 
 def test_a_model_of_two_lists_is_used_with_two_files(engine: Engine) -> None:

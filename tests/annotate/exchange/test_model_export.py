@@ -1,5 +1,6 @@
 """The matcher exported as a file."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZipFile
@@ -32,8 +33,10 @@ def test_the_archive_holds_the_folder_and_is_removed(home: Path, trained: Matche
         with ZipFile(path) as bundle:
             held = {name: bundle.read(name) for name in bundle.namelist()}
     assert held.pop("n-me-of-it-round-1/README.md") == b"# Card"
+    details = json.loads(held.pop("n-me-of-it-round-1/matcher.json"))
+    assert details == json.loads((folder / "matcher.json").read_text())
     assert held == {f"n-me-of-it-round-1/{file.relative_to(folder)}": file.read_bytes()
-                    for file in folder.rglob("*") if file.is_file()}  # fmt: skip
+                    for file in folder.rglob("*") if file.is_file() and file.name != "matcher.json"}  # fmt: skip
     assert not path.exists()
 
 
@@ -81,5 +84,9 @@ def test_a_download_of_what_is_not_there_says_so(
 
 def test_the_lines_of_python_are_python_and_name_the_folder(trained: Matcher) -> None:
     lines = usage("Näme / of: it?", trained)
-    compile(lines, "usage", "exec")
-    assert 'Path("n-me-of-it-round-1")' in lines
+    assert lines.bare == ""  # of a model that has no output layer for its cosine
+    trained.details = trained.details | {"bare": {"score": "cosine", "w": 9.0, "b": -4.0, "threshold": 0.4}}
+    lines = usage("Näme / of: it?", trained)
+    for one in (lines.whole, lines.bare):
+        compile(one, "usage", "exec")
+        assert '("n-me-of-it-round-1")' in one

@@ -93,7 +93,7 @@ def test_the_model_can_be_taken_away_and_the_encoder_cannot(engine: Engine, home
     write_model_folder(home, f"matchers/{project_id}-4")
     page = open_page()
     assert page.get("link_button")[0].proto.url == "download/matchers/5"
-    assert 'Path("help-desk-questions-round-4")' in page.code[0].value
+    assert 'Matcher.load("help-desk-questions-round-4")' in page.code[0].value
     page.selectbox(key="card_round_4").set_value(0).run()
     assert not page.get("link_button")
     assert "no model to export" in page.markdown[-1].value

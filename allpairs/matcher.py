@@ -1,0 +1,153 @@
+"""A trained matcher: the score and the probability that its figures were measured with, for any texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from db.errors import InputError
+
+if TYPE_CHECKING:  # the libraries behind them take seconds to load
+    import numpy as np
+    import pandas as pd
+
+    from learner.scoring.matcher import Matcher as Loaded
+
+
+class Matcher:
+    """A matcher's folder, loaded: from *Download model* on the page Monitor, or `model/` of `allpairs simulate`.
+
+    The score is the whole one: the encoder's cosine, lexical similarity and the hubness correction, by the statistics
+    of the corpus that the model was trained on. A text that this corpus lacks gets its hubness against a sample of it;
+    `p_moves` says how far that moves p.
+    """
+
+    def __init__(self, loaded: Loaded, path: str) -> None:
+        self._loaded, self.path = loaded, path
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], device: str | None = None) -> Matcher:
+        """Load the folder; device: of the encoder, `cpu` or `cuda`; by default the GPU if there is one.
+
+        Raises InputError if the folder is missing, damaged, or not a trained matcher's.
+        """
+        from learner.scoring.matcher import load_matcher
+
+        loaded = load_matcher(str(path), device)
+        if loaded.layer is None:
+            raise InputError(f"{path} has no output layer: load the folder of a model that Allpairs has trained")
+        return cls(loaded, str(path))
+
+    @property
+    def threshold(self) -> float | None:
+        """The score where p = 1/2; None if the score tells nothing."""
+        assert self._loaded.layer is not None
+        return self._loaded.layer.threshold
+
+    @property
+    def p_moves(self) -> dict[str, float]:
+        """How far p of a text's best pair moves if the corpus lacks the text; empty if it does not depend on others.
+
+        Measured on `texts` of the corpus as if they were new: `mean`, `in_95_percent_at_most`, and `most`.
+        """
+        reference = self._loaded.reference
+        return dict(reference.moves) if reference else {}
+
+    def score(self, left: Sequence[str], right: Sequence[str]) -> np.ndarray:
+        """Return the score of each pair `left[i]`, `right[i]`, (n,) float32.
+
+        Raises InputError if one list is longer, or if the folder lacks what its score needs of the corpus.
+        """
+        import numpy as np
+
+        from learner.search.inner_product import scores
+
+        _require_lists(left, right)
+        if len(left) != len(right):
+            raise InputError(f"left has {len(left):,} texts and right {len(right):,}: give as many of both")
+        vectors = np.concatenate([self._vectors(left, of_left=True), self._vectors(right, of_left=False)])
+        rows = np.arange(len(left))
+        return scores(vectors, rows, rows + len(left), self._loaded.space)
+
+    def probability(self, left: Sequence[str], right: Sequence[str]) -> np.ndarray:
+        """Return p of each pair `left[i]`, `right[i]`, (n,) float64; errors as in `score`."""
+        return self._p(self.score(left, right))
+
+    def search(self, texts: Sequence[str], k: int = 10, among: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return the k best matches of each text, best first: columns text, match (positions), score, p, rank.
+
+        among: where to look; by default among the other texts. Exact. Errors as in `score`.
+        """
+        import numpy as np
+        import pandas as pd
+
+        from learner.search.exact import neighbours
+        from learner.search.inner_product import as_left, as_right
+
+        _require_lists(texts, among or [])
+        space, itself = self._loaded.space, among is None
+        queries = as_left(self._vectors(texts, of_left=True), space)
+        others = as_right(self._vectors(texts if among is None else among, of_left=False), space)
+        found = neighbours(queries, others, k, symmetric=itself)
+        count, width = found.ids.shape
+        score = found.scores.ravel()
+        return pd.DataFrame(
+            {
+                "text": np.repeat(np.arange(count), width),
+                "match": found.ids.ravel(),
+                "score": score,
+                "p": self._p(score),
+                "rank": np.tile(np.arange(1, width + 1), count),
+            }
+        )
+
+    def match(
+        self,
+        left: Sequence[str],
+        right: Sequence[str] | None = None,
+        *,
+        threshold: float | None = None,
+        precision: float | None = None,
+        top: int | None = None,
+    ) -> pd.DataFrame:
+        """Return the best of all pairs, best first: columns left, right (positions), score, p, left_text, right_text.
+
+        right: the other list; by default the pairs within `left`, each once. The list ends at a score, at the lowest
+        score where the measured precision was reached, or after so many pairs: give exactly one of the three. Raises
+        InputError otherwise, if precision was not measured or not reached, and for more than 20 million pairs.
+        """
+        import pandas as pd
+
+        from learner.files.match import Cut, matches_of, threshold_of
+
+        _require_lists(left, right or [])
+        cut = Cut(top, threshold, precision)
+        pairs = matches_of(self._loaded, left, right, cut, threshold_of(self.path, cut))
+        others = left if right is None else right
+        return pd.DataFrame(
+            {
+                "left": pairs.left,
+                "right": pairs.right,
+                "score": pairs.score,
+                "p": self._p(pairs.score),
+                "left_text": [left[row] for row in pairs.left],
+                "right_text": [others[row] for row in pairs.right],
+            }
+        )
+
+    def _vectors(self, texts: Sequence[str], of_left: bool) -> np.ndarray:
+        distinct = {text: row for row, text in enumerate(dict.fromkeys(texts))}
+        encoded = self._loaded.encoder.encode(list(distinct))
+        vectors = self._loaded.vectors_of(list(distinct), encoded, of_left)
+        return vectors[[distinct[text] for text in texts]]
+
+    def _p(self, scores: np.ndarray) -> np.ndarray:
+        assert self._loaded.layer is not None
+        return self._loaded.layer.probability(scores)
+
+
+def _require_lists(*lists: Sequence[str]) -> None:
+    for texts in lists:
+        if isinstance(texts, str):
+            raise InputError("give lists of texts, not a single text: [text]")

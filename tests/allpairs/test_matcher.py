@@ -1,0 +1,167 @@
+"""The matcher in other people's programs: the score and p of the project's figures, for its texts and for others."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, select
+
+from allpairs import InputError, Matcher
+from annotate.exchange.model_export import matcher_archive
+from db.schema.engine import artifacts, reading
+from db.schema.tables import Item
+from db.schema.tables import Matcher as Row
+from learner.backbones.generator import load_generator
+from learner.backbones.reranker import Reading, Reranker
+from learner.models.output_layer import OutputLayer
+from learner.scoring import make_reference
+from learner.search.inner_product import BLENDED, scores
+from tests.helpers.factories import make_project
+from tests.helpers.paths import ROOT
+from tests.helpers.projects.rounds import answer_batch, half, run, texts
+from tests.helpers.tiny import tiny_encoder
+
+PAIRS = 1_000
+SETTINGS: dict[str, dict[str, Any]] = {
+    "one list": {"hubness": 0.25, "lexical": True},
+    "two lists": {"hubness": 0.25, "lexical": True, "right": 40},
+    "two lists, the other way": {"hubness": 0.33, "lexical": False, "right": 90},
+    "no hubness": {"hubness": 0.0, "lexical": True},
+    "cosine alone": {"hubness": 0.0, "lexical": False},
+    "re-ranked": {"hubness": 0.25, "lexical": True, "reranker": True},  # the order of a batch is its own matter
+}
+# What another program does with the folders, without the project.
+PROGRAM = """
+import json, sys
+from allpairs import Matcher
+for folder, left, right in json.load(open(sys.argv[1])):
+    matcher = Matcher.load(folder)
+    print(json.dumps([matcher.score(left, right).tolist(), matcher.probability(left, right).tolist()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("encoder")
+    encoder = tiny_encoder(folder, [*texts(150), "Query: Document: Relevant: true false"])
+    Reranker(load_generator(str(folder / "bert"), 1, device="cpu"), Reading(source_length=64)).save(folder / "reranker")
+    return encoder
+
+
+def trained(engine: Engine, encoder: Path, name: str, right: int = 0, **settings: Any) -> Row:
+    """Return the matcher of a project after a labelled batch."""
+    whole = texts(60 + right)
+    if settings.get("reranker"):
+        settings["reranker"] = str(encoder.parent / "reranker")
+    project_id = make_project(
+        engine, whole[:60], whole[60:], name, evaluation=20, encoder=str(encoder), first=20, neighbours=10, epochs=1,
+        learning_rate=1e-3, **settings,
+    )  # fmt: skip
+    run(engine, project_id)
+    answer_batch(engine, project_id, half)
+    run(engine, project_id)
+    with reading(engine) as session:
+        return session.scalars(select(Row).where(Row.project_id == project_id, Row.number == 1)).one()
+
+
+def unpacked(name: str, row: Row, folder: Path) -> Path:
+    with matcher_archive(name, row, "# Card") as path, ZipFile(path) as bundle:
+        bundle.extractall(folder)
+    (found,) = folder.iterdir()
+    return found
+
+
+def test_a_downloaded_model_gives_the_scores_of_its_project(engine: Engine, encoder: Path, tmp_path: Path) -> None:
+    rng, asked, wanted = np.random.default_rng(0), [], []
+    for name, settings in SETTINGS.items():
+        row = trained(engine, encoder, name, **settings)
+        assert row.w is not None and row.b is not None and row.folder is not None
+        with reading(engine) as session:
+            items = session.execute(
+                select(Item.text, Item.side).where(Item.project_id == row.project_id).order_by(Item.id)
+            ).all()
+        vectors = np.load(artifacts() / Path(row.folder).parent / "vectors.npy")
+        left = rng.choice([at for at, item in enumerate(items) if item.side == "left"], PAIRS)
+        right = rng.choice([at for at, item in enumerate(items) if item.side == items[-1].side], PAIRS)
+        folder = unpacked(name, row, tmp_path / name)
+        asked.append((str(folder), [items[at].text for at in left], [items[at].text for at in right]))
+        score = scores(vectors, left, right, BLENDED)
+        wanted.append((score, OutputLayer(row.w, row.b).probability(score)))
+    (tmp_path / "asked.json").write_text(json.dumps(asked))
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path / "asked.json")]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    for name, line, (score, p) in zip(SETTINGS, said, wanted, strict=True):
+        found = json.loads(line)
+        assert found[0] == pytest.approx(score, abs=1e-6), name
+        assert found[1] == pytest.approx(p, abs=1e-5), name
+
+
+def test_a_new_text_gets_what_it_would_have_as_a_text_of_the_project(
+    engine: Engine, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make_reference, "MOST_KNOWN", 0)  # as if all texts were new
+    for name in ("two lists", "two lists, the other way"):
+        row = trained(engine, encoder, name, **SETTINGS[name])
+        assert row.folder is not None
+        with reading(engine) as session:
+            found = select(Item.text).where(Item.project_id == row.project_id).order_by(Item.id)
+            items = session.scalars(found).all()
+        vectors = np.load(artifacts() / Path(row.folder).parent / "vectors.npy")
+        matcher = Matcher.load(unpacked(name, row, tmp_path / name))
+        left, right = np.arange(30), np.arange(60, 90)
+        score = matcher.score([items[at] for at in left], [items[at] for at in right])
+        assert score == pytest.approx(scores(vectors, left, right, BLENDED), abs=2e-3)  # the sample is in float16
+        assert matcher.p_moves["most"] < 0.02
+
+
+def test_a_sample_of_a_large_list_gives_nearly_the_hubness_of_the_whole(
+    engine: Engine, encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make_reference, "SAMPLE", 30)
+    row = trained(engine, encoder, "sampled", **SETTINGS["one list"])
+    matcher = Matcher.load(unpacked("sampled", row, tmp_path / "sampled"))
+    assert matcher.p_moves["texts"] == 30
+    assert 0 < matcher.p_moves["mean"] <= matcher.p_moves["most"]
+    assert row.details["p_moves"] == matcher.p_moves
+
+
+def test_search_and_match_agree_with_the_scores(engine: Engine, encoder: Path, tmp_path: Path) -> None:
+    matcher = Matcher.load(unpacked("m", trained(engine, encoder, "m", **SETTINGS["one list"]), tmp_path / "m"))
+    some = [*texts(20), "a text that the project lacks"]
+    table = matcher.match(some, top=15)
+    assert (table["left"] < table["right"]).all() and table["score"].is_monotonic_decreasing and len(table) == 15
+    assert table["score"].to_numpy() == pytest.approx(matcher.score(table["left_text"], table["right_text"]), abs=1e-6)
+    assert table["p"].to_numpy() == pytest.approx(
+        matcher.probability(table["left_text"], table["right_text"]), abs=1e-5
+    )
+    found = matcher.search(some, k=3)
+    assert len(found) == 3 * len(some) and (found["text"] != found["match"]).all()
+    best = found.loc[found["score"].idxmax()]
+    assert {int(best["text"]), int(best["match"])} == {table["left"][0], table["right"][0]}
+    others = matcher.match(some[:5], some[5:], threshold=float(table["score"][7]))
+    assert set(others["score"].round(5)) <= set(table["score"].round(5))
+
+
+def test_bad_input_is_one_line(engine: Engine, encoder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no output layer"):
+        Matcher.load(encoder)
+    folder = unpacked("m", trained(engine, encoder, "m", **SETTINGS["one list"]), tmp_path / "m")
+    matcher = Matcher.load(folder)
+    with pytest.raises(InputError, match="left has 1 texts and right 2"):
+        matcher.score(["a"], ["a", "b"])
+    with pytest.raises(InputError, match="not a single text"):
+        matcher.probability("a", "b")
+    with pytest.raises(InputError, match="exactly one of"):
+        matcher.match(["a", "b"])
+    (folder / "reference.npz").write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"reference\.npz is damaged"):
+        Matcher.load(folder)
+    (folder / "reference.npz").unlink()  # as an earlier version left the folder
+    with pytest.raises(InputError, match="train it again"):
+        Matcher.load(folder).score(["a"], ["b"])
+    assert len(Matcher.load(folder).match(texts(10), top=3)) == 3
