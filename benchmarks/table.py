@@ -30,13 +30,13 @@ Measure = Callable[[bool], list[Row]]  # quick -> rows
 
 def stored(path: Path = RESULTS) -> dict[str, dict[str, Any]]:
     """Return each benchmark's last report, by name."""
-    return json.loads(path.read_text()) if path.exists() else {}
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def store(name: str, rows: Sequence[Row], about: Mapping[str, str], path: Path = RESULTS) -> None:
     """Keep the rows as the benchmark's newest."""
     results = stored(path) | {name: {**about, "rows": [asdict(row) for row in rows]}}
-    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n")
+    path.write_text(json.dumps(results, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def table(results: Mapping[str, Mapping[str, Any]], order: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import psutil
 from dbos import DBOS, DBOSPortableJSONSerializer
 from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError
@@ -139,15 +140,7 @@ def _leave(engine: Engine, me: Me) -> None:
 
 
 def _is_running(host: str, pid: int) -> bool:
-    if host != socket.gethostname():
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+    return host != socket.gethostname() or psutil.pid_exists(pid)
 
 
 def _report(engine: Engine, me: Me) -> None:

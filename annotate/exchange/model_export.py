@@ -104,7 +104,7 @@ def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]
 
 def _details(file: Path, matcher: Matcher) -> str:
     """Return the contents of the matcher's file, with what later labels say of its bare score."""
-    known = json.loads(file.read_text())
+    known = json.loads(file.read_text(encoding="utf-8"))
     return json.dumps(known | {name: matcher.details[name] for name in ("bare",) if name in matcher.details}, indent=2)
 
 

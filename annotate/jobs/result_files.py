@@ -50,7 +50,7 @@ def read_figures(folder: Path) -> list[FigureFile]:
 
 
 def _figure(path: Path) -> FigureFile:
-    stored = json.loads(path.read_text())
+    stored = json.loads(path.read_text(encoding="utf-8"))
     panels = [Panel(panel["description"], panel["chart"]) for panel in stored["panels"]]
     return FigureFile(path.stem, stored["title"], panels, path.with_suffix(".csv").read_text())
 
@@ -58,4 +58,4 @@ def _figure(path: Path) -> FigureFile:
 def read_report(path: Path) -> str:
     """Return the whole report as Markdown; empty before there is one."""
     with held(path):
-        return path.read_text() if path.exists() else ""
+        return path.read_text(encoding="utf-8") if path.exists() else ""

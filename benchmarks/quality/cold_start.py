@@ -88,8 +88,8 @@ def dedupe_of(dataset: Dataset, seed: int, python: Path, file: Path) -> list[Row
         peer = ROOT / "benchmarks" / "quality" / "dedupe_peer.py"
         repeatable = {**os.environ, "PYTHONHASHSEED": str(seed)}  # dedupe samples from sets of strings
         subprocess.run([python, peer, task.resolve(), scores.resolve()], check=True, env=repeatable)
-        file.write_text(json.dumps(measured(dataset, scores)))
-    found: list[Row] = json.loads(file.read_text())
+        file.write_text(json.dumps(measured(dataset, scores)), encoding="utf-8")
+    found: list[Row] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
 

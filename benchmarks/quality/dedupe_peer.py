@@ -34,7 +34,7 @@ Record = dict[str, Any]
 
 def main() -> None:
     """Write the scores."""
-    task, out = json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2])
+    task, out = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")), Path(sys.argv[2])
     random.seed(task["seed"])
     np.random.seed(task["seed"])
     train, right, evaluation = (records(task[name]) for name in ("train", "right", "evaluation"))

@@ -168,7 +168,7 @@ def report(experiment: Experiment, options: argparse.Namespace) -> None:
         print(f"\ntotal {total:.0f} s; target {target:.0f} s for 10 rounds at the paper's scale on one H200")
     if options.out:
         Path(options.out).write_text(
-            json.dumps({"seconds": stages.seconds, "floors": floors, "options": vars(options)})
+            json.dumps({"seconds": stages.seconds, "floors": floors, "options": vars(options)}), encoding="utf-8"
         )
 
 

@@ -40,7 +40,7 @@ def first_pair(page: Page, home: str) -> tuple[float, float]:
 
 
 def _resident(pid: int) -> float:
-    status = Path(f"/proc/{pid}/status").read_text()
+    status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
     return int(status.split("VmRSS:")[1].split()[0]) / 1024
 
 

@@ -17,4 +17,4 @@ def write_json(path: Path, content: Any) -> None:
 def read_json(path: Path) -> Any:
     """Return the content of the file. Raises FileNotFoundError if there is none."""
     with held(path):
-        return json.loads(path.read_text())
+        return json.loads(path.read_text(encoding="utf-8"))

@@ -5,7 +5,6 @@ themselves are in the artifact folder, where jobs write theirs. Users of an arti
 unlocked artifacts are removed to make room. The system releases the locks of a killed process.
 """
 
-import fcntl
 import json
 import os
 import time
@@ -15,6 +14,9 @@ from pathlib import Path
 from typing import IO
 from uuid import uuid4
 
+import portalocker
+from portalocker import LockFlags
+
 from db.errors import InputError
 from db.files.home import artifacts, home
 
@@ -23,8 +25,8 @@ LEFT = 86_400  # seconds after which a partial file must be left by a killed pro
 
 
 @contextmanager
-def held(name: str, how: int = fcntl.LOCK_SH) -> Iterator[None]:
-    """Keep other processes from removing the copy until the block ends. Raises BlockingIOError as flock does."""
+def held(name: str, how: LockFlags = LockFlags.SHARED) -> Iterator[None]:
+    """Keep other processes from removing the copy until the block ends. Raises AlreadyLocked if it does not wait."""
     with _locked(_beside(name, "lock"), how):
         yield
 
@@ -32,7 +34,7 @@ def held(name: str, how: int = fcntl.LOCK_SH) -> Iterator[None]:
 @contextmanager
 def written(name: str) -> Iterator[None]:
     """Keep other processes from removing or writing what is here under this name until the block ends."""
-    with held(name), _locked(_beside(name, "written"), fcntl.LOCK_EX):
+    with held(name), _locked(_beside(name, "written"), LockFlags.EXCLUSIVE):
         yield
 
 
@@ -40,8 +42,8 @@ def written(name: str) -> Iterator[None]:
 def at_rest(name: str) -> Iterator[bool]:
     """Yield whether nobody is writing it here, which would be newer than the store's, and keep it so."""
     try:
-        file = _locked(_beside(name, "written"), fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+        file = _locked(_beside(name, "written"), LockFlags.SHARED | LockFlags.NON_BLOCKING)
+    except portalocker.AlreadyLocked:
         yield False
         return
     with file:
@@ -60,7 +62,8 @@ def forget(name: str) -> None:
     """Remove the copy."""
     _remove(name, _noted(name))
     for ending in ("json", "lock", "written"):
-        _beside(name, ending).unlink(missing_ok=True)
+        with suppress(PermissionError):  # Windows removes no file that is open
+            _beside(name, ending).unlink(missing_ok=True)
 
 
 def new_part() -> Path:
@@ -79,7 +82,7 @@ def make_room() -> None:
     for name in names:
         if over <= 0:
             return
-        with suppress(BlockingIOError), held(name, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        with suppress(portalocker.AlreadyLocked), held(name, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING):
             forget(name)
             over -= sizes[name]
 
@@ -117,13 +120,13 @@ def _about(path: Path) -> tuple[float, int]:
     return about.st_mtime, about.st_size
 
 
-def _locked(path: Path, how: int) -> IO[str]:
+def _locked(path: Path, how: LockFlags) -> IO[str]:
     """Open the file and lock it; the lock ends when the file is closed."""
     while True:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a")
+        file = path.open("a", encoding="utf-8")
         try:
-            fcntl.flock(file, how)
+            portalocker.lock(file, how)
             if path.stat().st_ino == os.fstat(file.fileno()).st_ino:
                 return file
         except FileNotFoundError:  # removed while waiting: try the next one, as below

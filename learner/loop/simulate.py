@@ -164,7 +164,7 @@ def composition_of(labels_csv: Path) -> Composition:
     Raises InputError if the file is not one.
     """
     try:
-        with labels_csv.open(newline="") as file:
+        with labels_csv.open(encoding="utf-8", newline="") as file:
             rows = [(int(row["round"]), int(row["label"])) for row in csv.DictReader(file)]
     except (OSError, KeyError, ValueError, TypeError) as error:
         what = f"{labels_csv} does not list what each round collected ({error!r})"
@@ -233,7 +233,7 @@ def _write_line(file: TextIO, row: dict[str, Any]) -> None:
 
 
 def _write_labels(corpus: Corpus, labels: Labels, path: Path) -> None:
-    with path.open("w", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["id1", "id2", "label", "round", "score"])
         for left, right, label, number, score in zip(

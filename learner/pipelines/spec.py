@@ -14,7 +14,7 @@ from learner.catalog.section import Section
 def read_spec(name: str, path: Path) -> tuple[Section, Section]:
     """Return inputs and configuration from the file; paths are relative to it. Raises InputError, naming the key."""
     try:
-        content = tomllib.loads(path.read_text())
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: cannot read the file ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -52,7 +52,7 @@ def write_text(path: Path, text: str) -> None:
     """Write the text to the file. Raises InputError if it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}") from error
 

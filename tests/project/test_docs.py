@@ -30,7 +30,7 @@ LINK = re.compile(r"\]\((?!https?:)([^)\s]*)\)")
 
 def prose(document: Path) -> str:
     """Return the text of a page without its code."""
-    return re.sub(r"^```.*?^```$", "", document.read_text(), flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"^```.*?^```$", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
 def anchors(document: Path) -> set[str]:
@@ -74,7 +74,7 @@ def named(document: Path) -> Iterator[tuple[str, str]]:
 @cache
 def definitions(path: Path) -> set[str]:
     """Return what a file defines at its top level; of a script of the browser, its functions."""
-    source = path.read_text()
+    source = path.read_text(encoding="utf-8")
     if path.suffix == ".js":
         return set(re.findall(r"^(?:export default )?function (\w+)", source, flags=re.MULTILINE))
     body = ast.parse(source).body
@@ -97,7 +97,9 @@ def test_files_and_functions_that_a_page_names_exist(document: Path) -> None:
 
 def commands(document: Path) -> Iterator[list[str]]:
     """Yield the words of each of our commands in a page's blocks of code."""
-    for block in re.findall(r"^```\w*\n(.*?)^```$", document.read_text(), flags=re.DOTALL | re.MULTILINE):
+    for block in re.findall(
+        r"^```\w*\n(.*?)^```$", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+    ):
         for line in block.replace("\\\n", " ").splitlines():
             found = re.search(r"python -m (annotate|learner) (.+)", line.split(" #")[0])
             if found:
@@ -118,7 +120,9 @@ def test_every_command_of_a_page_exists(document: Path) -> None:
 
 @pytest.mark.parametrize("document", [page for page in DOCUMENTS if page != LOG], ids=lambda path: path.name)
 def test_every_benchmark_of_a_page_exists(document: Path) -> None:
-    for module in re.findall(r"(?:python -m |`)((?:benchmarks|scripts)(?:\.\w+)*)[ `]", document.read_text()):
+    for module in re.findall(
+        r"(?:python -m |`)((?:benchmarks|scripts)(?:\.\w+)*)[ `]", document.read_text(encoding="utf-8")
+    ):
         path = ROOT / module.replace(".", "/")
         assert path.with_suffix(".py").exists() or (path / "__main__.py").exists(), f"{document.name} names {module}"
 
@@ -135,7 +139,9 @@ def test_every_paper_that_a_page_cites_is_among_the_references(document: Path) -
     listed = REFERENCES.read_text()
     for author, year in CITED.findall(" ".join(prose(document).split())):
         assert re.search(rf"\| {author}.*\({year}\)", listed), f"{document.name} cites {author} ({year})"
-    assert not re.search(r"[Pp]aper 00\d", document.read_text()), f"{document.name}: cite by author and year"
+    assert not re.search(r"[Pp]aper 00\d", document.read_text(encoding="utf-8")), (
+        f"{document.name}: cite by author and year"
+    )
 
 
 def test_the_reference_is_as_the_code_is() -> None:

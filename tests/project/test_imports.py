@@ -89,7 +89,7 @@ LIBRARIES = {
 LIGHT = {  # what packages that everything stands on may import beside the standard library
     **dict.fromkeys(WORDS, ("pydantic",)),
     "learner.catalog": ("pydantic",),
-    "db.files": ("fsspec", "obstore"),
+    "db.files": ("fsspec", "obstore", "portalocker"),
     "db.corpus": ("numpy", "pyarrow", "scipy"),
     **dict.fromkeys(
         ("db.schema", "db.labels", "db.people", "db.projects", "db.maintenance"), ("sqlalchemy", "alembic")

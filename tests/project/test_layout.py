@@ -42,4 +42,4 @@ def test_no_test_module_imports_another() -> None:
 def others_in(path: Path) -> list[str]:
     """Return the test modules that this file imports, except itself, which a page under test may have to name."""
     own = ".".join(path.relative_to(ROOT).with_suffix("").parts)
-    return [module for module in IMPORT.findall(path.read_text()) if module != own]
+    return [module for module in IMPORT.findall(path.read_text(encoding="utf-8")) if module != own]

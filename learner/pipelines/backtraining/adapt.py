@@ -81,7 +81,7 @@ def _iterate(cell: Cell, progress: Progress) -> None:
 
 
 def _say(path: Path, what: Any) -> None:
-    path.write_text(json.dumps(what))
+    path.write_text(json.dumps(what), encoding="utf-8")
 
 
 def _iteration(cell: Cell, number: int, progress: Progress) -> None:

@@ -94,6 +94,6 @@ def _ranked(data: Data, rows: np.ndarray, scores: np.ndarray) -> Iterable[dict[s
 
 
 def _write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         for row in rows:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -63,7 +63,7 @@ def read_asked(path: Path) -> list[Asked]:
 def _read_dpr(path: Path) -> list[Asked]:
     """Return the questions of DPR's training files, each with its first positive passage."""
     try:
-        rows = json.loads(path.read_text())
+        rows = json.loads(path.read_text(encoding="utf-8"))
         return [
             Asked(identity(row["question"]), identity(row["positive_ctxs"][0]["text"]), (row.get("answers") or [""])[0])
             for row in rows

@@ -91,7 +91,7 @@ def _shards(folder: Path, name: str, n: int, work: Callable[[slice, Progress], P
             pairs = work(part, part_of(progress, part.start / n, part.stop / n))
             columns = {"questions": pairs.questions, "rows": pairs.rows.tolist(), "nll": pairs.judged.nll.tolist(),
                        "score": pairs.judged.score.tolist(), "seconds": time.monotonic() - began}  # fmt: skip
-            path.write_text(json.dumps(columns, ensure_ascii=False))
+            path.write_text(json.dumps(columns, ensure_ascii=False), encoding="utf-8")
 
         finish(folder / f"{name}-{start:08d}.json", write)
         progress({RETRIEVED: "retrieve", GENERATED: "generate"}[name], min(1.0, (start + size) / n))
@@ -112,7 +112,7 @@ def write_learned(
     path: Path, data: Data, lists: dict[str, Pairs], kept: dict[str, np.ndarray], by: dict[str, str]
 ) -> None:
     """Write both lists as a table: which model trains on a pair (by), both models' scores, what was kept."""
-    with path.open("w", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, delimiter="\t", lineterminator="\n")
         table.writerow(("for", "list", "target_text", "input_text", "nll", "score", "kept"))
         for name, pairs in lists.items():

@@ -1,8 +1,6 @@
 """The last stage: the paper's tables and figures from this run's results, beside the paper's own."""
 
 import json
-import resource
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +19,7 @@ from learner.pipelines.report import Report
 from learner.reports.means import mean_of
 from learner.reports.tables import NONE, grid
 from learner.runtime.device import default_device
+from learner.runtime.memory import peak_memory
 
 ASKED = "test-questions.jsonl"  # in the folder of the results
 COMPARED = ("bleu_1", "accuracy_at_1", "accuracy_at_40")  # measures that compare back-training with self-training
@@ -115,8 +114,7 @@ def _cost(report: Report, records: Sequence[Record]) -> None:
         rows.append({"variant": variant, "iteration": iteration, "generator_pairs": pairs[0],
                      "retriever_pairs": pairs[1], "minutes": minutes})  # fmt: skip
         body.append([f"{variant}, {iteration}", *(f"{n:,}" for n in pairs), f"{minutes:.1f}"])
-    unit = 1 if sys.platform == "darwin" else 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 2**30
+    peak = peak_memory() / 2**30
     report.text(f"Device: {default_device()}. Peak memory of the process that ended the run: {peak:.1f} GiB. The first "
                 "iteration's lists are made once for all variants, but counted in each.")  # fmt: skip
     header = ["variant, iteration", "generator pairs", "retriever pairs", "minutes per seed"]

@@ -106,9 +106,9 @@ def wrong_texts(
 
 def write_asked(path: Path, asked: Sequence[Asked]) -> None:
     """Write the questions to the file."""
-    path.write_text(json.dumps(asked))
+    path.write_text(json.dumps(asked), encoding="utf-8")
 
 
 def load_asked(path: Path) -> list[Asked]:
     """Return what `write_asked` wrote; empty if there is no such file."""
-    return [Asked(*one) for one in json.loads(path.read_text())] if path.exists() else []
+    return [Asked(*one) for one in json.loads(path.read_text(encoding="utf-8"))] if path.exists() else []

@@ -124,7 +124,7 @@ def write_pairs(path: Path, texts: Texts, pairs: Candidates, order: np.ndarray, 
     }  # fmt: skip
     if texts.asked:
         columns |= {"answer": texts.y.take(chosen.y, ANSWER), "passage": texts.y.take(chosen.y, PASSAGE)}
-    with path.open("w") as file:
+    with path.open("w", encoding="utf-8") as file:
         for values in zip(*columns.values(), strict=True):
             row = {**dict(zip(columns, values, strict=True)), "source": "mined"}
             file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -133,9 +133,9 @@ def _some(rows: Sequence[Any], most: int | None, rng: np.random.Generator) -> li
 
 
 def _store(path: Path, rows: Sequence[Any]) -> None:
-    path.write_text(json.dumps(rows))
+    path.write_text(json.dumps(rows), encoding="utf-8")
 
 
 def _load(path: Path) -> list[Any]:
-    found: list[Any] = json.loads(path.read_text())
+    found: list[Any] = json.loads(path.read_text(encoding="utf-8"))
     return found

@@ -32,7 +32,7 @@ def each_shard(
         def write(partial: Path, number: int = number, start: int = start, hear: Progress = part) -> None:
             began = time.perf_counter()
             found = work(np.arange(start, min(n, start + size)), number, hear)
-            partial.write_text(json.dumps({"seconds": time.perf_counter() - began, **found}))
+            partial.write_text(json.dumps({"seconds": time.perf_counter() - began, **found}), encoding="utf-8")
 
         finish(shard_path(folder, number), write)
         speed.add(read_shard(folder, number))

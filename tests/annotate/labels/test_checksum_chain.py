@@ -88,6 +88,6 @@ def history(engine: Engine, tmp_path: Path) -> Path:
 def test_whatever_is_done_to_an_exported_history_is_noticed_and_placed(history: Path, damage: str) -> None:
     assert verify(history).rows == 8
     change, said = DAMAGES[damage]
-    history.write_text("\n".join(change(history.read_text().splitlines())) + "\n")
+    history.write_text("\n".join(change(history.read_text(encoding="utf-8").splitlines())) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=f"^history.csv.*{said}"):
         verify(history)

@@ -103,12 +103,12 @@ def test_mistakes_stop_an_import_and_harmless_rows_do_not(engine: Engine, projec
     with pytest.raises(InputError, match="row 7, column 'label'"):
         import_labels(engine, "Questions", file)
     assert stored(engine) == 2
-    file.write_text("\n".join(ROWS.splitlines()[:5]) + "\n")
+    file.write_text("\n".join(ROWS.splitlines()[:5]) + "\n", encoding="utf-8")
     assert import_labels(engine, "Questions", file).stored == 1
 
 
 def test_a_report_shows_the_first_rows_alone(engine: Engine, project: int, file: Path) -> None:
-    file.write_text("id1,id2,label\n" + "nope,left-1,1\n" * (FIRST + 3))
+    file.write_text("id1,id2,label\n" + "nope,left-1,1\n" * (FIRST + 3), encoding="utf-8")
     report = import_labels(engine, "Questions", file, Choices(skip=True))
     assert report.counts == {Trouble.UNKNOWN: FIRST + 3}
     assert rows_of(report) == {Trouble.UNKNOWN: list(range(2, FIRST + 2))}

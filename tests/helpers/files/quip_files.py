@@ -24,7 +24,9 @@ VARIANTS = ["no question generation", "teacher", "no teacher", "cross-encoder st
 
 
 def table(path: Path, columns: str, rows: list[tuple[Any, ...]]) -> None:
-    path.write_text("\n".join(["\t".join(columns.split(",")), *("\t".join(map(str, row)) for row in rows)]))
+    path.write_text(
+        "\n".join(["\t".join(columns.split(",")), *("\t".join(map(str, row)) for row in rows)]), encoding="utf-8"
+    )
 
 
 def write_files(folder: Path) -> Path:

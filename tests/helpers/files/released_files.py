@@ -28,7 +28,7 @@ def write_quora(path: Path, pairs: Iterable[tuple[str, str, int]], texts: dict[s
         f"{number}\t{one}\t{other}\t{question(one)}\t{question(other)}\t{label}\n"
         for number, (one, other, label) in enumerate(pairs)
     )
-    path.write_text(QUORA_HEADER + "".join(rows))
+    path.write_text(QUORA_HEADER + "".join(rows), encoding="utf-8")
     return path
 
 

@@ -31,7 +31,7 @@ AT_THRESHOLD = {"precision", "recall", "f1", "calibration_error"}
 
 
 def write(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
-    with path.open("w", newline="") as file:
+    with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(header)
         writer.writerows(rows)

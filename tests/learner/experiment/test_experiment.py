@@ -99,7 +99,7 @@ def write_files(folder: Path) -> Path:
 
 
 def write_csv(path: Path, rows: list[tuple[object, ...]]) -> None:
-    with path.open("w", newline="") as stream:
+    with path.open("w", encoding="utf-8", newline="") as stream:
         csv.writer(stream).writerows(rows)
 
 
@@ -118,7 +118,7 @@ def states(out: Path) -> dict[str, str]:
 
 
 def children(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="utf-8").split()]
 
 
 class Endless:

@@ -130,8 +130,8 @@ def test_a_file_that_is_no_toml_is_named(tmp_path: Path) -> None:
 def test_the_examples_can_be_read(example: Path, tmp_path: Path) -> None:
     copy = tmp_path / "docs" / "examples" / example.name
     copy.parent.mkdir(parents=True)
-    copy.write_text(example.read_text())
-    for path in re.findall(r'= "(\.\./.*)"', example.read_text()):
+    copy.write_text(example.read_text(encoding="utf-8"))
+    for path in re.findall(r'= "(\.\./.*)"', example.read_text(encoding="utf-8")):
         (copy.parent / path).resolve().parent.mkdir(parents=True, exist_ok=True)
         (copy.parent / path).write_text("id,text\n1,a\n")
     assert len(cells_of(read_experiment(copy))) >= 18

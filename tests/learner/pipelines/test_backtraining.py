@@ -27,7 +27,7 @@ Make = Callable[..., Run]
 
 def table(path: Path, columns: str, rows: list[tuple[str, ...]]) -> str:
     between = "\t" if path.suffix == ".tsv" else ","
-    path.write_text("\n".join([columns, *(between.join(row) for row in rows)]))
+    path.write_text("\n".join([columns, *(between.join(row) for row in rows)]), encoding="utf-8")
     return path.name
 
 
@@ -59,7 +59,7 @@ def rows(run: Run, name: str) -> list[dict[str, Any]]:
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ Make = Callable[..., Run]
 
 
 def table(path: Path, columns: str, rows: list[tuple[str, ...]]) -> str:
-    path.write_text("\n".join([columns, *(",".join(row) for row in rows)]))
+    path.write_text("\n".join([columns, *(",".join(row) for row in rows)]), encoding="utf-8")
     return path.name
 
 
@@ -69,7 +69,7 @@ def make(data: Path, tmp_path: Path) -> Make:
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text().splitlines()]
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def test_two_lists_with_known_pairs(make: Make) -> None:

@@ -55,7 +55,7 @@ def did(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return write
 
     def check(run: Run) -> None:
-        if Path(run.inputs.texts).read_text() == "bad":
+        if Path(run.inputs.texts).read_text(encoding="utf-8") == "bad":
             raise InputError("texts.csv: bad")
 
     made = Pipeline(check, [Stage("first", 1, work("first")), Stage("second", 2, work("second")), Stage(RESULTS, 1, work(RESULTS))])  # fmt: skip  # noqa: E501

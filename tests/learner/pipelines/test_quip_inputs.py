@@ -106,7 +106,7 @@ def test_what_a_backbone_cannot_read_is_said_at_the_beginning(data: Path, tmp_pa
 def squad(path: Path, *answers: list[dict[str, Any]]) -> None:
     """Write a file with one question per argument."""
     qas = [{"question": "Who? ", "answers": one} for one in answers]
-    path.write_text(json.dumps({"data": [{"paragraphs": [{"context": CAT, "qas": qas}]}]}))
+    path.write_text(json.dumps({"data": [{"paragraphs": [{"context": CAT, "qas": qas}]}]}), encoding="utf-8")
 
 
 def test_questions_without_an_answer_are_kept_to_be_counted(data: Path, tmp_path: Path) -> None:

@@ -78,7 +78,9 @@ def _measure(run: Run, texts: Texts, task: Task, seed: int, folder: Path, progre
 
         def write(path: Path, at: int = at, added: Added = added) -> None:
             figures = task.figures(added, seed, part(at, f"{added.method} + {len(added):,}"))
-            path.write_text(json.dumps({"method": added.method, "amount": len(added), "seed": seed, **figures}))
+            path.write_text(
+                json.dumps({"method": added.method, "amount": len(added), "seed": seed, **figures}), encoding="utf-8"
+            )
 
         finish(folder / f"{at:04d}.json", write)
 
@@ -88,7 +90,7 @@ def _generated(run: Run, texts: Texts, rows: np.ndarray, seed: int, path: Path, 
 
     def write(partial: Path) -> None:
         added = write_texts(run.config, texts, rows, seed, progress)
-        partial.write_text(json.dumps([added.rows.tolist(), added.written], ensure_ascii=False))
+        partial.write_text(json.dumps([added.rows.tolist(), added.written], ensure_ascii=False), encoding="utf-8")
 
     kept, written = json.loads(finish(path, write).read_text())
     return Added(GENERATED, texts, np.array(kept, dtype=np.int64).reshape(-1, 2), tuple(written))

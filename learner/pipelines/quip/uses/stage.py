@@ -38,7 +38,7 @@ def measure_uses(run: Run, folder: Path, progress: Progress) -> None:
             hear("begin", 0.0)
             rows = read_table(Path(getattr(run.inputs, use)), use) if use in TABLES else []
             found = [{"model": model.name, **row} for row in USES[use](run, model, rows, hear)]
-            partial.write_text("".join(f"{json.dumps(row)}\n" for row in found))
+            partial.write_text("".join(f"{json.dumps(row)}\n" for row in found), encoding="utf-8")
 
         finish(folder / f"{use}-{slug(model.name)}.jsonl", measure)
 
