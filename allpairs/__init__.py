@@ -6,7 +6,8 @@ matcher = Matcher.load("help-desk-round-3")
 matcher.probability(["How do I reset my password?"], ["I forgot my password"])
 """
 
+from allpairs.client import ApiError, Client
 from allpairs.matcher import Matcher
 from db.errors import InputError
 
-__all__ = ["InputError", "Matcher"]
+__all__ = ["ApiError", "Client", "InputError", "Matcher"]

@@ -11,11 +11,12 @@ from learner.scoring.hubness import NEIGHBOURS, weight_of
 from learner.scoring.matcher import Matcher
 from learner.scoring.reference import MOVES, NOTHING, ListReference, Reference, digests_of, near_sample
 from learner.scoring.score import Blend, lacking_of
-from learner.search.inner_product import Space
+from learner.search.exact import neighbours
+from learner.search.inner_product import Space, as_left, as_right
 
 SAMPLE = 10_000  # texts of each list whose vectors are kept: 8 MB, with lexical features 18 MB
 MOST_KNOWN = 1_000_000  # texts of each list whose hubness is kept: 12 MB
-HELD = 1_000  # texts of each list on which the sample is compared with the whole list
+HELD = 1_000  # texts of each list, a tenth at most, that are taken as new to see what that changes
 COMPARED = 100_000  # texts of the other list among which the best pair of such a text is looked for
 
 
@@ -41,17 +42,11 @@ class _Corpus:
 
 @dataclass(frozen=True)
 class _Side:
-    """The rows of a list and of the other one, and the sample of the other one that is kept."""
+    """A list: its rows, the sample of it that is kept, and the rows that are taken as new to see what that changes."""
 
     rows: np.ndarray
-    others: np.ndarray
     sample: np.ndarray
-    of_left: bool
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the sample is the whole other list."""
-        return len(self.sample) == len(self.others)
+    held: np.ndarray
 
 
 def make_reference(
@@ -70,58 +65,61 @@ def make_reference(
     if not blend.hubness:
         return Reference(NOTHING, NOTHING, terms, {})
     corpus = _Corpus(dataset, vectors, lacking_of(dataset, blend), Space(distance, offset=True))
-    left, right = dataset.left, dataset.right
-    samples = [_some(rows, SAMPLE, rng) for rows in ([left] if dataset.symmetric else [left, right])]
-    sides = [_Side(left, right, samples[-1], of_left=True), _Side(right, left, samples[0], of_left=False)]
-    made, moved = [], []
-    for side, sample in zip(sides, samples, strict=False):  # one of both if there is one list
-        one, moves = _list(corpus, side, sample, blend.hubness, layer, rng)
-        made.append(one)
-        moved.append(moves)
+    left = _side(dataset.left, rng)
+    right = left if dataset.symmetric else _side(dataset.right, rng)
+    more = np.zeros(len(vectors), dtype=np.float32)  # what is subtracted beyond the true hubness of texts taken as new
+    made = []
+    for one, other in [(left, right)] if dataset.symmetric else [(left, right), (right, left)]:
+        weight = weight_of(blend.hubness, one.rows, other.rows)
+        made.append(_list(corpus, one, other, weight, of_left=one is left, more=more))
+    moved = [_moves(corpus, left, right, more, layer, rng, of_left=True)]
+    if not dataset.symmetric:
+        moved.append(_moves(corpus, right, left, more, layer, rng, of_left=False))
     return Reference(made[0], made[-1], terms, _summary(np.concatenate(moved)))
 
 
-def _list(
-    corpus: _Corpus, side: _Side, sample: np.ndarray, weight: float, layer: OutputLayer, rng: np.random.Generator
-) -> tuple[ListReference, np.ndarray]:
-    """Return what is kept of a list, and how far p moves for texts of it if they were not known."""
-    kept, weight = side.rows[:MOST_KNOWN], weight_of(weight, side.rows, side.others)
-    known, first = np.unique(digests_of([corpus.dataset.texts[row] for row in kept]), return_index=True)
-    one = ListReference(known, corpus.hubness(kept)[first], corpus.bare(sample).astype(np.float16), weight)
-    held = _some(side.rows if side.is_whole else np.setdiff1d(side.rows, side.sample), HELD, rng)
-    means = _means(corpus, held, side)
-    if not len(means):
-        return one, means
-    if not side.is_whole:
-        one = one.fitted(means, corpus.hubness(held))
-    compared = replace(side, others=_some(side.others, COMPARED, rng))
-    return one, _moves(corpus, held, compared, one.hubness_by(means) - corpus.hubness(held), layer)
+def _side(rows: np.ndarray, rng: np.random.Generator) -> _Side:
+    sample = _some(rows, SAMPLE, rng)
+    return _Side(rows, sample, _some(rows, min(HELD, -(-len(rows) // 10)), rng))
 
 
 def _some(rows: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
-def _means(corpus: _Corpus, rows: np.ndarray, side: _Side) -> np.ndarray:
-    """Return the mean score of each row with its nearest texts of the sample but itself, (n,); empty without any."""
-    itself = corpus.dataset.symmetric
-    sample = corpus.bare(side.sample).astype(np.float16)
-    near = near_sample(corpus.bare(rows), sample, corpus.space, side.of_left, NEIGHBOURS + itself)
-    if near.shape[1] <= itself:
-        return np.empty(0, dtype=np.float32)
-    inside = np.isin(rows, side.sample) & itself
-    # A row of the sample finds itself first: no text is more like it.
-    return np.where(inside, near[:, itself:].mean(1), near[:, :NEIGHBOURS].mean(1))
+def _list(corpus: _Corpus, one: _Side, other: _Side, weight: float, of_left: bool, more: np.ndarray) -> ListReference:
+    """Return what is kept of a list; write to `more` what its held texts would have too much if they were new."""
+    kept = one.rows[:MOST_KNOWN]
+    known, first = np.unique(digests_of([corpus.dataset.texts[row] for row in kept]), return_index=True)
+    made = ListReference(known, corpus.hubness(kept)[first], corpus.bare(one.sample).astype(np.float16), weight)
+    # Texts of the other list that are taken as new are no neighbours either: neither list knows new texts.
+    sample = np.setdiff1d(other.sample, other.held)
+    if not len(sample):
+        return made
+    near = near_sample(corpus.bare(one.held), corpus.bare(sample).astype(np.float16), corpus.space, of_left, NEIGHBOURS)
+    true = corpus.hubness(one.held)
+    if len(other.sample) < len(other.rows):
+        made = made.fitted(near.mean(1), true)
+    more[one.held] = made.hubness_by(near.mean(1)) - true
+    return made
 
 
-def _moves(corpus: _Corpus, held: np.ndarray, side: _Side, more: np.ndarray, layer: OutputLayer) -> np.ndarray:
-    """Return how far p of each held text's best pair moves if this much more is subtracted from its score, (n,)."""
-    itself = corpus.dataset.symmetric
-    others = side.others[~np.isin(side.others, held)] if itself else side.others
-    if not len(others):
-        return np.empty(0)
-    best = near_sample(corpus.vectors[held], corpus.vectors[others], corpus.space, side.of_left, 1)[:, 0]
-    return np.abs(layer.probability(best - more) - layer.probability(best))
+def _moves(
+    corpus: _Corpus, one: _Side, other: _Side, more: np.ndarray, layer: OutputLayer, rng: np.random.Generator,
+    of_left: bool,
+) -> np.ndarray:  # fmt: skip
+    """Return how far p of the best pair of each held text moves, (n,)."""
+    others = _some(other.rows, COMPARED, rng)
+    first, second = (as_left, as_right) if of_left else (as_right, as_left)
+    queries, space = corpus.vectors[one.held], corpus.space
+    found = neighbours(first(queries, space), second(corpus.vectors[others], space), 2, symmetric=False)
+    rows = others[found.ids]
+    itself = (rows[:, 0] == one.held) if corpus.dataset.symmetric else np.zeros(len(rows), dtype=bool)
+    column = itself.astype(np.int64)
+    usable = np.flatnonzero(column < rows.shape[1])
+    best, partner = found.scores[usable, column[usable]], rows[usable, column[usable]]
+    subtracted = more[one.held[usable]] + more[partner]
+    return np.abs(layer.probability(best - subtracted) - layer.probability(best))
 
 
 def _summary(moved: np.ndarray) -> dict[str, float]:

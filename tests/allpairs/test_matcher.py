@@ -116,7 +116,6 @@ def test_a_new_text_gets_what_it_would_have_as_a_text_of_the_project(
         left, right = np.arange(30), np.arange(60, 90)
         score = matcher.score([items[at] for at in left], [items[at] for at in right])
         assert score == pytest.approx(scores(vectors, left, right, BLENDED), abs=2e-3)  # the sample is in float16
-        assert matcher.p_moves["most"] < 0.02
 
 
 def test_a_sample_of_a_large_list_gives_nearly_the_hubness_of_the_whole(
@@ -125,9 +124,15 @@ def test_a_sample_of_a_large_list_gives_nearly_the_hubness_of_the_whole(
     monkeypatch.setattr(make_reference, "SAMPLE", 30)
     row = trained(engine, encoder, "sampled", **SETTINGS["one list"])
     matcher = Matcher.load(unpacked("sampled", row, tmp_path / "sampled"))
-    assert matcher.p_moves["texts"] == 30
+    assert matcher.p_moves["texts"] == 6
     assert 0 < matcher.p_moves["mean"] <= matcher.p_moves["most"]
     assert row.details["p_moves"] == matcher.p_moves
+
+
+def test_the_package_is_light_to_import() -> None:
+    program = "import sys, allpairs; print([name for name in ('torch', 'numpy', 'pandas') if name in sys.modules])"
+    said = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert said.strip() == "[]"
 
 
 def test_search_and_match_agree_with_the_scores(engine: Engine, encoder: Path, tmp_path: Path) -> None:

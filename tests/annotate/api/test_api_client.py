@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
+from allpairs import ApiError, Client, InputError
 from annotate.access import tokens
 from db.domain import Role
 from db.labels.answers import current_labels
@@ -45,7 +46,8 @@ def test_the_client_in_the_docs_labels_and_reads_figures(engine: Engine, app: Ap
 
     def run(token: str, project: str = "Help desk questions") -> subprocess.CompletedProcess[str]:
         environment = {"ALLPAIRS_URL": app.url, "ALLPAIRS_TOKEN": token, "PATH": os.environ["PATH"]}
-        command = [sys.executable, "-I", str(client), project]
+        command = [sys.executable, str(client), project]
+        environment |= {"PYTHONPATH": str(ROOT)}
         return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
 
     ran = run(token)
@@ -55,4 +57,29 @@ def test_the_client_in_the_docs_labels_and_reads_figures(engine: Engine, app: Ap
         assert sum(label.annotator == "Carl" for label in current_labels(session, project_id)) == 20
     wrong = run("allpairs_wrong")
     assert wrong.returncode == 1 and wrong.stderr.startswith("401: this token"), wrong.stderr
-    assert "there are Help desk questions" in run(token, "nothing").stderr
+    assert "there are: Help desk questions" in run(token, "nothing").stderr
+    use_all_of_it(
+        app, tokens.make(engine, make_person(engine, "Dora", project_id, Role.ADMINISTRATOR), "all", now(), 1)
+    )
+
+
+def use_all_of_it(app: App, token: str) -> None:
+    """Read labels and jobs, start a round and cancel it."""
+    client = Client(app.url, token)
+    project = client.project("Help desk questions")
+    assert len([label for label in project.labels() if label["annotator"] == "Carl"]) == 20
+    last = max(label["cursor"] for label in project.labels())
+    assert list(project.labels(after=last)) == []
+    (task,) = project.tasks(1)
+    assert project.answer({task["id"]: "unsure", 999_999: "positive"})[0]["reason"]
+    job = project.train()
+    assert project.job(job["id"])["state"] == "waiting" and project.jobs()[0]["id"] == job["id"]
+    with pytest.raises(ApiError, match="unknown, revoked or expired") as refused:
+        Client(app.url, "allpairs_wrong").projects()
+    assert refused.value.status == 401
+    project.cancel(job["id"])
+    assert project.job(job["id"])["state"] == "cancelled"
+    with pytest.raises(ConnectionError, match="is it running"):
+        Client(f"http://localhost:{free_port()}").projects()
+    with pytest.raises(InputError, match="http://"):
+        Client("localhost:8501")

@@ -1,0 +1,135 @@
+"""A client of the REST API: label, read labels and figures, start trainings. It needs the standard library only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlencode
+from urllib.request import Request, urlopen
+from uuid import uuid4
+
+from db.errors import InputError
+
+PAGE = 1_000  # labels of one request
+
+
+class ApiError(Exception):
+    """The server refused a request: `status`, and in one line what is wrong and what to do."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(f"{status}: {detail}")
+        self.status, self.detail = status, detail
+
+
+class Client:
+    """An app at an address, for the person whose token it is; without accounts no token is needed.
+
+    Make a token on the page Account.
+    """
+
+    def __init__(self, url: str = "http://localhost:8501", token: str = "", timeout: float = 60.0) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise InputError(f"{url!r} is not the app's address: it begins with http:// or https://")
+        self.url, self.token, self.timeout = url.rstrip("/"), token, timeout
+
+    def projects(self) -> list[dict[str, Any]]:
+        """Return the projects that the person is a member of, the newest first, without archived ones."""
+        return list(self.call("GET", "/projects")["projects"])
+
+    def project(self, name: str) -> RemoteProject:
+        """Return the project of this name. Raises InputError if the person sees none."""
+        known = {one["name"]: one["id"] for one in self.projects()}
+        if name not in known:
+            raise InputError(f"there is no project {name!r}; there are: {', '.join(known) or 'none'}")
+        return RemoteProject(self, known[name], name)
+
+    def call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """Send a request to an address below `/api/v1` and return what it answers.
+
+        Raises ApiError if the server refuses it, ConnectionError if there is no server.
+        """
+        headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        data = None if body is None else json.dumps(body).encode()
+        request = Request(f"{self.url}/api/v1{path}", data, headers, method=method)
+        try:
+            with urlopen(request, timeout=self.timeout) as answer:
+                return json.load(answer)
+        except HTTPError as error:
+            raise ApiError(error.code, _detail(error)) from error
+        except URLError as error:
+            raise ConnectionError(f"no app answers at {self.url} ({error.reason}): is it running?") from error
+
+
+class RemoteProject:
+    """A project of the app behind a client."""
+
+    def __init__(self, client: Client, project_id: int, name: str) -> None:
+        self.client, self.id, self.name = client, project_id, name
+
+    def tasks(self, n: int = 40, audit_batch: bool = False) -> list[dict[str, Any]]:
+        """Lease the next pairs for ten minutes and return them, with `id`, `left` and `right`; empty if there are none.
+
+        n: 40 at most.
+        """
+        return list(self._call("POST", "/tasks", {"n": n, "audit_batch": audit_batch})["tasks"])
+
+    def answer(self, answers: Mapping[int, str]) -> list[dict[str, str]]:
+        """Store an answer for each task: positive, negative, unsure, skip or retract; 200 at most.
+
+        Returns those that were refused, each with its reason. A request that is lost on the way is sent once more; the
+        acts have keys, so nothing is stored twice.
+        """
+        if not answers:
+            return []
+        acts = [{"key": str(uuid4()), "task_id": task, "answer": answer} for task, answer in answers.items()]
+        try:
+            receipt = self._call("POST", "/answers", {"answers": acts})
+        except (ConnectionError, TimeoutError):
+            receipt = self._call("POST", "/answers", {"answers": acts})
+        return list(receipt["refused"])
+
+    def labels(self, after: int = 0) -> Iterator[dict[str, Any]]:
+        """Yield the labels that count, in the order in which they were given, each with its `cursor`'s page.
+
+        after: the cursor of an earlier reading, for what is new since.
+        """
+        more = True
+        while more:
+            page = self._call("GET", f"/labels?{urlencode({'cursor': after, 'limit': PAGE})}")
+            after, more = page["cursor"], page["more"] and bool(page["labels"])
+            for label in page["labels"]:
+                yield {**label, "cursor": after}
+
+    def metrics(self) -> list[dict[str, Any]]:
+        """Return each round's figures over all pairs, with their 95 % intervals."""
+        return list(self._call("GET", "/metrics")["evaluations"])
+
+    def jobs(self) -> list[dict[str, Any]]:
+        """Return the newest jobs."""
+        return list(self._call("GET", "/jobs")["jobs"])
+
+    def train(self) -> dict[str, Any]:
+        """Start the next round, which trains, measures and makes a batch; return its job."""
+        return dict(self._call("POST", "/jobs", {"kind": "next_round"}))
+
+    def job(self, job_id: str) -> dict[str, Any]:
+        """Return the job's state and progress, or why it failed."""
+        return dict(self._call("GET", f"/jobs/{quote(job_id, safe='')}"))
+
+    def cancel(self, job_id: str) -> None:
+        """Cancel the job."""
+        self._call("DELETE", f"/jobs/{quote(job_id, safe='')}")
+
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        return self.client.call(method, f"/projects/{self.id}{path}", body)
+
+
+def _detail(error: HTTPError) -> str:
+    try:
+        return str(json.load(error)["detail"])
+    except (ValueError, KeyError, TypeError):
+        return str(error.reason)
