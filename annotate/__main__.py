@@ -13,6 +13,7 @@ from annotate.cli.output import group, run
 from annotate.cli.people import people
 from annotate.cli.projects import project
 from annotate.cli.worker import worker
+from db.version import VERSION
 
 app = group("Projects, labels and people, and the app in the browser.")
 project.command("export")(archive.export_to)
@@ -23,6 +24,21 @@ app.add_typer(labels, name="labels")
 app.add_typer(db, name="db")
 app.add_typer(people, name="people")
 app.command()(worker)
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        print(f"allpairs {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_say_version)
+    ] = False,
+) -> None:
+    """Projects, labels and people, and the app in the browser."""
 
 
 @app.command()

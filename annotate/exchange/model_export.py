@@ -24,6 +24,7 @@ from db.files.checksums import FILE as CHECKSUMS
 from db.projects.projects import project_of
 from db.schema.engine import artifacts, make_engine, person_of, reading
 from db.schema.tables import Matcher
+from db.version import VERSION
 
 ADDRESS = "download/matchers"
 CARD = "README.md"
@@ -105,7 +106,8 @@ def matcher_archive(project: str, matcher: Matcher, card: str) -> Iterator[Path]
 def _details(file: Path, matcher: Matcher) -> str:
     """Return the contents of the matcher's file, with what later labels say of its bare score."""
     known = json.loads(file.read_text(encoding="utf-8"))
-    return json.dumps(known | {name: matcher.details[name] for name in ("bare",) if name in matcher.details}, indent=2)
+    newest = {name: matcher.details[name] for name in ("bare",) if name in matcher.details}
+    return json.dumps(known | newest | {"allpairs": VERSION}, indent=2)
 
 
 def _folder_of(matcher: Matcher) -> str:

@@ -23,6 +23,7 @@ from db.projects.matchers import SCORES, matchers_of
 from db.projects.projects import project_named
 from db.schema.engine import artifacts, snapshot
 from db.schema.tables import Design, now
+from db.version import VERSION as ALLPAIRS
 
 FORMAT, VERSION = "allpairs-project", 1
 MANIFEST, MODELS, OLD_SCORES, VECTORS, DESIGNS = "manifest.json", "models", "scores", "vectors", "designs"
@@ -68,7 +69,13 @@ def _write(session: Session, project_id: int, bundle: ZipFile, models: bool, vec
         for file in VECTOR_FILES if models and vectors else ():
             _write_file(folder.parent / file, f"{VECTORS}/{matcher.number}/{file}", bundle)
     tables = {name: {"rows": count, "columns": list(TABLES[name].columns.keys())} for name, count in rows.items()}
-    manifest = {"format": FORMAT, "version": VERSION, "written_at": now().isoformat(), "tables": tables}
+    manifest = {
+        "format": FORMAT,
+        "version": VERSION,
+        "allpairs": ALLPAIRS,
+        "written_at": now().isoformat(),
+        "tables": tables,
+    }
     bundle.writestr(MANIFEST, json.dumps(manifest, indent=2))  # written last: a file without it is not an archive
     return Exported(rows, held, missing)
 

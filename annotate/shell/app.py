@@ -20,6 +20,7 @@ from db.files.logs import about
 from db.projects.projects import all_projects
 from db.schema.engine import reading
 from db.schema.tables import Project
+from db.version import VERSION
 
 ICON = Path(__file__).with_name("icon.svg")  # a file, since an icon given by name would be fetched from the network
 PAGES = Path(__file__).parent.parent / "pages"
@@ -52,7 +53,9 @@ HIDDEN = ("rate",)  # not in the navigation, but linked from another page
 
 def main() -> None:
     """Draw the requested page, if the person may see it."""
-    st.set_page_config(page_title="Allpairs", page_icon=ICON, layout="wide")
+    st.set_page_config(
+        page_title="Allpairs", page_icon=ICON, layout="wide", menu_items={"About": f"**Allpairs {VERSION}**"}
+    )
     with explained():
         _show_page()
 

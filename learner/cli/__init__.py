@@ -15,6 +15,7 @@ from db.corpus.corpus import load_corpus
 from db.corpus.split import read_split, split_corpus
 from db.domain import DEFAULT_ENCODER, Queue, Settings
 from db.errors import InputError
+from db.version import VERSION
 from learner import worker as worker_process
 from learner.catalog import STRATEGIES
 from learner.cli.concat import concat
@@ -46,8 +47,18 @@ Model = Annotated[str, typer.Option(help="A matcher's folder, or an encoder's na
 Json = Annotated[bool, typer.Option("--json", help="Print results as JSON.")]
 
 
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        print(f"allpairs {VERSION}")
+        raise typer.Exit
+
+
 @app.callback()
-def about() -> None:
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", is_eager=True, callback=_say_version)
+    ] = False,
+) -> None:
     """Train, measure and use matchers."""
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 
 from annotate.__main__ import app as annotate_app
 from db.domain import Settings
+from db.version import VERSION
 from learner.catalog import STRATEGIES
 from learner.cli import app as learner_app
 from scripts import reference
@@ -162,3 +164,10 @@ def test_the_requirements_for_a_gpu_differ_in_faiss_alone() -> None:
     cpu, gpu = pins("requirements.txt"), pins("requirements-gpu.txt")
     assert [line.replace("faiss-cpu", "faiss-gpu") for line in cpu] == gpu
     assert all("==" in line for line in cpu)
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert stated == VERSION
+    assert f"version: {VERSION}" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert VERSION in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -15,7 +15,7 @@ import pytest
 from tests.helpers.paths import ROOT
 
 # What each package may import of its own tree, by its short name, and of others. Everything may import the words.
-WORDS = ("db.domain", "db.errors", "db.estimate", "db.identity", "db.progress")
+WORDS = ("db.domain", "db.errors", "db.estimate", "db.identity", "db.progress", "db.version")
 PACKAGES = {
     "allpairs": "client matcher",
     "allpairs.client": "",

@@ -37,7 +37,12 @@ def model_card(project: str, matcher: Matcher) -> None:
         lines = usage(project, matcher)
         st.write("Unpack it. Allpairs gives the score and the probability that the figures above hold for:")
         st.code(lines.whole, language="python", wrap_lines=True)
-        if lines.bare:
+        if not lines.bare:
+            st.caption(
+                "An earlier version trained this model, without what its score needs of the project. `match` works. "
+                "For `score` and `probability`, download the next round's."
+            )
+        else:
             with st.expander("With sentence-transformers alone"):
                 st.write(_bare_in_words(matcher))
                 st.code(lines.bare, language="python", wrap_lines=True)

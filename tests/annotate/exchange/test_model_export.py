@@ -15,6 +15,7 @@ from annotate.monitor.rounds import read_report
 from db.errors import InputError
 from db.schema.engine import reading
 from db.schema.tables import Matcher
+from db.version import VERSION
 from tests.helpers.projects.measured import make_measured_project, write_model_folder
 
 
@@ -34,6 +35,7 @@ def test_the_archive_holds_the_folder_and_is_removed(home: Path, trained: Matche
             held = {name: bundle.read(name) for name in bundle.namelist()}
     assert held.pop("n-me-of-it-round-1/README.md") == b"# Card"
     details = json.loads(held.pop("n-me-of-it-round-1/matcher.json"))
+    assert details.pop("allpairs") == VERSION
     assert details == json.loads((folder / "matcher.json").read_text())
     assert held == {f"n-me-of-it-round-1/{file.relative_to(folder)}": file.read_bytes()
                     for file in folder.rglob("*") if file.is_file() and file.name != "matcher.json"}  # fmt: skip
