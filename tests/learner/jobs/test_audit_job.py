@@ -309,7 +309,8 @@ def test_every_model_is_measured_on_the_same_labels(engine: Engine, project: int
     draw_and_label(engine, project, 90)
     alone = evaluation_of(engine, 0)
     assert alone.audit["changes"] == {}
-    add_model(engine, project, 1, encoders[1])
+    bare = {"bare": {"score": "cosine", "w": 9.0, "b": -8.0, "threshold": 8 / 9}}  # its whole score is its cosine
+    model = add_model(engine, project, 1, encoders[1], bare)
     run_audit(engine, project)
     first, second = evaluation_of(engine, 0), evaluation_of(engine, 1)
     for name, before in figures(alone).items():  # one more model says a little more about where positives lie
@@ -322,6 +323,10 @@ def test_every_model_is_measured_on_the_same_labels(engine: Engine, project: int
     difference = second.estimates["average_precision"]["value"] - first.estimates["average_precision"]["value"]
     assert change["value"] == pytest.approx(difference, abs=0.05)
     assert change["low"] <= change["value"] <= change["high"]
+    with reading(engine) as session:
+        measured = session.get_one(Matcher, model).details["bare"]["average_precision"]
+    assert measured["method"] == "audit"
+    assert measured["value"] == pytest.approx(second.estimates["average_precision"]["value"], abs=0.05)
 
 
 LEXICAL = {"ngrams": 0.4, "words": 0.3, "numbers": 0.1, "length": 0.1}

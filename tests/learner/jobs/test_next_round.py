@@ -114,7 +114,10 @@ def test_the_second_round_trains(engine: Engine, project: int) -> None:
     assert [task.p for task in tasks] == pytest.approx(expected, abs=1e-4)
     uncertain = [abs(task.p - 0.5) for task in tasks if task.p is not None]
     assert uncertain == sorted(uncertain)
-    assert "curve" in json.loads((artifacts() / matcher.folder / "matcher.json").read_text())
+    stored = json.loads((artifacts() / matcher.folder / "matcher.json").read_text(encoding="utf-8"))
+    assert "curve" in stored
+    assert stored["bare"] == matcher.details["bare"]
+    assert stored["bare"]["average_precision"]["method"] == "exact"
     assert set(matcher.details["seconds"]) == {"train", "encode", "evaluate"}
     assert count(engine, Evaluation) == 2
 
