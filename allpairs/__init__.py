@@ -1,9 +1,10 @@
 """Allpairs from Python: score texts with a trained matcher, as it did when it was measured.
 
-from allpairs import Matcher
+Example:
+    from allpairs import Matcher
 
-matcher = Matcher.load("help-desk-round-3")
-matcher.probability(["How do I reset my password?"], ["I forgot my password"])
+    matcher = Matcher.load("help-desk-round-3")
+    matcher.probability(["How do I reset my password?"], ["I forgot my password"])
 """
 
 from allpairs.client import ApiError, Client

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the libraries behind them take seconds to load
 
 
 class Matcher:
-    """A matcher's folder, loaded: from *Download model* on the page Monitor, or `model/` of `allpairs simulate`.
+    """A matcher's folder, loaded: from *Download model* on the page Monitor, or `model/` of `learner simulate --out`.
 
     The score is the whole one: the encoder's cosine, lexical similarity and the hubness correction, by the statistics
     of the corpus that the model was trained on. A text that this corpus lacks gets its hubness against a sample of it;
@@ -82,14 +82,15 @@ class Matcher:
         import numpy as np
         import pandas as pd
 
-        from learner.search.exact import neighbours
+        from learner.search.exact import Neighbours, neighbours
         from learner.search.inner_product import as_left, as_right
 
         _require_lists(texts, among or [])
         space, itself = self._loaded.space, among is None
         queries = as_left(self._vectors(texts, of_left=True), space)
         others = as_right(self._vectors(texts if among is None else among, of_left=False), space)
-        found = neighbours(queries, others, k, symmetric=itself)
+        nothing = np.empty((len(queries), 0), dtype=np.int64)
+        found = neighbours(queries, others, k, symmetric=itself) if len(others) else Neighbours(nothing, nothing)
         count, width = found.ids.shape
         score = found.scores.ravel()
         return pd.DataFrame(

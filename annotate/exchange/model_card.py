@@ -183,14 +183,18 @@ def _score(matcher: Matcher, kind: str) -> str:
     return "\n".join([*lines, "- All these numbers are in `matcher.json`.", ""])
 
 
+def bare_figure(matcher: Matcher) -> str:
+    """Return the average precision of the matcher's bare score, with its interval or method."""
+    found = stored_estimate(matcher.details["bare"], AP)
+    return "not measured" if found is None else f"{in_figures(AP, found.value)} ({interval(AP, found)})"
+
+
 def _bare(matcher: Matcher, usage: Usage) -> str:
     """Return the section on the bare cosine, with its own figures."""
     bare = matcher.details.get("bare")
     if not bare:
         return "The vectors of the folder alone give the cosine only; p and the figures do not hold for it.\n"
-    found = stored_estimate(bare, AP)
-    figure = "not measured" if found is None else f"{in_figures(AP, found.value)} ({interval(AP, found)})"
-    return BARE.format(figure=figure, threshold=_number(bare["threshold"]), lines=usage.bare)
+    return BARE.format(figure=bare_figure(matcher), threshold=_number(bare["threshold"]), lines=usage.bare)
 
 
 def _licence(encoder: str) -> str:

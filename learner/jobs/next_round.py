@@ -244,14 +244,14 @@ def make_batch(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> str
 @DBOS.step()
 def describe_model(job_id: str, project_id: int, plan: Plan, matcher_id: int) -> None:
     """Add the average precision of the bare score to the matcher, where there is a gold positive to measure on."""
-    with database() as engine:
+    with database() as engine, reporting(engine, job_id, 0.99, 0.01) as progress:
         with reading(engine) as session:
             data = _data(session, project_id, plan)
             if not len(data.dataset.evaluation_positives):
                 return
             labelled = with_implied(read_labels(session, project_id, data, plan["cutoff"]), data)
         vectors = load_vectors(_vectors(project_id, job_id))
-        bare = measured_bare(data.dataset, vectors, Blend.read(plan["blend"]), labelled, data.settings)
+        bare = measured_bare(data.dataset, vectors, Blend.read(plan["blend"]), labelled, data.settings, progress)
         _add_details(_folder(project_id, job_id) / "model", **bare)
         with writing(engine) as session:
             matcher = session.get_one(Matcher, matcher_id)

@@ -89,6 +89,8 @@ def referred(
 
     encoded: (texts, e), by the matcher's encoder.
     """
+    if not len(texts):
+        return np.empty((0, encoded.shape[1] + blend.extra), dtype=np.float32)
     lexicon = lexicon_by(reference.terms, texts) if reference.terms else None
     whole = blend.joined(encoded, lexicon)
     if not blend.hubness:

@@ -148,6 +148,7 @@ def test_search_and_match_agree_with_the_scores(engine: Engine, encoder: Path, t
     assert len(found) == 3 * len(some) and (found["text"] != found["match"]).all()
     best = found.loc[found["score"].idxmax()]
     assert {int(best["text"]), int(best["match"])} == {table["left"][0], table["right"][0]}
+    assert len(matcher.search(some, among=[])) == len(matcher.search([])) == len(matcher.score([], [])) == 0
     others = matcher.match(some[:5], some[5:], threshold=float(table["score"][7]))
     assert set(others["score"].round(5)) <= set(table["score"].round(5))
 

@@ -8,16 +8,15 @@ import pandas as pd
 import streamlit as st
 
 from annotate.access.roles import Right
+from annotate.exchange.model_card import bare_figure
 from annotate.exchange.model_export import address, usage
 from annotate.labels.export import export_labels
 from annotate.labels.formats import Form
 from annotate.monitor.rounds import card, round_name
 from annotate.text.formatting import literal
-from annotate.text.measures import in_figures, interval, stored_estimate
 from annotate.ui.state import engine, may
 from db.schema.tables import Matcher
 
-AP = "average_precision"
 FORMATS = {"csv": "CSV", "jsonl": "JSONL", "parquet": "Parquet"}
 
 
@@ -50,11 +49,9 @@ def model_card(project: str, matcher: Matcher) -> None:
 
 def _bare_in_words(matcher: Matcher) -> str:
     """Return what the bare cosine is, with its own average precision."""
-    found = stored_estimate(matcher.details["bare"], AP)
-    figure = "not measured" if found is None else f"{in_figures(AP, found.value)} ({interval(AP, found)})"
     return (
         "The bare cosine is another score: without lexical similarity and hubness correction, with an output layer of "
-        f"its own. Its average precision: {figure}."
+        f"its own. Its average precision: {bare_figure(matcher)}."
     )
 
 
